@@ -1,0 +1,77 @@
+# Everything lives in .venv and build; each target sets up what it needs.
+
+PYTHON ?= python3
+ifeq ($(origin CXX),default)
+CXX := c++
+endif
+export CXX
+export MPLBACKEND := Agg
+
+CHECK := tools/check_machine.sh
+PY := .venv/bin/python
+CMAKE := MAKEFLAGS= PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/cmake
+
+TOOLS := .venv/.tools
+PACKAGE := .venv/.package
+NATIVE_SOURCES := $(shell find native -name '*.?pp')
+PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test pytest native-test sanitize-test bench lint format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+demo: $(PACKAGE) ## train all strategies on generated data: a table, and demo/boundary.png
+	$(PY) examples/demo.py
+
+test: lint native-test sanitize-test pytest ## all checks: lint, native tests (also sanitized), pytest
+
+pytest: $(PACKAGE) ## the Python tests; make pytest ARGS="-k merge -x" passes arguments on
+	$(PY) -m pytest $(ARGS)
+
+native-test: $(TOOLS) ## the native unit tests
+	@$(CHECK) compiler "$(CXX)"
+	$(CMAKE) -S . -B build/native -G Ninja -D CMAKE_BUILD_TYPE=Release -D POCKETSVM_NATIVE_TESTS=ON
+	$(CMAKE) --build build/native --target native_tests
+	build/native/native_tests
+
+sanitize-test: $(TOOLS) ## the native unit tests under the address and undefined-behaviour sanitizers
+	@$(CHECK) compiler "$(CXX)"
+	@$(CHECK) sanitizers "$(CXX)"
+	$(CMAKE) -S . -B build/sanitize -G Ninja -D CMAKE_BUILD_TYPE=Debug \
+	    -D POCKETSVM_NATIVE_TESTS=ON -D SANITIZE=ON
+	$(CMAKE) --build build/sanitize --target native_tests
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/sanitize/native_tests
+
+bench: $(PACKAGE) ## speed and accuracy, measured on this machine
+	$(PY) benchmarks/run.py $(ARGS)
+
+lint: $(TOOLS) ## check style and formatting, change nothing
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(if $(NATIVE_SOURCES),.venv/bin/clang-format --dry-run -Werror $(NATIVE_SOURCES))
+
+format: $(TOOLS) ## format all sources and fix what can be fixed
+	$(PY) -m ruff check --fix-only .
+	$(PY) -m ruff format .
+	$(if $(NATIVE_SOURCES),.venv/bin/clang-format -i $(NATIVE_SOURCES))
+
+clean: ## remove all that was made, .venv included
+	rm -rf .venv build dist demo .pytest_cache .ruff_cache .hypothesis
+	find src tests examples benchmarks -name __pycache__ -prune -exec rm -r {} +
+
+# The development tools and what the build needs, from pyproject's dependency groups.
+$(TOOLS): pyproject.toml
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(CHECK) python "$(PYTHON)"
+	$(PY) -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
+	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PY) -m pip install --quiet --group dev
+	@touch $@
+
+# The package, editable: Python edits count at once, native ones at the next make.
+$(PACKAGE): $(TOOLS) CMakeLists.txt $(NATIVE_SOURCES) $(PYTHON_SOURCES)
+	@$(CHECK) compiler "$(CXX)"
+	$(PY) -m pip install --quiet --no-build-isolation --check-build-dependencies \
+	    --config-settings build-dir=build/extension --editable '.[plot]'
+	@touch $@

@@ -1,0 +1,153 @@
+// The core as the rest of the program sees it: plain views of data, and two abstract machines.
+//
+// Everything behind this header is compiled once per instruction set, each time in a namespace of
+// its own; nothing here is more than a declaration, so that no code is shared between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pocketsvm {
+
+enum class Precision { float32, float64 };
+
+// Rows, dense (C order) or compressed sparse. Sizes and indices have been checked by the caller.
+struct RowsView {
+    Precision precision;
+    bool sparse;
+    bool wide_indices;   // int64 column indices, else int32
+    bool wide_pointers;  // int64 row pointers, else int32
+    std::size_t n_rows;
+    std::size_t n_features;
+    const void* values;
+    const void* indices;
+    const void* pointers;
+};
+
+// Targets of the hinge loss: the class of each row, and the weights of classes and rows.
+struct Classes {
+    const std::int32_t* codes;
+    const double* class_weight;
+    const double* row_weight;  // null: all ones
+    std::int32_t positive;     // the class that is +1; all others are -1
+};
+
+// One act of budget maintenance. Slots are those of before the act.
+struct Event {
+    std::int64_t step;
+    std::int64_t first;   // the vector that goes
+    std::int64_t second;  // its partner, or -1
+    double h;             // the share of the first in the merged vector
+    double coefficient;   // of the merged vector, signed
+    double degradation;   // squared norm of the change of w, in units of the coefficients
+};
+
+struct Profile {
+    std::int64_t steps = 0;
+    std::int64_t violations = 0;
+    std::int64_t merges = 0;
+    std::int64_t removals = 0;
+    double seconds_total = 0;
+    double seconds_margin = 0;
+    double seconds_solve = 0;
+    double seconds_rest = 0;
+};
+
+// Asked now and then, from inside long loops, whether to give up.
+class Interrupt {
+  public:
+    virtual bool requested() = 0;
+
+  protected:
+    ~Interrupt() = default;
+};
+
+// Told of every act of maintenance.
+class Recorder {
+  public:
+    virtual void add(const Event& event) = 0;
+
+  protected:
+    ~Recorder() = default;
+};
+
+struct TrainerOptions {
+    std::size_t n_features;
+    std::size_t budget;
+    double gamma;
+    double alpha;
+    const char* maintenance;
+    bool fit_intercept;
+    std::uint64_t seed;
+};
+
+// The state of training, apart from the vectors: (sum_j c_j k(x_j, x) + bias) / (alpha steps).
+struct StateView {
+    std::size_t size;
+    const void* vectors;  // size x n_features, C order, of the trainer's precision
+    const double* coefficients;
+    const std::int64_t* births;
+    double bias;
+    std::int64_t steps;
+    const std::uint64_t* generator;  // four words
+};
+
+class Trainer {
+  public:
+    virtual ~Trainer();
+    // One pass over all rows in a fresh random order; false if it was interrupted.
+    virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt) = 0;
+    virtual void restore(const StateView& state) = 0;
+    virtual void set_recorder(Recorder* recorder) = 0;
+
+    virtual std::size_t size() const = 0;
+    virtual double bias() const = 0;
+    virtual std::int64_t steps() const = 0;
+    virtual void copy_vectors(void* out) const = 0;
+    virtual void copy_coefficients(double* out) const = 0;
+    virtual void copy_births(std::int64_t* out) const = 0;
+    virtual void copy_generator(std::uint64_t* out) const = 0;
+    virtual const std::uint32_t* order(std::size_t& n_rows) const = 0;
+    virtual const Profile& profile() const = 0;
+};
+
+class Predictor {
+  public:
+    virtual ~Predictor();
+    // Decision values of rows [begin, end), n_outputs each, written from out[begin * n_outputs] on.
+    virtual void decide(const RowsView& rows, std::size_t begin, std::size_t end,
+                        double* out) const = 0;
+};
+
+struct ModelView {
+    std::size_t n_vectors;
+    std::size_t n_features;
+    std::size_t n_outputs;
+    const void* vectors;         // n_vectors x n_features
+    const double* coefficients;  // n_outputs x n_vectors
+    const double* intercepts;
+    double gamma;
+};
+
+class Table {
+  public:
+    virtual ~Table();
+    virtual void h(std::size_t n, const double* m, const double* kappa, double* out) const = 0;
+    virtual void wd(std::size_t n, const double* m, const double* kappa, double* out) const = 0;
+};
+
+// What one instruction set offers.
+struct Core {
+    const char* name;
+    Trainer* (*make_trainer)(Precision, const TrainerOptions&);  // null: no such strategy
+    Predictor* (*make_predictor)(Precision, const ModelView&);
+    Table* (*make_table)(std::size_t size, bool scaled);
+    void (*golden_section)(std::size_t n, const double* m, const double* kappa, double eps,
+                           double* h, double* wd);
+    const char* const* (*strategies)(std::size_t& count);
+};
+
+// The cores of this build that this CPU can run, best first.
+const Core* const* available_cores(std::size_t& count);
+
+}  // namespace pocketsvm

@@ -1,0 +1,29 @@
+// Losses: what a training step adds to the model. One small type each.
+//
+// `step` gets the row's number and its decision value and returns the coefficient, in units of the
+// learning rate, with which the row enters the support set: minus the loss's slope, zero for none.
+#pragma once
+
+#include "core.hpp"
+#include "simd.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+// max(0, 1 - y f), one class against the rest, weighted.
+class Hinge {
+  public:
+    explicit Hinge(const Classes& classes) : classes_(classes) {}
+
+    double step(std::size_t row, double decision) const {
+        const std::int32_t code = classes_.codes[row];
+        const double y = code == classes_.positive ? 1 : -1;
+        if (y * decision >= 1) return 0;
+        const double weight = classes_.row_weight == nullptr ? 1 : classes_.row_weight[row];
+        return y * weight * classes_.class_weight[code];
+    }
+
+  private:
+    Classes classes_;
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

@@ -1,0 +1,49 @@
+// Aligned arrays that own their memory. (Not std::vector: its code would be shared between
+// instruction sets, and the linker might keep the copy that a plain CPU cannot run.)
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+#include "simd.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+template <class T>
+class Buffer {
+  public:
+    Buffer() = default;
+    // Zeros, on a 64-byte border.
+    explicit Buffer(std::size_t size) : size_(size) {
+        if (size == 0) return;
+        if (size > (~std::size_t(0) >> 1) / sizeof(T)) throw std::bad_alloc();
+        data_ = static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t(lane_bytes)));
+        for (std::size_t i = 0; i < size; ++i) data_[i] = T();
+    }
+    Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) {
+        other.data_ = nullptr;
+        other.size_ = 0;
+    }
+    Buffer& operator=(Buffer&& other) noexcept {
+        T* const data = data_;
+        const std::size_t size = size_;
+        data_ = other.data_;
+        size_ = other.size_;
+        other.data_ = data;
+        other.size_ = size;
+        return *this;
+    }
+    ~Buffer() { ::operator delete(data_, std::align_val_t(lane_bytes)); }
+
+    T* data() { return data_; }
+    const T* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    T& operator[](std::size_t i) { return data_[i]; }
+    const T& operator[](std::size_t i) const { return data_[i]; }
+
+  private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

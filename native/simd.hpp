@@ -1,0 +1,301 @@
+// Lanes: sixteen floats or eight doubles, one cache line, the unit of all vector work.
+//
+// One AVX-512 register, two of AVX2, four of SSE or NEON. Arithmetic is the compiler's own on its
+// vector types; only what those lack (fused multiply-add, gather) names an instruction set. The
+// compiler never contracts: a multiply-add is fused exactly where multiply_add is called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(POCKETSVM_AVX512) || defined(POCKETSVM_AVX2)
+#include <immintrin.h>
+#elif defined(POCKETSVM_NEON)
+#include <arm_neon.h>
+#endif
+
+#ifndef POCKETSVM_SET
+#error "define POCKETSVM_SET: the namespace of the instruction set"
+#endif
+
+#define POCKETSVM_INLINE inline __attribute__((always_inline))
+
+namespace pocketsvm::POCKETSVM_SET {
+
+#if defined(POCKETSVM_AVX512)
+constexpr int register_bytes = 64;
+#elif defined(POCKETSVM_AVX2)
+constexpr int register_bytes = 32;
+#else
+constexpr int register_bytes = 16;
+#endif
+constexpr int lane_bytes = 64;
+
+template <class Real>
+struct Registers {};
+
+template <>
+struct Registers<float> {
+    typedef float Value __attribute__((vector_size(register_bytes)));
+    typedef std::int32_t Bits __attribute__((vector_size(register_bytes)));
+    using Integer = std::int32_t;
+};
+
+template <>
+struct Registers<double> {
+    typedef double Value __attribute__((vector_size(register_bytes)));
+    typedef std::int64_t Bits __attribute__((vector_size(register_bytes)));
+    using Integer = std::int64_t;
+};
+
+// a b + c, fused where the instruction set can, in lanes and for single numbers alike.
+#if defined(POCKETSVM_AVX512)
+POCKETSVM_INLINE __m512 fused(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+POCKETSVM_INLINE __m512d fused(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
+#elif defined(POCKETSVM_AVX2)
+POCKETSVM_INLINE __m256 fused(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+POCKETSVM_INLINE __m256d fused(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+#elif defined(POCKETSVM_NEON)
+POCKETSVM_INLINE float32x4_t fused(float32x4_t a, float32x4_t b, float32x4_t c) {
+    return vfmaq_f32(c, a, b);
+}
+POCKETSVM_INLINE float64x2_t fused(float64x2_t a, float64x2_t b, float64x2_t c) {
+    return vfmaq_f64(c, a, b);
+}
+#else
+template <class Value>
+POCKETSVM_INLINE Value fused(Value a, Value b, Value c) {
+    return a * b + c;
+}
+#endif
+
+#if defined(POCKETSVM_AVX512) || defined(POCKETSVM_AVX2) || defined(POCKETSVM_NEON)
+POCKETSVM_INLINE float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+POCKETSVM_INLINE double multiply_add(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+}
+#else
+POCKETSVM_INLINE float multiply_add(float a, float b, float c) { return a * b + c; }
+POCKETSVM_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
+#endif
+
+template <class Real>
+struct Mask {
+    typename Registers<Real>::Bits part[lane_bytes / register_bytes];
+};
+
+template <class Real>
+POCKETSVM_INLINE bool any(const Mask<Real>& mask) {
+    auto bits = mask.part[0];
+    for (int p = 1; p < lane_bytes / register_bytes; ++p) bits |= mask.part[p];
+    typename Registers<Real>::Integer whole = 0;
+    for (std::size_t i = 0; i < register_bytes / sizeof(Real); ++i) whole |= bits[i];
+    return whole != 0;
+}
+
+template <class RealType>
+struct Lanes {
+    using Real = RealType;
+    using Value = typename Registers<Real>::Value;
+    using Bits = typename Registers<Real>::Bits;
+    using Integer = typename Registers<Real>::Integer;
+    static constexpr int count = lane_bytes / sizeof(Real);
+    static constexpr int parts = lane_bytes / register_bytes;
+    static constexpr int per_part = count / parts;
+
+    Value part[parts];
+
+    template <class Function>
+    static POCKETSVM_INLINE Lanes each(Function function) {
+        Lanes result;
+        for (int p = 0; p < parts; ++p) result.part[p] = function(p);
+        return result;
+    }
+    static POCKETSVM_INLINE Lanes all(Real value) {
+        return each([&](int) { return value - Value{}; });
+    }
+    // From memory on a 64-byte border, of this type or of the other, converted.
+    static POCKETSVM_INLINE Lanes load(const Real* from) {
+        return each([&](int p) { return reinterpret_cast<const Value*>(from)[p]; });
+    }
+    template <class Other>
+    static POCKETSVM_INLINE Lanes convert(const Other* from) {
+        Lanes result;
+        for (int p = 0; p < parts; ++p)
+            for (int i = 0; i < per_part; ++i) result.part[p][i] = Real(from[p * per_part + i]);
+        return result;
+    }
+    POCKETSVM_INLINE void store(Real* to) const {
+        for (int p = 0; p < parts; ++p) reinterpret_cast<Value*>(to)[p] = part[p];
+    }
+
+    friend POCKETSVM_INLINE Lanes operator+(Lanes a, Lanes b) {
+        return each([&](int p) { return a.part[p] + b.part[p]; });
+    }
+    friend POCKETSVM_INLINE Lanes operator-(Lanes a, Lanes b) {
+        return each([&](int p) { return a.part[p] - b.part[p]; });
+    }
+    friend POCKETSVM_INLINE Lanes operator*(Lanes a, Lanes b) {
+        return each([&](int p) { return a.part[p] * b.part[p]; });
+    }
+    friend POCKETSVM_INLINE Lanes operator/(Lanes a, Lanes b) {
+        return each([&](int p) { return a.part[p] / b.part[p]; });
+    }
+    friend POCKETSVM_INLINE Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
+        return each([&](int p) { return fused(a.part[p], b.part[p], c.part[p]); });
+    }
+    // Where a comparison with NaN decides, the second argument is taken.
+    friend POCKETSVM_INLINE Lanes min(Lanes a, Lanes b) {
+        return each([&](int p) { return a.part[p] < b.part[p] ? a.part[p] : b.part[p]; });
+    }
+    friend POCKETSVM_INLINE Lanes max(Lanes a, Lanes b) {
+        return each([&](int p) { return a.part[p] > b.part[p] ? a.part[p] : b.part[p]; });
+    }
+    friend POCKETSVM_INLINE Lanes abs(Lanes a) {
+        constexpr Integer sign = Integer(1) << (8 * sizeof(Real) - 1);
+        return each([&](int p) { return (Value)((Bits)a.part[p] & ~sign); });
+    }
+    friend POCKETSVM_INLINE Mask<Real> operator<=(Lanes a, Lanes b) {
+        Mask<Real> mask;
+        for (int p = 0; p < parts; ++p) mask.part[p] = a.part[p] <= b.part[p];
+        return mask;
+    }
+    friend POCKETSVM_INLINE Mask<Real> operator>(Lanes a, Lanes b) {
+        Mask<Real> mask;
+        for (int p = 0; p < parts; ++p) mask.part[p] = a.part[p] > b.part[p];
+        return mask;
+    }
+    friend POCKETSVM_INLINE Lanes select(Mask<Real> mask, Lanes a, Lanes b) {
+        return each([&](int p) { return mask.part[p] ? a.part[p] : b.part[p]; });
+    }
+
+    // In a fixed order, the same for every instruction set: halves are added until one is left.
+    POCKETSVM_INLINE Real sum() const {
+        alignas(lane_bytes) Real values[count];
+        store(values);
+        for (int half = count / 2; half > 0; half /= 2)
+            for (int i = 0; i < half; ++i) values[i] += values[i + half];
+        return values[0];
+    }
+    POCKETSVM_INLINE Real least() const {
+        alignas(lane_bytes) Real values[count];
+        store(values);
+        for (int half = count / 2; half > 0; half /= 2)
+            for (int i = 0; i < half; ++i)
+                values[i] = values[i] < values[i + half] ? values[i] : values[i + half];
+        return values[0];
+    }
+};
+
+// The whole part of non-negative lanes, as lanes and as integers to index with.
+template <class L>
+struct Floor {
+    L value;
+    typename L::Bits index[L::parts];
+};
+
+template <class L>
+POCKETSVM_INLINE Floor<L> floor_below(L x, typename L::Real limit) {
+    Floor<L> result;
+    const L clamped = min(x, L::all(limit));
+    for (int p = 0; p < L::parts; ++p) {
+        result.index[p] = __builtin_convertvector(clamped.part[p], typename L::Bits);
+        result.value.part[p] = __builtin_convertvector(result.index[p], typename L::Value);
+    }
+    return result;
+}
+
+template <class Real>
+POCKETSVM_INLINE Lanes<Real> gather(const Real* table,
+                                    const typename Lanes<Real>::Bits (&index)[Lanes<Real>::parts]) {
+    using L = Lanes<Real>;
+    return L::each([&](int p) {
+#if defined(POCKETSVM_AVX512)
+        if constexpr (sizeof(Real) == 4)
+            return (typename L::Value)_mm512_mask_i32gather_ps(__m512{}, 0xffff, (__m512i)index[p],
+                                                               table, 4);
+        else
+            return (typename L::Value)_mm512_mask_i64gather_pd(__m512d{}, 0xff, (__m512i)index[p],
+                                                               table, 8);
+#elif defined(POCKETSVM_AVX2)
+        if constexpr (sizeof(Real) == 4)
+            return (typename L::Value)_mm256_i32gather_ps(table, (__m256i)index[p], 4);
+        else
+            return (typename L::Value)_mm256_i64gather_pd(table, (__m256i)index[p], 8);
+#else
+        typename L::Value value;
+        for (int i = 0; i < L::per_part; ++i) value[i] = table[index[p][i]];
+        return value;
+#endif
+    });
+}
+
+// The one exponential of this program, to the base 2, for t >= 0:
+//   2^-t = 2^-n 2^-f with n = round(t) and 2^-f - 1 = f P(f) on |f| <= 1/2.
+// P minimises the largest relative error of f P(f): 1.1e-8 for float, 1.8e-17 for double.
+template <class Real>
+struct ExponentialPolynomial {};
+
+template <>
+struct ExponentialPolynomial<float> {
+    static constexpr float round = 12582912.0f;  // 1.5 x 2^23: adding it leaves n in the low bits
+    static constexpr float largest = 125.0f;     // 2^-t stays a normal number
+    static constexpr int mantissa = 23;
+    static constexpr float coefficients[] = {1.54035123675535462e-4f, -1.3390735477607874e-3f,
+                                             9.61823749490701427e-3f, -5.55035743364265986e-2f,
+                                             2.40226497949622649e-1f, -6.93147187926693062e-1f};
+};
+
+template <>
+struct ExponentialPolynomial<double> {
+    static constexpr double round = 6755399441055744.0;  // 1.5 x 2^52
+    static constexpr double largest = 1021.0;
+    static constexpr int mantissa = 52;
+    static constexpr double coefficients[] = {
+        -4.44553722815444273e-10, 7.07256170193032051e-9,  -1.01781212991657044e-7,
+        1.32154427242311276e-6,   -1.52527337012146565e-5, 1.54035304414806799e-4,
+        -1.33335581465316329e-3,  9.61812910760706567e-3,  -5.55041086648212365e-2,
+        2.40226506959100979e-1,   -6.93147180559945311e-1};
+};
+
+template <class L>
+struct SplitExponential {
+    L fraction;                        // 2^-f - 1
+    typename L::Bits shift[L::parts];  // n, in the place of the exponent
+};
+
+template <class L>
+POCKETSVM_INLINE SplitExponential<L> split_exponential(L t) {
+    using P = ExponentialPolynomial<typename L::Real>;
+    const L shifted = t + L::all(P::round);
+    const L f = t - (shifted - L::all(P::round));
+    L p = L::all(P::coefficients[0]);
+    for (std::size_t i = 1; i < sizeof(P::coefficients) / sizeof(P::coefficients[0]); ++i)
+        p = multiply_add(p, f, L::all(P::coefficients[i]));
+    SplitExponential<L> result;
+    result.fraction = p * f;
+    for (int i = 0; i < L::parts; ++i)
+        result.shift[i] = (typename L::Bits)shifted.part[i] << P::mantissa;
+    return result;
+}
+
+// 2^-t for 0 <= t <= ExponentialPolynomial::largest.
+template <class L>
+POCKETSVM_INLINE L exp2_minus(L t) {
+    const SplitExponential<L> split = split_exponential(t);
+    const L y = split.fraction + L::all(1);
+    return L::each(
+        [&](int p) { return (typename L::Value)((typename L::Bits)y.part[p] - split.shift[p]); });
+}
+
+// 1 - 2^-t, to full relative precision also where t is small.
+template <class L>
+POCKETSVM_INLINE L one_minus_exp2_minus(L t) {
+    const SplitExponential<L> split = split_exponential(t);
+    const L one = L::all(1);
+    const L power = L::each(
+        [&](int p) { return (typename L::Value)((typename L::Bits)one.part[p] - split.shift[p]); });
+    return (one - power) - power * split.fraction;
+}
+
+}  // namespace pocketsvm::POCKETSVM_SET

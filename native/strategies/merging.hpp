@@ -1,0 +1,181 @@
+// Maintenance by merging: the first partner has the smallest coefficient, the second is the vector
+// of the same sign for which the solver reports the smallest weight degradation.
+#pragma once
+
+#include "../maintenance.hpp"
+#include "../merging.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+// The solver works in lanes of `Working`: float where the rows are, double where it needs it.
+template <class Real, class Solver, class Working = Real>
+class Merging final : public Maintenance<Real> {
+  public:
+    Merging(const Gaussian<Real>& kernel, std::size_t capacity, std::size_t n_features,
+            Solver solver, Tie tie)
+        : kernel_(kernel), solver_(solver), tie_(tie), slot_row_(n_features), exponents_(capacity),
+          degradations_(capacity), shortlist_(capacity) {}
+
+    Decision decide(const SupportSet<Real>& set, const Real* newest, Stopwatch& watch) override {
+        std::size_t first = smallest_coefficient(set, tie_);
+        if (!has_partner(set, first))
+            first = smallest_coefficient(set, tie_, set.coefficient(first) > 0 ? -1 : 1);
+        const Real* exponents = newest;
+        if (newest == nullptr || first != set.size() - 1) {
+            const SparseRow<Real> row = slot_row_.read(set, first);
+            kernel_.row(set, row, set.norms()[first], exponents_.data());
+            exponents = exponents_.data();
+        }
+        watch.lap_rest();
+        const std::size_t second = search(set, first, exponents);
+        watch.lap_solve();
+        return describe(set, first, second);
+    }
+
+    void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t step) override {
+        set.merge(decision.first, decision.second, decision.h, decision.coefficient, step);
+    }
+
+  private:
+    using L = Lanes<Working>;
+    using D = Lanes<double>;
+
+    static bool has_partner(const SupportSet<Real>& set, std::size_t first) {
+        const Real* c = set.coefficients();
+        for (std::size_t s = 0; s < set.size(); ++s)
+            if (s != first && (c[s] > 0) == (c[first] > 0)) return true;
+        return false;
+    }
+
+    static L load(const Real* from) {
+        if constexpr (sizeof(Real) == sizeof(Working))
+            return L::load(from);
+        else
+            return L::convert(from);
+    }
+
+    std::size_t search(const SupportSet<Real>& set, std::size_t first, const Real* exponents) {
+        const Working infinity = __builtin_huge_val();
+        const Working a = Working(coefficient_size(set, first));
+        const L sign = L::all(set.coefficient(first) > 0 ? 1 : -1), own = L::all(a);
+        L least = L::all(infinity);
+        for (std::size_t s = 0; s < set.size(); s += L::count) {
+            const L signed_other = load(set.coefficients() + s) * sign, other = abs(signed_other);
+            const L sum = own + other, m = min(own, other) / sum;
+            const L wd = solver_.wd(m, load(exponents + s)) * sum * sum;
+            const L kept = select(signed_other > L::all(0), wd, L::all(infinity));
+            kept.store(degradations_.data() + s);
+            if (first - s < L::count) {
+                degradations_[first] = infinity;
+                least = min(least, L::load(degradations_.data() + s));
+            } else {
+                least = min(least, kept);
+            }
+        }
+        const Working smallest = least.least();
+        std::size_t best = 0;
+        while (degradations_[best] != smallest) ++best;
+        const Rounding rounding = rounding_near(set, first, best, exponents[best]);
+        const double slack =
+            rounding.of_distance + rounding.of_closed_form * coefficient_size(set, best);
+        if (slack <= 1e-6 * degradations_[best]) return best;
+        return settle(set, first, best, degradations_[best] + slack, rounding);
+    }
+
+    // How far rounding can move a weight degradation near the best one.
+    struct Rounding {
+        double of_distance;     // for any candidate
+        double of_closed_form;  // times the candidate's |coefficient|
+    };
+
+    // An error E of an exponent moves WD <= 4 a^2 (1-kappa)^2 by at most 16 a^2 kappa E (1 - kappa
+    // + kappa E); interpolated between nodes 1/400 apart, WD is steeper where kappa is close to 1.
+    // In closed form WD is (a + a_j)^2 (2 e - ...) with e about m (1-m) (1-kappa).
+    Rounding rounding_near(const SupportSet<Real>& set, std::size_t first, std::size_t best,
+                           double t) const {
+        constexpr double unit = sizeof(Real) == 4 ? 0x1p-24 : 0x1p-53;
+        constexpr double working_unit = sizeof(Working) == 4 ? 0x1p-24 : 0x1p-53;
+        const double a = coefficient_size(set, first), kappa = std::exp2(-t);
+        const double error =
+            4 * unit * (1 + kernel_.scale() * (double(set.norms()[first]) + set.norms()[best]));
+        return {16 * a * a * kappa * error * (1 - kappa + kappa * error + 1.0 / 400),
+                Solver::cancels ? 16 * working_unit * a * (1 - kappa + error) : 0};
+    }
+
+    // Decides among those that rounding may have put above the best, from distances by differences,
+    // in double.
+    std::size_t settle(const SupportSet<Real>& set, std::size_t first, std::size_t best,
+                       double threshold, const Rounding& rounding) {
+        const L limit = L::all(Working(threshold)),
+                noise = L::all(Working(rounding.of_closed_form));
+        std::size_t n = 0;
+        for (std::size_t s = 0; s < set.size(); s += L::count) {
+            const L size = abs(load(set.coefficients() + s));
+            const auto near = L::load(degradations_.data() + s) - noise * size <= limit;
+            if (!any(near)) continue;
+            for (std::size_t k = s; k < s + L::count && k < set.size(); ++k)
+                if (near.part[(k - s) / L::per_part][(k - s) % L::per_part]) shortlist_[n++] = k;
+        }
+        if (n == 1) return best;
+        double least = __builtin_huge_val();
+        for (std::size_t from = 0; from < n; from += D::count) {
+            const std::size_t count = n - from < D::count ? n - from : D::count;
+            alignas(lane_bytes) double m[D::count] = {}, t[D::count] = {}, sum[D::count] = {},
+                                       wd[D::count];
+            for (std::size_t k = 0; k < count; ++k) {
+                const Pair pair = pair_of(set, first, shortlist_[from + k]);
+                m[k] = pair.m;
+                t[k] = pair.t;
+                sum[k] = pair.sum;
+            }
+            solver_.wd(D::load(m), D::load(t)).store(wd);
+            for (std::size_t k = 0; k < count; ++k)
+                if (wd[k] * sum[k] * sum[k] < least) {
+                    least = wd[k] * sum[k] * sum[k];
+                    best = shortlist_[from + k];
+                }
+        }
+        return best;
+    }
+
+    static double coefficient_size(const SupportSet<Real>& set, std::size_t slot) {
+        return std::fabs(set.coefficient(slot));
+    }
+
+    struct Pair {
+        double m, t, sum;  // m folded: the share of the smaller coefficient
+    };
+    Pair pair_of(const SupportSet<Real>& set, std::size_t first, std::size_t second) const {
+        const double a = coefficient_size(set, first), b = coefficient_size(set, second);
+        const double t = kernel_.exponent(set.squared_distance(first, second));
+        const double largest = ExponentialPolynomial<double>::largest;
+        return {(a < b ? a : b) / (a + b), t < largest ? t : largest, a + b};
+    }
+
+    // The chosen pair, exactly: h by the solver, the rest in closed form at that h.
+    Decision describe(const SupportSet<Real>& set, std::size_t first, std::size_t second) const {
+        const Pair pair = pair_of(set, first, second);
+        const D m = D::all(pair.m), t = D::all(pair.t), h = solver_.h(m, t);
+        const double share = h.part[0][0];
+        const double s = 1 - one_minus_s(h, m, t).part[0][0];
+        const bool first_is_smaller = coefficient_size(set, first) <= coefficient_size(set, second);
+        Decision decision;
+        decision.first = first;
+        decision.second = second;
+        decision.merges = true;
+        decision.h = first_is_smaller ? share : 1 - share;
+        decision.coefficient = (set.coefficient(first) > 0 ? 1 : -1) * pair.sum * s;
+        decision.degradation = pair.sum * pair.sum * degradation_at(h, m, t).part[0][0];
+        return decision;
+    }
+
+    const Gaussian<Real>& kernel_;
+    Solver solver_;
+    Tie tie_;
+    SlotRow<Real> slot_row_;
+    Buffer<Real> exponents_;
+    Buffer<Working> degradations_;
+    Buffer<std::size_t> shortlist_;
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

@@ -1,0 +1,29 @@
+// Maintenance by removal: the smallest coefficient goes, of the tied ones the oldest. (The newest
+// always ties, and would make of training a model that never learns again.)
+#pragma once
+
+#include "../maintenance.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+template <class Real>
+class Removal final : public Maintenance<Real> {
+  public:
+    Decision decide(const SupportSet<Real>& set, const Real*, Stopwatch&) override {
+        std::size_t oldest = smallest_coefficient(set, Tie::lowest_slot);
+        const double size = std::fabs(set.coefficient(oldest));
+        for (std::size_t s = oldest + 1; s < set.size(); ++s)
+            if (std::fabs(set.coefficient(s)) == size && set.birth(s) < set.birth(oldest))
+                oldest = s;
+        Decision decision;
+        decision.first = oldest;
+        decision.degradation = size * size;
+        return decision;
+    }
+
+    void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t) override {
+        set.remove(decision.first);
+    }
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

@@ -1,0 +1,260 @@
+// The core without Python: lanes, the merging problem, the support set, the strategies; and every
+// instruction set that this CPU runs, against plain loops. Also run under the sanitizers.
+#define POCKETSVM_SET unit
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "../prediction.hpp"
+#include "../threads.hpp"
+#include "../training.hpp"
+#include "check.hpp"
+
+using namespace pocketsvm;
+using namespace pocketsvm::unit;
+
+namespace {
+
+class Never final : public Interrupt {
+  public:
+    bool requested() override { return false; }
+};
+
+class Log final : public Recorder {
+  public:
+    void add(const Event& event) override { events.push_back(event); }
+    std::vector<Event> events;
+};
+
+template <class Real>
+void exponential_is_exact_to_rounding() {
+    using L = Lanes<Real>;
+    const double unit = sizeof(Real) == 4 ? 0x1p-24 : 0x1p-53;
+    double worst = 0, worst_complement = 0;
+    for (double t = 1e-9; t < ExponentialPolynomial<Real>::largest; t = t * 1.01 + 1e-9) {
+        const Real rounded = Real(t);
+        const double value = exp2_minus(L::all(rounded)).part[0][0];
+        const double complement = one_minus_exp2_minus(L::all(rounded)).part[0][0];
+        const double exact = std::exp2(-double(rounded));
+        const double exact_complement = -std::expm1(-double(rounded) * std::log(2.0));
+        worst = std::fmax(worst, std::fabs(value / exact - 1));
+        worst_complement =
+            std::fmax(worst_complement, std::fabs(complement / exact_complement - 1));
+    }
+    CHECK(worst < 3 * unit);
+    CHECK(worst_complement < 6 * unit);
+    CHECK(exp2_minus(L::all(0)).part[0][0] == 1);
+    CHECK(one_minus_exp2_minus(L::all(0)).part[0][0] == 0);
+}
+
+void sums_have_a_fixed_order() {
+    alignas(lane_bytes) float values[16];
+    for (int i = 0; i < 16; ++i) values[i] = float(i % 3 ? 1e8 : 1) * (i % 2 ? -1.0f : 1.0f);
+    float folded[16];
+    std::memcpy(folded, values, sizeof(values));
+    for (int half = 8; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i) folded[i] += folded[i + half];
+    CHECK(Lanes<float>::load(values).sum() == folded[0]);
+}
+
+void generator_shuffles_evenly() {
+    Generator generator(7);
+    std::vector<int> count(5);
+    std::uint32_t order[5];
+    for (int round = 0; round < 50000; ++round) {
+        generator.shuffle(order, 5);
+        ++count[order[0]];
+    }
+    for (int n : count) CHECK(std::abs(n - 10000) < 450);  // five standard deviations
+    Generator a(1), b(2);
+    CHECK(a.next() != b.next());
+}
+
+void golden_section_finds_the_optimum() {
+    using L = Lanes<double>;
+    for (double m : {0.01, 0.2, 0.45, 0.5})
+        for (double kappa : {0.999999, 0.9, 0.5, 0.2}) {
+            const L t = L::all(-std::log2(kappa));
+            const double h = GoldenSection(1e-10).h(L::all(m), t).part[0][0];
+            const auto s = [&](double x) {
+                return m * std::pow(kappa, (1 - x) * (1 - x)) + (1 - m) * std::pow(kappa, x * x);
+            };
+            CHECK(h >= 0 && h <= 0.5 + 1e-9);
+            CHECK(s(h) >= s(h + 1e-3) && s(h) >= s(h - 1e-3));
+            const double table = MergeTable::standard(true).h(L::all(m), t).part[0][0];
+            CHECK(std::fabs(table - h) < 1e-4);
+        }
+}
+
+void support_set_keeps_its_slots() {
+    SupportSet<float> set(20, 3);
+    for (int i = 0; i < 20; ++i) {
+        const float x[3] = {float(i), 0, float(-i)};
+        const DenseRow<float> row{x, 3};
+        set.add(row, squared_norm(row), i % 2 ? 1 : -1, i);
+    }
+    set.remove(3);  // 19 fills the hole
+    float out[3];
+    set.copy_vector(3, out);
+    CHECK(set.size() == 19 && out[0] == 19 && set.birth(3) == 19);
+    set.merge(0, 2, 0.25, -1.5, 99);  // 2 becomes 0.25 * 0 + 0.75 * 2, 18 fills slot 0
+    set.copy_vector(2, out);
+    CHECK(set.size() == 18 && out[0] == 1.5f && out[2] == -1.5f);
+    CHECK(set.coefficient(2) == -1.5 && set.birth(2) == 99 && set.norms()[2] == 4.5f);
+    CHECK(set.birth(0) == 18);
+    CHECK(set.squared_distance(0, 2) == 2 * 16.5 * 16.5);
+}
+
+void smallest_coefficient_breaks_ties() {
+    SupportSet<float> set(40, 1);
+    const float x[1] = {1};
+    for (int i = 0; i < 37; ++i) set.add(DenseRow<float>{x, 1}, 1, i % 2 ? 2 : -1, i);
+    CHECK(smallest_coefficient(set, Tie::lowest_slot) == 0);
+    CHECK(smallest_coefficient(set, Tie::newest_then_lowest_slot) == 36);
+    CHECK(smallest_coefficient(set, Tie::lowest_slot, +1) == 1);
+    set.set_coefficient(20, -0.5);
+    CHECK(smallest_coefficient(set, Tie::newest_then_lowest_slot) == 20);
+}
+
+struct Problem {
+    std::size_t n = 400, d = 7;
+    std::vector<float> dense;
+    std::vector<float> values;
+    std::vector<std::int32_t> indices, pointers{0}, codes;
+    std::vector<double> weights;
+
+    Problem() {
+        Generator random(3);
+        const auto uniform = [&] { return double(random.next() >> 11) * 0x1p-53; };
+        for (std::size_t i = 0; i < n; ++i) {
+            codes.push_back(uniform() < 0.5);
+            weights.push_back(0.5 + uniform());
+            for (std::size_t f = 0; f < d; ++f) {
+                const float x = uniform() < 0.4 ? 0.0f : float(uniform() + 0.4 * codes[i]);
+                dense.push_back(x);
+                if (x != 0) {
+                    values.push_back(x);
+                    indices.push_back(std::int32_t(f));
+                }
+            }
+            pointers.push_back(std::int32_t(values.size()));
+        }
+    }
+    RowsView dense_view() const {
+        return {Precision::float32, false, false, false, n, d, dense.data(), nullptr, nullptr};
+    }
+    RowsView sparse_view() const {
+        return {Precision::float32, true,           false,          false, n, d,
+                values.data(),      indices.data(), pointers.data()};
+    }
+    Classes classes() const {
+        static const double ones[2] = {1, 1};
+        return {codes.data(), ones, weights.data(), 1};
+    }
+};
+
+std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const Problem& problem,
+                                 const RowsView& rows, Recorder* log = nullptr) {
+    std::unique_ptr<Trainer> trainer(
+        core.make_trainer(Precision::float32,
+                          {problem.d, 21, 1.5, 1.0 / (8 * double(problem.n)), strategy, true, 5}));
+    trainer->set_recorder(log);
+    Never never;
+    for (int pass = 0; pass < 3; ++pass) CHECK(trainer->pass(rows, problem.classes(), never));
+    return trainer;
+}
+
+void every_core_trains_and_predicts(const Core& core) {
+    const Problem problem;
+    std::size_t n_strategies;
+    const char* const* names = core.strategies(n_strategies);
+    for (std::size_t k = 0; k < n_strategies; ++k) {
+        Log log;
+        const auto trainer = trained(core, names[k], problem, problem.dense_view(), &log);
+        const auto sparse = trained(core, names[k], problem, problem.sparse_view());
+        const std::size_t n = trainer->size();
+        CHECK(n <= 21 && n == sparse->size());
+        std::vector<float> vectors(n * problem.d), same(n * problem.d);
+        std::vector<double> coefficients(n), same_coefficients(n);
+        trainer->copy_vectors(vectors.data());
+        sparse->copy_vectors(same.data());
+        trainer->copy_coefficients(coefficients.data());
+        sparse->copy_coefficients(same_coefficients.data());
+        CHECK(vectors == same && coefficients == same_coefficients);
+        CHECK(!log.events.empty());
+        const Profile& profile = trainer->profile();
+        CHECK(profile.steps == 1200);
+        CHECK(profile.merges + profile.removals == std::int64_t(log.events.size()));
+
+        const double intercept[1] = {0.25};
+        const std::unique_ptr<Predictor> predictor(core.make_predictor(
+            Precision::float32,
+            {n, problem.d, 1, vectors.data(), coefficients.data(), intercept, 1.5}));
+        std::vector<double> values(problem.n), sparse_values(problem.n);
+        predictor->decide(problem.dense_view(), 0, problem.n, values.data());
+        predictor->decide(problem.sparse_view(), 0, 13, sparse_values.data());
+        predictor->decide(problem.sparse_view(), 13, problem.n, sparse_values.data());
+        CHECK(values == sparse_values);
+        double worst = 0, scale = 0;
+        for (double c : coefficients) scale += std::fabs(c);
+        for (std::size_t i = 0; i < problem.n; ++i) {
+            double exact = intercept[0];
+            for (std::size_t j = 0; j < n; ++j) {
+                double squared = 0;
+                for (std::size_t f = 0; f < problem.d; ++f) {
+                    const double difference = double(problem.dense[i * problem.d + f]) -
+                                              double(vectors[j * problem.d + f]);
+                    squared += difference * difference;
+                }
+                exact += coefficients[j] * std::exp(-1.5 * squared);
+            }
+            worst = std::fmax(worst, std::fabs(exact - values[i]));
+        }
+        CHECK(worst < 1e-5 * scale);
+    }
+    CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1}) == nullptr);
+}
+
+void parallel_runs_every_task_once() {
+    std::vector<int> done(1000);
+    Never never;
+    CHECK(parallel(done.size(), 4, never, [&](std::size_t i, Interrupt&) {
+        ++done[i];
+        return true;
+    }));
+    for (int n : done) CHECK(n == 1);
+    CHECK(!parallel(done.size(), 4, never, [&](std::size_t i, Interrupt&) { return i != 500; }));
+    bool thrown = false;
+    try {
+        parallel(8, 2, never, [&](std::size_t i, Interrupt&) -> bool {
+            if (i == 3) throw 1;
+            return true;
+        });
+    } catch (int) {
+        thrown = true;
+    }
+    CHECK(thrown);
+}
+
+}  // namespace
+
+int main() {
+    exponential_is_exact_to_rounding<float>();
+    exponential_is_exact_to_rounding<double>();
+    sums_have_a_fixed_order();
+    generator_shuffles_evenly();
+    golden_section_finds_the_optimum();
+    support_set_keeps_its_slots();
+    smallest_coefficient_breaks_ties();
+    std::size_t n_cores;
+    const Core* const* cores = available_cores(n_cores);
+    for (std::size_t i = 0; i < n_cores; ++i) {
+        std::printf("core: %s\n", cores[i]->name);
+        every_core_trains_and_predicts(*cores[i]);
+    }
+    parallel_runs_every_task_once();
+    std::printf("%d passed, %d failed\n", check::passed, check::failed);
+    return check::failed != 0;
+}

@@ -1,0 +1,164 @@
+// Training: passes over the rows, a step a row, maintenance where the budget overflows.
+#pragma once
+
+#include "losses.hpp"
+#include "random.hpp"
+#include "strategies.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+// Reads the clock for every event at first, then for one in `period`, which stands for all of them.
+class Sampler {
+  public:
+    explicit Sampler(int period) : period_(period) {}
+    bool due() {
+        ++count_;
+        weight_ = count_ <= all_at_first ? 1 : period_;
+        return count_ <= all_at_first || count_ % period_ == 0;
+    }
+    double weight() const { return weight_; }
+
+  private:
+    static constexpr std::int64_t all_at_first = 64;
+    int period_;
+    std::int64_t count_ = 0;
+    double weight_ = 0;
+};
+
+template <class Real>
+class BudgetTrainer final : public Trainer {
+  public:
+    BudgetTrainer(const TrainerOptions& options, const Strategy<Real>& strategy)
+        : budget_(options.budget), alpha_(options.alpha), fit_intercept_(options.fit_intercept),
+          strategy_(strategy), kernel_(options.gamma), generator_(options.seed) {
+        reserve(options.budget, options.n_features);
+    }
+
+    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt) override {
+        const double begin = Stopwatch::now();
+        if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
+        generator_.shuffle(order_.data(), view.n_rows);
+        maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
+        const bool finished =
+            with_rows<Real>(view, [&](auto& rows) { return run(rows, Hinge(classes), interrupt); });
+        profile_.seconds_total += Stopwatch::now() - begin;
+        return finished;
+    }
+
+    void restore(const StateView& state) override {
+        const std::size_t n_features = set_.n_features();
+        reserve(state.size > budget_ ? state.size : budget_, n_features);
+        const Real* vectors = static_cast<const Real*>(state.vectors);
+        for (std::size_t i = 0; i < state.size; ++i) {
+            const DenseRow<Real> row{vectors + i * n_features, n_features};
+            set_.add(row, squared_norm(row), state.coefficients[i], state.births[i]);
+        }
+        maintenance_->begin(set_);
+        bias_ = state.bias;
+        steps_ = state.steps;
+        generator_.restore(state.generator);
+        while (set_.size() > budget_) maintain(nullptr);
+    }
+
+    void set_recorder(Recorder* recorder) override { recorder_ = recorder; }
+    std::size_t size() const override { return set_.size(); }
+    double bias() const override { return bias_; }
+    std::int64_t steps() const override { return steps_; }
+    void copy_vectors(void* out) const override {
+        for (std::size_t i = 0; i < set_.size(); ++i)
+            set_.copy_vector(i, static_cast<Real*>(out) + i * set_.n_features());
+    }
+    void copy_coefficients(double* out) const override {
+        for (std::size_t i = 0; i < set_.size(); ++i) out[i] = set_.coefficient(i);
+    }
+    void copy_births(std::int64_t* out) const override {
+        for (std::size_t i = 0; i < set_.size(); ++i) out[i] = set_.birth(i);
+    }
+    void copy_generator(std::uint64_t* out) const override {
+        for (int i = 0; i < 4; ++i) out[i] = generator_.state()[i];
+    }
+    const std::uint32_t* order(std::size_t& n_rows) const override {
+        n_rows = order_.size();
+        return order_.data();
+    }
+    const Profile& profile() const override { return profile_; }
+
+  private:
+    void reserve(std::size_t vectors, std::size_t n_features) {
+        set_ = SupportSet<Real>(vectors + 1, n_features);
+        exponents_ = Buffer<Real>(set_.capacity());
+        maintenance_ = strategy_.make({kernel_, set_.capacity(), n_features});
+    }
+
+    template <class Rows>
+    bool run(Rows& rows, const Hinge& loss, Interrupt& interrupt) {
+        // A question a millisecond or so: about a million multiply-adds.
+        const std::size_t patience = 1 + (1u << 20) / (1 + budget_ * (16 + set_.n_features()));
+        for (std::size_t begin = 0; begin < order_.size(); begin += patience) {
+            if (interrupt.requested()) return false;
+            const std::size_t end =
+                begin + patience < order_.size() ? begin + patience : order_.size();
+            for (std::size_t i = begin; i < end; ++i) {
+                if (i + 1 < order_.size()) rows.prefetch(order_[i + 1]);
+                step(rows.row(order_[i]), order_[i], loss);
+            }
+        }
+        return true;
+    }
+
+    template <class Row>
+    void step(const Row& row, std::size_t number, const Hinge& loss) {
+        const bool timed = step_sampler_.due();
+        const double begin = timed ? Stopwatch::now() : 0;
+        const Real norm = squared_norm(row);
+        const double sum = kernel_.row(set_, row, norm, exponents_.data());
+        if (timed) profile_.seconds_margin += step_sampler_.weight() * (Stopwatch::now() - begin);
+
+        const double decision = steps_ == 0 ? 0 : (sum + bias_) / (alpha_ * double(steps_));
+        ++steps_;
+        ++profile_.steps;
+        const double coefficient = loss.step(number, decision);
+        if (Real(coefficient) == 0) return;  // no violation, or a weight that vanishes in float
+        ++profile_.violations;
+        set_.add(row, norm, coefficient, steps_);
+        maintenance_->added(set_);
+        if (fit_intercept_) bias_ += coefficient;
+        if (set_.size() > budget_) maintain(exponents_.data());
+    }
+
+    void maintain(const Real* newest) {
+        const bool timed = event_sampler_.due();
+        Stopwatch watch(timed);
+        const Decision decision = maintenance_->decide(set_, newest, watch);
+        maintenance_->apply(set_, decision, steps_);
+        watch.lap_rest();
+        if (timed) {
+            profile_.seconds_solve += event_sampler_.weight() * watch.solve();
+            profile_.seconds_rest += event_sampler_.weight() * watch.rest();
+        }
+        ++(decision.merges ? profile_.merges : profile_.removals);
+        if (recorder_ != nullptr)
+            recorder_->add({steps_, std::int64_t(decision.first),
+                            decision.merges ? std::int64_t(decision.second) : -1, decision.h,
+                            decision.coefficient, decision.degradation});
+    }
+
+    std::size_t budget_;
+    double alpha_;
+    bool fit_intercept_;
+    const Strategy<Real>& strategy_;
+    Gaussian<Real> kernel_;
+    SupportSet<Real> set_;
+    Buffer<Real> exponents_;
+    MaintenancePointer<Real> maintenance_;
+    double bias_ = 0;
+    std::int64_t steps_ = 0;
+    Generator generator_;
+    Buffer<std::uint32_t> order_;
+    Profile profile_;
+    Sampler step_sampler_{64};
+    Sampler event_sampler_{16};
+    Recorder* recorder_ = nullptr;
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

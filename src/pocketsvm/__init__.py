@@ -1,0 +1,24 @@
+"""A kernel SVM whose model never outgrows a budget.
+
+Gaussian kernel, at most B support vectors, trained by stochastic gradient descent that merges
+support vectors when the budget overflows, with the merging problem solved once and for all in a
+table. The way of the data::
+
+    array or CSR ──► checked rows ──► passes over the rows ──► model ──► decision_function, predict
+                     _validation.py   _core (C++), one pass    estimators.py
+                                      a call from estimators.py
+
+One direction, no way back. Python decides: precision, gamma, regularisation, seeds, how many
+passes. C++ loops: over rows, support vectors and merge candidates, without the GIL. `merge_table`
+opens the merging problem itself to look at.
+"""
+
+from importlib.metadata import version
+
+from ._versions import show_versions
+from .estimators import BudgetedSVC
+from .merge_table import MergeTable, golden_section
+
+__all__ = ["BudgetedSVC", "MergeTable", "golden_section", "show_versions"]
+
+__version__ = version("pocketsvm")

@@ -1,0 +1,127 @@
+"""The native core as Python sees it: it checks shapes and sizes, ``_validation.py`` values."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Dtype = Literal["float32", "float64"]
+
+def instruction_set() -> str:
+    """The instruction set whose code is in use: "baseline", "avx2", "avx512" or "neon"."""
+
+def instruction_sets() -> list[str]:
+    """The instruction sets that this build holds and this CPU can run, best first."""
+
+def strategies() -> list[str]:
+    """The maintenance strategies, in the order in which tables show them."""
+
+def golden_section(
+    m: NDArray[np.float64], kappa: NDArray[np.float64], eps: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """h and wd for 1-D arrays of equal length with values in [0, 1]."""
+
+class MergeTable:
+    def __init__(self, size: int, scaled: bool) -> None: ...
+    def h(self, m: NDArray[np.float64], kappa: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def wd(self, m: NDArray[np.float64], kappa: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+class Rows:
+    """A checked view of training or test rows; it keeps the arrays alive and copies nothing."""
+
+    @staticmethod
+    def dense(X: NDArray[Any]) -> Rows:
+        """A C-contiguous 2-D array of float32 or float64."""
+
+    @staticmethod
+    def csr(
+        data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
+    ) -> Rows:
+        """float32 or float64 data; int32 or int64 indices and indptr (each its own).
+
+        Raises ValueError, naming the row, where indptr is not monotone or leaves the arrays, or
+        a row's indices are out of range or not strictly increasing.
+        """
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def dtype(self) -> Dtype: ...
+    def max_squared_norm(self) -> float:
+        """The largest squared norm of a row, in float64; inf or nan where the values overflow."""
+
+    def variance(self) -> float:
+        """The variance of all n_rows x n_features entries, in float64, without temporaries."""
+
+class Trainer:
+    """The state of one binary problem: support vectors, coefficients, step count, generator.
+
+    The model after T steps is f(x) = (sum_j coefficients[j] k(x_j, x) + bias) / (alpha T).
+    """
+
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        budget: int,
+        gamma: float,
+        alpha: float,
+        maintenance: str,
+        fit_intercept: bool,
+        seed: int,
+        dtype: Dtype,
+    ) -> None: ...
+    def state(self) -> dict[str, Any]:
+        """The keys: vectors (size, n_features) of the trainer's dtype; coefficients (size,)
+        float64; births (size,) int64, the step at which each vector entered; bias, float;
+        steps, int; generator (4,) uint64. Fresh arrays, all that ``restore`` needs."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state. More vectors than the budget are brought down to it at once."""
+
+    def profile(self) -> dict[str, float]:
+        """The counters since construction: steps, violations, merges, removals (ints) and
+        seconds_total, seconds_margin, seconds_solve, seconds_rest (floats)."""
+
+    def order(self) -> NDArray[np.uint32]:
+        """The order in which the last pass took the rows."""
+
+    def record(self, on: bool) -> None:
+        """Keep (or stop keeping) every maintenance event."""
+
+    def events(self) -> dict[str, NDArray[Any]]:
+        """What was recorded, one entry an event: step (int64; the first step is 1), first and
+        second (int64 slots, as they were before the event; second is -1 where nothing was merged),
+        h (share of the first partner), coefficient (signed, of the merged vector; 0 if none),
+        degradation (the squared weight degradation, in the units of the coefficients)."""
+
+def train_pass(
+    trainers: list[Trainer],
+    rows: Rows,
+    codes: NDArray[np.int32],
+    positives: list[int],
+    class_weight: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    n_threads: int,
+) -> None:
+    """One pass of every trainer over all rows with the hinge loss, side by side on n_threads.
+
+    Row i has class codes[i] in [0, len(class_weight)); trainer k takes the class positives[k] as
+    +1 and all others as -1; the row's weight is class_weight[codes[i]] * sample_weight[i] > 0.
+    Raises KeyboardInterrupt soon after Ctrl-C; the trainers are then to be thrown away.
+    """
+
+def decide(
+    vectors: NDArray[Any],
+    coefficients: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    gamma: float,
+    rows: Rows,
+    n_threads: int,
+) -> NDArray[np.float64]:
+    """Decision values (n_rows, n_outputs): sum_j coefficients[o, j] k(vectors[j], x) + intercepts[o].
+
+    vectors (n_sv, n_features) C-contiguous of the rows' dtype; coefficients (n_outputs, n_sv).
+    """

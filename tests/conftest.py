@@ -1,0 +1,24 @@
+"""What the tests share: repeatable Hypothesis runs, and rows in either layout."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import settings
+
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
+
+
+def _core_rows(X, layout="dense"):
+    from pocketsvm import _core
+
+    if layout == "dense":
+        return _core.Rows.dense(np.ascontiguousarray(X))
+    X = scipy.sparse.csr_array(X)
+    return _core.Rows.csr(X.data, X.indices, X.indptr, X.shape[1])
+
+
+@pytest.fixture(scope="session")
+def core_rows():
+    """A function that makes the core's Rows of a dense array, as layout "dense" or "csr"."""
+    return _core_rows

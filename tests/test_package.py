@@ -1,0 +1,118 @@
+"""The package as a whole: what it exports, its examples, its optional parts."""
+
+import doctest
+import importlib
+import inspect
+import pickle
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import pocketsvm
+from pocketsvm import MergeTable, _core
+
+MODULES = [
+    "pocketsvm",
+    *(
+        f"pocketsvm.{module.name}"
+        for module in pkgutil.iter_modules(pocketsvm.__path__)
+        if module.name != "_core"
+    ),
+]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_the_docstrings_run(name):
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=OPTIONS)
+    assert failed == 0
+
+
+def test_everything_public_is_there_and_documented():
+    assert sorted(pocketsvm.__all__) == [
+        "BudgetedSVC",
+        "MergeTable",
+        "golden_section",
+        "show_versions",
+    ]
+    for name in pocketsvm.__all__:
+        thing = getattr(pocketsvm, name)
+        assert ">>> " in thing.__doc__, f"{name} has no example"
+
+
+def test_every_parameter_is_documented():
+    documented = re.findall(r"^    (\w+) : ", pocketsvm.BudgetedSVC.__doc__, flags=re.MULTILINE)
+    parameters = list(inspect.signature(pocketsvm.BudgetedSVC).parameters)
+    assert documented[: len(parameters)] == parameters
+    attributes = pocketsvm.BudgetedSVC(max_iter=1).fit([[0.0], [1.0]], [0, 1])
+    public = {name for name in vars(attributes) if name.endswith("_")}
+    assert public | {"feature_names_in_"} == set(documented[len(parameters) :])
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert pocketsvm.__version__ == version("pocketsvm")
+
+
+def test_show_versions(capsys):
+    pocketsvm.show_versions()
+    shown = capsys.readouterr().out
+    assert f"pocketsvm: {pocketsvm.__version__}" in shown
+    assert f"numpy: {np.__version__}" in shown
+    assert _core.instruction_set() in _core.instruction_sets()
+    assert f"instruction set: {_core.instruction_set()}" in shown
+
+
+def test_importing_is_lean():
+    """matplotlib is not loaded before it is asked for."""
+    script = "import sys, pocketsvm; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "False", done.stderr
+
+
+# --- the merge table's Python side ---------------------------------------------------------------
+
+
+def test_tables_are_built_once_and_small_to_keep():
+    from pocketsvm.merge_table import _native_table
+
+    assert _native_table(40, True) is _native_table(40, True)
+    table = MergeTable(40)
+    twin = pickle.loads(pickle.dumps(table))
+    assert repr(twin) == "MergeTable(size=40, scaled=True)"
+    m = np.linspace(0, 1, 7)
+    assert_array_equal(twin.h(m, 0.5), table.h(m, 0.5))
+    assert not np.array_equal(MergeTable(40, scaled=False).wd(m, 0.9), table.wd(m, 0.9))
+
+
+@pytest.mark.parametrize("size", [1, 3, 0, -2, 4098, 10.0, "400", None])
+def test_a_bad_table_size_is_named(size):
+    with pytest.raises(
+        ValueError, match=re.escape(f"size must be an even number from 2 to 4096, got {size!r}")
+    ):
+        MergeTable(size)
+
+
+def test_plot_draws_both_graphs():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    axes = MergeTable(100).plot()
+    assert axes.shape == (2,)
+    assert [axis.get_xlabel() for axis in axes] == ["$m$", "$m$"]
+    assert MergeTable(100).plot(axes)[0] is axes[0]
+    axes[0].figure.canvas.draw()
+    plt.close(axes[0].figure)
+
+
+def test_plot_without_matplotlib_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'pocketsvm[plot]'")):
+        MergeTable(40).plot()
