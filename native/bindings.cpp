@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core.hpp"
+#include "statistics.hpp"
 #include "threads.hpp"
 
 namespace nb = nanobind;
@@ -180,35 +181,6 @@ class Rows {
 
     const RowsView& view() const { return view_; }
 
-    double max_squared_norm() const {
-        double largest = 0;
-        for_each_row([&](const auto* values, std::size_t count) {
-            double sum = 0;
-            for (std::size_t k = 0; k < count; ++k) sum += double(values[k]) * double(values[k]);
-            if (!(sum <= largest) && !std::isnan(largest)) largest = sum;
-        });
-        return largest;
-    }
-
-    // Zeros are counted, not added, so that dense and sparse rows give the same bits.
-    double variance() const {
-        const double n = double(view_.n_rows) * double(view_.n_features);
-        double sum = 0, squares = 0, zeros = n;
-        for_each_row([&](const auto* values, std::size_t count) {
-            for (std::size_t k = 0; k < count; ++k) sum += double(values[k]);
-        });
-        const double mean = sum / n;
-        for_each_row([&](const auto* values, std::size_t count) {
-            for (std::size_t k = 0; k < count; ++k) {
-                if (values[k] == 0) continue;
-                const double difference = double(values[k]) - mean;
-                squares += difference * difference;
-                --zeros;
-            }
-        });
-        return (squares + zeros * mean * mean) / n;
-    }
-
   private:
     template <class Function>
     void with_pointers(Function function) const {
@@ -224,26 +196,6 @@ class Rows {
         else
             function(static_cast<const std::int32_t*>(view_.indices));
     }
-    template <class Function>
-    void for_each_row(Function function) const {
-        nb::gil_scoped_release release;
-        const auto of = [&](const auto* values) {
-            if (!view_.sparse) {
-                for (std::size_t i = 0; i < view_.n_rows; ++i)
-                    function(values + i * view_.n_features, view_.n_features);
-                return;
-            }
-            with_pointers([&](const auto* pointers) {
-                for (std::size_t i = 0; i < view_.n_rows; ++i)
-                    function(values + pointers[i], std::size_t(pointers[i + 1] - pointers[i]));
-            });
-        };
-        if (view_.precision == Precision::float32)
-            of(static_cast<const float*>(view_.values));
-        else
-            of(static_cast<const double*>(view_.values));
-    }
-
     RowsView view_{};
     std::vector<nb::object> owners_;
 };
@@ -467,44 +419,83 @@ void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, Codes
 
 // ----- prediction ------------------------------------------------------------------------------
 
+void check_model(const AnyMatrix& vectors, double gamma, const RowsView& rows) {
+    require(vectors.shape(1) == rows.n_features,
+            "rows must have " + std::to_string(vectors.shape(1)) + " features, got " +
+                std::to_string(rows.n_features));
+    require(precision_of(vectors.dtype(), "vectors") == rows.precision,
+            "vectors and rows must be of one dtype");
+    require(std::isfinite(gamma) && gamma > 0,
+            "gamma must be positive and finite, got " + std::to_string(gamma));
+}
+
+// Calls task(predictor, from, to) for pieces of [begin, end), side by side.
+template <class Task>
+void in_chunks(const RowsView& rows, const ModelView& model, std::size_t begin, std::size_t end,
+               std::size_t n_threads, Task task) {
+    PythonInterrupt interrupt;
+    bool finished;
+    {
+        nb::gil_scoped_release release;
+        const std::unique_ptr<Predictor> predictor(core->make_predictor(rows.precision, model));
+        constexpr std::size_t chunk = 512;
+        finished = parallel((end - begin + chunk - 1) / chunk, n_threads, interrupt,
+                            [&](std::size_t k, Interrupt& own) {
+                                if (own.requested()) return false;
+                                const std::size_t from = begin + k * chunk;
+                                task(*predictor, from, from + chunk < end ? from + chunk : end);
+                                return true;
+                            });
+    }
+    if (!finished) throw nb::python_error();
+}
+
 nb::object decide(AnyMatrix vectors, Matrix coefficients, Vector intercepts, double gamma,
                   const Rows& rows, std::size_t n_threads) {
     const RowsView& view = rows.view();
     const std::size_t n_outputs = coefficients.shape(0);
-    require(vectors.shape(1) == view.n_features,
-            "rows must have " + std::to_string(vectors.shape(1)) + " features, got " +
-                std::to_string(view.n_features));
-    require(precision_of(vectors.dtype(), "vectors") == view.precision,
-            "vectors and rows must be of one dtype");
+    check_model(vectors, gamma, view);
     require(coefficients.shape(1) == vectors.shape(0),
             "coefficients must have one column a vector, " + std::to_string(vectors.shape(0)) +
                 ", got " + std::to_string(coefficients.shape(1)));
     require(intercepts.shape(0) == n_outputs, "intercepts must have one entry an output, " +
                                                   std::to_string(n_outputs) + ", got " +
                                                   std::to_string(intercepts.shape(0)));
-    require(std::isfinite(gamma) && gamma > 0,
-            "gamma must be positive and finite, got " + std::to_string(gamma));
     double* out;
     auto result = make_array<double>({view.n_rows, n_outputs}, &out);
-    PythonInterrupt interrupt;
-    bool finished;
-    {
-        nb::gil_scoped_release release;
-        const std::unique_ptr<Predictor> predictor(core->make_predictor(
-            view.precision, {vectors.shape(0), vectors.shape(1), n_outputs, vectors.data(),
-                             coefficients.data(), intercepts.data(), gamma}));
-        constexpr std::size_t chunk = 512;
-        finished = parallel((view.n_rows + chunk - 1) / chunk, n_threads, interrupt,
-                            [&](std::size_t k, Interrupt& own) {
-                                if (own.requested()) return false;
-                                const std::size_t end = (k + 1) * chunk;
-                                predictor->decide(view, k * chunk,
-                                                  end < view.n_rows ? end : view.n_rows, out);
-                                return true;
-                            });
-    }
-    if (!finished) throw nb::python_error();
+    const ModelView model{vectors.shape(0),    vectors.shape(1),  n_outputs, vectors.data(),
+                          coefficients.data(), intercepts.data(), gamma};
+    in_chunks(view, model, 0, view.n_rows, n_threads,
+              [&](const Predictor& predictor, std::size_t begin, std::size_t end) {
+                  predictor.decide(view, begin, end, out);
+              });
     return nb::cast(result);
+}
+
+template <class Real>
+nb::object kernel_values(const RowsView& view, const ModelView& model, std::size_t begin,
+                         std::size_t end, std::size_t n_threads) {
+    Real* out;
+    auto result = make_array<Real>({end - begin, model.n_vectors}, &out);
+    in_chunks(view, model, begin, end, n_threads,
+              [&](const Predictor& predictor, std::size_t from, std::size_t to) {
+                  predictor.kernel(view, from, to, out + (from - begin) * model.n_vectors);
+              });
+    return nb::cast(result);
+}
+
+nb::object kernel_block(AnyMatrix vectors, double gamma, const Rows& rows, std::size_t begin,
+                        std::size_t end, std::size_t n_threads) {
+    const RowsView& view = rows.view();
+    check_model(vectors, gamma, view);
+    require(begin <= end && end <= view.n_rows,
+            "begin and end must be in order and within the " + std::to_string(view.n_rows) +
+                " rows, got " + std::to_string(begin) + " and " + std::to_string(end));
+    const ModelView model{vectors.shape(0), vectors.shape(1), 0,    vectors.data(),
+                          nullptr,          nullptr,          gamma};
+    return view.precision == Precision::float32
+               ? kernel_values<float>(view, model, begin, end, n_threads)
+               : kernel_values<double>(view, model, begin, end, n_threads);
 }
 
 // ----- the merging problem ---------------------------------------------------------------------
@@ -588,8 +579,12 @@ NB_MODULE(_core, module) {
         .def_prop_ro("n_rows", [](const Rows& rows) { return rows.view().n_rows; })
         .def_prop_ro("n_features", [](const Rows& rows) { return rows.view().n_features; })
         .def_prop_ro("dtype", [](const Rows& rows) { return name_of(rows.view().precision); })
-        .def("max_squared_norm", &Rows::max_squared_norm)
-        .def("variance", &Rows::variance);
+        .def(
+            "max_squared_norm", [](const Rows& rows) { return max_squared_norm(rows.view()); },
+            nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "variance", [](const Rows& rows) { return variance(rows.view()); },
+            nb::call_guard<nb::gil_scoped_release>());
 
     nb::class_<PyTrainer>(module, "Trainer")
         .def(nb::init<std::size_t, std::size_t, double, double, const std::string&, bool,
@@ -607,4 +602,6 @@ NB_MODULE(_core, module) {
                "positives"_a, "class_weight"_a, "sample_weight"_a.none(), "n_threads"_a);
     module.def("decide", &decide, "vectors"_a.noconvert(), "coefficients"_a, "intercepts"_a,
                "gamma"_a, "rows"_a, "n_threads"_a);
+    module.def("kernel_block", &kernel_block, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
+               "begin"_a, "end"_a, "n_threads"_a);
 }

@@ -117,6 +117,9 @@ class Predictor {
     // Decision values of rows [begin, end), n_outputs each, written from out[begin * n_outputs] on.
     virtual void decide(const RowsView& rows, std::size_t begin, std::size_t end,
                         double* out) const = 0;
+    // Kernel values of rows [begin, end), one a vector, in the precision of the rows, from out on.
+    virtual void kernel(const RowsView& rows, std::size_t begin, std::size_t end,
+                        void* out) const = 0;
 };
 
 struct ModelView {

@@ -2,6 +2,8 @@
 // read once for all of them. Every value is summed in the same order whatever rows are beside it.
 #pragma once
 
+#include <cstring>
+
 #include "gaussian.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
@@ -28,22 +30,55 @@ class BlockPredictor final : public Predictor {
 
     void decide(const RowsView& view, std::size_t begin, std::size_t end,
                 double* out) const override {
-        with_rows<Real>(view, [&](auto& rows) {
-            Buffer<L> sums(rows_at_once * n_outputs_);
-            std::size_t i = begin;
-            // Sparse rows have no feature in common that a tile could share.
-            if (!view.sparse)
-                for (; i + rows_at_once <= end; i += rows_at_once)
-                    tile<rows_at_once>(rows, i, sums.data(), out);
-            for (; i < end; ++i) tile<1>(rows, i, sums.data(), out);
+        Buffer<L> sums(rows_at_once * n_outputs_);
+        const auto use = [&](int r, std::size_t at, L kernel) {
+            for (std::size_t o = 0; o < n_outputs_; ++o) {
+                L& sum = sums[r * n_outputs_ + o];
+                sum = multiply_add(L::load(coefficients_.data() + o * set_.capacity() + at), kernel,
+                                   sum);
+            }
+        };
+        in_tiles(view, begin, end, use, [&](int r, std::size_t row) {
+            for (std::size_t o = 0; o < n_outputs_; ++o) {
+                L& sum = sums[r * n_outputs_ + o];
+                out[row * n_outputs_ + o] = intercepts_[o] + double(sum.sum());
+                sum = L::all(0);
+            }
+        });
+    }
+
+    void kernel(const RowsView& view, std::size_t begin, std::size_t end,
+                void* out) const override {
+        const std::size_t n = set_.size();
+        Buffer<Real> values(rows_at_once * set_.capacity());
+        const auto use = [&](int r, std::size_t at, L kernel) {
+            kernel.store(values.data() + r * set_.capacity() + at);
+        };
+        in_tiles(view, begin, end, use, [&](int r, std::size_t row) {
+            std::memcpy(static_cast<Real*>(out) + (row - begin) * n,
+                        values.data() + r * set_.capacity(), n * sizeof(Real));
         });
     }
 
   private:
     using L = Lanes<Real>;
 
-    template <int n, class Rows>
-    void tile(Rows& rows, std::size_t first, L* sums, double* out) const {
+    // Calls use(r, slot, kernel values) for every block of every row of a tile, then done(r, row).
+    template <class Use, class Done>
+    void in_tiles(const RowsView& view, std::size_t begin, std::size_t end, Use use,
+                  Done done) const {
+        with_rows<Real>(view, [&](auto& rows) {
+            std::size_t i = begin;
+            // Sparse rows have no feature in common that a tile could share.
+            if (!view.sparse)
+                for (; i + rows_at_once <= end; i += rows_at_once)
+                    tile<rows_at_once>(rows, i, use, done);
+            for (; i < end; ++i) tile<1>(rows, i, use, done);
+        });
+    }
+
+    template <int n, class Rows, class Use, class Done>
+    void tile(Rows& rows, std::size_t first, Use use, Done done) const {
         constexpr int at_once = n > 1 ? tile_blocks : blocks_at_once;
         decltype(rows.row(0)) row[n];
         Real norm[n];
@@ -51,20 +86,16 @@ class BlockPredictor final : public Predictor {
             row[r] = rows.row(first + r);
             norm[r] = squared_norm(row[r]);
         }
-        for (std::size_t k = 0; k < n * n_outputs_; ++k) sums[k] = L::all(0);
         std::size_t b = 0;
         for (; b + at_once <= set_.n_blocks(); b += at_once)
-            some_blocks<n, at_once>(row, norm, b, sums);
-        for (; b < set_.n_blocks(); ++b) some_blocks<n, 1>(row, norm, b, sums);
-        for (int r = 0; r < n; ++r)
-            for (std::size_t o = 0; o < n_outputs_; ++o)
-                out[(first + r) * n_outputs_ + o] =
-                    intercepts_[o] + double(sums[r * n_outputs_ + o].sum());
+            some_blocks<n, at_once>(row, norm, b, use);
+        for (; b < set_.n_blocks(); ++b) some_blocks<n, 1>(row, norm, b, use);
+        for (int r = 0; r < n; ++r) done(r, first + r);
     }
 
-    template <int n, int m, class Row>
+    template <int n, int m, class Row, class Use>
     POCKETSVM_INLINE void some_blocks(const Row (&row)[n], const Real (&norm)[n], std::size_t first,
-                                      L* sums) const {
+                                      Use use) const {
         const std::size_t stride = set_.n_features() * L::count;
         const Real* base = set_.block(first);
         L dots[n][m];
@@ -81,14 +112,8 @@ class BlockPredictor final : public Predictor {
         for (int i = 0; i < m; ++i) {
             const std::size_t at = (first + i) * L::count;
             const L norms = L::load(set_.norms() + at);
-            for (int r = 0; r < n; ++r) {
-                const L kernel = exp2_minus(kernel_.exponent(dots[r][i], norms, norm[r]));
-                for (std::size_t o = 0; o < n_outputs_; ++o) {
-                    L& sum = sums[r * n_outputs_ + o];
-                    sum = multiply_add(L::load(coefficients_.data() + o * set_.capacity() + at),
-                                       kernel, sum);
-                }
-            }
+            for (int r = 0; r < n; ++r)
+                use(r, at, exp2_minus(kernel_.exponent(dots[r][i], norms, norm[r])));
         }
     }
 

@@ -41,12 +41,12 @@ class SupportSet {
         for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = 0;
         for (std::size_t k = 0; k < row.count; ++k) to[row.index(k) * L::count] = row.values[k];
         norms_[size_] = norm;
-        coefficients_[size_] = Real(coefficient);
+        coefficients_[size_] = in_lane(coefficient);
         births_[size_] = birth;
         ++size_;
     }
 
-    void set_coefficient(std::size_t slot, double value) { coefficients_[slot] = Real(value); }
+    void set_coefficient(std::size_t slot, double value) { coefficients_[slot] = in_lane(value); }
 
     // The last slot fills the hole.
     void remove(std::size_t slot) {
@@ -74,7 +74,7 @@ class SupportSet {
             norm = multiply_add(Real(mixed), Real(mixed), norm);
         }
         norms_[second] = norm;
-        coefficients_[second] = Real(coefficient);
+        coefficients_[second] = in_lane(coefficient);
         births_[second] = birth;
         remove(first);
     }
@@ -96,6 +96,13 @@ class SupportSet {
     }
 
   private:
+    // A coefficient too small for its lane is the smallest one, not zero, which is no coefficient.
+    static Real in_lane(double coefficient) {
+        const double smallest = sizeof(Real) == 4 ? 0x1p-126 : 0x1p-1022;
+        if (coefficient > 0 && coefficient < smallest) return Real(smallest);
+        if (coefficient < 0 && coefficient > -smallest) return Real(-smallest);
+        return Real(coefficient);
+    }
     static std::size_t blocks_of(std::size_t slots) { return (slots + L::count - 1) / L::count; }
     Real* vector(std::size_t slot) {
         return vectors_.data() + (slot / L::count) * n_features_ * L::count + slot % L::count;

@@ -118,7 +118,7 @@ class BudgetTrainer final : public Trainer {
         ++steps_;
         ++profile_.steps;
         const double coefficient = loss.step(number, decision);
-        if (Real(coefficient) == 0) return;  // no violation, or a weight that vanishes in float
+        if (coefficient == 0) return;
         ++profile_.violations;
         set_.add(row, norm, coefficient, steps_);
         maintenance_->added(set_);

@@ -354,7 +354,7 @@ def test_class_weights_multiply_sample_weights(maintenance, core_rows):
 
 @DTYPES
 @STRATEGIES
-@pytest.mark.parametrize("power", [-40, 40])
+@pytest.mark.parametrize("power", [-40, 40, -70, 70])
 def test_the_unit_of_the_weights_cancels_against_alpha(power, maintenance, dtype, core_rows):
     X, y, weight = noisy_data(dtype=dtype)
     options, unit = {"maintenance": maintenance, "fit_intercept": False}, 2.0**power

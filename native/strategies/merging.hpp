@@ -54,16 +54,24 @@ class Merging final : public Maintenance<Real> {
             return L::convert(from);
     }
 
+    // Weight degradations are compared in units of a^2, the square of the first coefficient, and
+    // stay in range whatever the weights. A second coefficient much larger than that is as good as
+    // any such one.
+    static L in_range(L ratio) {
+        const L largest = L::all(Working(1e18));
+        return max(min(ratio, largest), L::all(0) - largest);
+    }
+
     std::size_t search(const SupportSet<Real>& set, std::size_t first, const Real* exponents) {
         const Working infinity = __builtin_huge_val();
-        const Working a = Working(coefficient_size(set, first));
-        const L sign = L::all(set.coefficient(first) > 0 ? 1 : -1), own = L::all(a);
+        const L unit = L::all(Working(1 / set.coefficient(first))), one = L::all(1);
         L least = L::all(infinity);
         for (std::size_t s = 0; s < set.size(); s += L::count) {
-            const L signed_other = load(set.coefficients() + s) * sign, other = abs(signed_other);
-            const L sum = own + other, m = min(own, other) / sum;
+            const L ratio = in_range(load(set.coefficients() + s) * unit);
+            // Lanes of the other sign are computed like the rest, on sane numbers, and dropped.
+            const L size = abs(ratio), sum = one + size, m = min(one, size) / sum;
             const L wd = solver_.wd(m, load(exponents + s)) * sum * sum;
-            const L kept = select(signed_other > L::all(0), wd, L::all(infinity));
+            const L kept = select(ratio > L::all(0), wd, L::all(infinity));
             kept.store(degradations_.data() + s);
             if (first - s < L::count) {
                 degradations_[first] = infinity;
@@ -76,16 +84,16 @@ class Merging final : public Maintenance<Real> {
         std::size_t best = 0;
         while (degradations_[best] != smallest) ++best;
         const Rounding rounding = rounding_near(set, first, best, exponents[best]);
-        const double slack =
-            rounding.of_distance + rounding.of_closed_form * coefficient_size(set, best);
+        const double ratio = set.coefficient(best) / set.coefficient(first);
+        const double slack = rounding.of_distance + rounding.of_closed_form * ratio;
         if (slack <= 1e-6 * degradations_[best]) return best;
         return settle(set, first, best, degradations_[best] + slack, rounding);
     }
 
-    // How far rounding can move a weight degradation near the best one.
+    // How far rounding can move a weight degradation near the best one, in units of a^2.
     struct Rounding {
         double of_distance;     // for any candidate
-        double of_closed_form;  // times the candidate's |coefficient|
+        double of_closed_form;  // times the candidate's coefficient in units of a
     };
 
     // An error E of an exponent moves WD <= 4 a^2 (1-kappa)^2 by at most 16 a^2 kappa E (1 - kappa
@@ -95,23 +103,24 @@ class Merging final : public Maintenance<Real> {
                            double t) const {
         constexpr double unit = sizeof(Real) == 4 ? 0x1p-24 : 0x1p-53;
         constexpr double working_unit = sizeof(Working) == 4 ? 0x1p-24 : 0x1p-53;
-        const double a = coefficient_size(set, first), kappa = std::exp2(-t);
+        const double kappa = std::exp2(-t);
         const double error =
             4 * unit * (1 + kernel_.scale() * (double(set.norms()[first]) + set.norms()[best]));
-        return {16 * a * a * kappa * error * (1 - kappa + kappa * error + 1.0 / 400),
-                Solver::cancels ? 16 * working_unit * a * (1 - kappa + error) : 0};
+        return {16 * kappa * error * (1 - kappa + kappa * error + 1.0 / 400),
+                Solver::cancels ? 16 * working_unit * (1 - kappa + error) : 0};
     }
 
     // Decides among those that rounding may have put above the best, from distances by differences,
     // in double.
     std::size_t settle(const SupportSet<Real>& set, std::size_t first, std::size_t best,
                        double threshold, const Rounding& rounding) {
+        const L unit = L::all(Working(1 / set.coefficient(first)));
         const L limit = L::all(Working(threshold)),
                 noise = L::all(Working(rounding.of_closed_form));
         std::size_t n = 0;
         for (std::size_t s = 0; s < set.size(); s += L::count) {
-            const L size = abs(load(set.coefficients() + s));
-            const auto near = L::load(degradations_.data() + s) - noise * size <= limit;
+            const L ratio = in_range(load(set.coefficients() + s) * unit);
+            const auto near = L::load(degradations_.data() + s) - noise * ratio <= limit;
             if (!any(near)) continue;
             for (std::size_t k = s; k < s + L::count && k < set.size(); ++k)
                 if (near.part[(k - s) / L::per_part][(k - s) % L::per_part]) shortlist_[n++] = k;

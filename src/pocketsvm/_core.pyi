@@ -121,7 +121,12 @@ def decide(
     rows: Rows,
     n_threads: int,
 ) -> NDArray[np.float64]:
-    """Decision values (n_rows, n_outputs): sum_j coefficients[o, j] k(vectors[j], x) + intercepts[o].
+    """Decision values (n_rows, n_outputs), sum_j coefficients[o, j] k(s_j, x) + intercepts[o].
 
     vectors (n_sv, n_features) C-contiguous of the rows' dtype; coefficients (n_outputs, n_sv).
     """
+
+def kernel_block(
+    vectors: NDArray[Any], gamma: float, rows: Rows, begin: int, end: int, n_threads: int
+) -> NDArray[Any]:
+    """Kernel values (end - begin, n_sv) of rows [begin, end) and the vectors, in their dtype."""

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _core
@@ -25,6 +25,8 @@ from . import _core
 # roundoff. These limits hold it near 512 * 2^-24 = 3e-5 in float32, 2^40 * 2^-53 = 1e-4 in float64.
 FLOAT32_SPREAD = 512.0
 FLOAT64_SPREAD = 2.0**40
+# More than that, the squared norm of a row over the variance of the rows, is a large offset.
+LARGEST_OFFSET = 2.0**20
 # Beyond these, squared norms overflow, or gamma itself leaves float32's range.
 LARGEST_SQUARED_NORM = {"float32": 1e37, "float64": 1e300}
 FLOAT32_GAMMA = (1e-30, 1e30)
@@ -34,8 +36,8 @@ CONSTANT = 1e-22
 
 # 1 / alpha scales every coefficient, and decision values are summed up in the rows' precision.
 ALPHA_RANGE = (1e-30, 1e30)
-# Weights below this share of the largest, which float32 cannot hold, count as this share.
-LEAST_WEIGHT = 1e-30
+# Weights below this share of the largest count as this share: float32 would make them zero.
+LEAST_WEIGHT = 1e-20
 # The largest coefficient of a model to be continued, in units of the weight of a new row.
 COEFFICIENT_RANGE = (1e-15, 1e15)
 
@@ -169,7 +171,7 @@ def training_rows(
     value = gamma_as_number(gamma, rows, squared_norm)
     if value is None:
         value = 1.0  # as sklearn.svm.SVC does
-    if not _float64_is_enough(value, squared_norm):
+    if not _float64_is_enough(value, squared_norm, X):
         raise ValueError(
             f"The values of X are too large for the kernel: gamma={value:.3g} times the largest "
             f"squared norm of a row, {squared_norm:.3g}, is above 2**40, where rounding errors "
@@ -188,12 +190,15 @@ def _float32_is_enough(gamma: float, squared_norm: float) -> bool:
     )
 
 
-def _float64_is_enough(gamma: float, squared_norm: float) -> bool:
-    return (
-        gamma * squared_norm <= FLOAT64_SPREAD
-        and squared_norm <= LARGEST_SQUARED_NORM["float64"]
-        and math.isfinite(gamma)
-    )
+def _float64_is_enough(gamma: float, squared_norm: float, X: Any) -> bool:
+    if not (squared_norm <= LARGEST_SQUARED_NORM["float64"] and math.isfinite(gamma)):
+        return False
+    if gamma * squared_norm <= FLOAT64_SPREAD:
+        return True
+    # Without large offsets, a gamma so large makes the kernel the identity, and that is exact:
+    # equal rows are at distance zero to the last bit, all others too far apart to matter.
+    columns = mean_variance_axis(X, axis=0)[1] if sp.issparse(X) else np.var(X, axis=0)
+    return float(np.sum(columns)) > squared_norm / LARGEST_OFFSET
 
 
 def gamma_as_number(gamma: str | float, rows: _core.Rows, squared_norm: float) -> float | None:
@@ -216,24 +221,10 @@ def decision_values(
 ) -> NDArray[np.float64]:
     """Decision values (n_rows, n_outputs), in the precision of the vectors.
 
-    Rows so large that their squares overflow float32 are decided in float64, each for itself, so
-    that a row's value does not depend on the batch it comes in.
+    Rows so large that their squares overflow are far from every vector; the core knows.
     """
     rows = as_rows(X, vectors.dtype)
-    limit = LARGEST_SQUARED_NORM[vectors.dtype.name]
-    if rows.max_squared_norm() <= limit:
-        return _core.decide(vectors, coefficients, intercepts, gamma, rows, n_threads)
-    if vectors.dtype == np.float64:
-        raise ValueError("X holds values whose squares overflow float64; scale X down.")
-    with np.errstate(over="ignore"):
-        far = ~(row_norms(X, squared=True) <= limit)
-    values = np.empty((X.shape[0], len(intercepts)))
-    for chosen, model in ((~far, vectors), (far, vectors.astype(np.float64))):
-        if chosen.any():
-            values[chosen] = decision_values(
-                model, coefficients, intercepts, gamma, X[chosen], n_threads
-            )
-    return values
+    return _core.decide(vectors, coefficients, intercepts, gamma, rows, n_threads)
 
 
 # --- labels and weights -------------------------------------------------------------------------
