@@ -22,6 +22,8 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace pocketsvm;
 
+void bind_svmlight(nb::module_& module);  // bindings_svmlight.cpp
+
 namespace {
 
 // ----- which core ------------------------------------------------------------------------------
@@ -604,4 +606,5 @@ NB_MODULE(_core, module) {
                "gamma"_a, "rows"_a, "n_threads"_a);
     module.def("kernel_block", &kernel_block, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
                "begin"_a, "end"_a, "n_threads"_a);
+    bind_svmlight(module);
 }

@@ -41,7 +41,8 @@ def blobs(n_classes=3, n=900):
 
 
 def small(**parameters):
-    return BudgetedSVC(**{"budget": 30, "C": 10.0, "random_state": 0, "max_iter": 5} | parameters)
+    defaults = {"budget": 30, "C": 10.0, "random_state": 0, "max_iter": 5, "polish": False}
+    return BudgetedSVC(**defaults | parameters)
 
 
 def assert_same_model(one, other):
@@ -777,7 +778,7 @@ def test_float32_rows_are_not_copied(layout):
     y = rng.integers(0, 2, len(X))
     if layout == "csr":
         X = sp.csr_array(X)
-    clf = BudgetedSVC(10, max_iter=1, random_state=0)
+    clf = BudgetedSVC(10, max_iter=1, polish=False, random_state=0)
     tracemalloc.start()
     try:
         clf.fit(X, y)
@@ -803,9 +804,9 @@ for start in range(0, n, 10_000):  # in pieces, or the peak would lie here
     X[start : start + 10_000] = rng.normal(size=(10_000, 18))
 y = (X[:, 0] * X[:, 1] > 0).astype(LABELS)
 # Everything that is loaded or kept once (threads, tables, BLAS) is there before the measurement.
-BudgetedSVC(100, max_iter=1, random_state=0).fit(X[:20_000], y[:20_000])
+BudgetedSVC(100, max_iter=1, polish=False, random_state=0).fit(X[:20_000], y[:20_000])
 before = peak()
-BudgetedSVC(100, max_iter=2, random_state=0).fit(X, y)
+BudgetedSVC(100, max_iter=2, polish=False, random_state=0).fit(X, y)
 print((peak() - before) / n)
 """
 

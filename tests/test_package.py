@@ -39,6 +39,8 @@ def test_everything_public_is_there_and_documented():
         "BudgetedSVC",
         "MergeTable",
         "golden_section",
+        "load_model",
+        "load_svmlight",
         "show_versions",
     ]
     for name in pocketsvm.__all__:

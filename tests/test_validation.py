@@ -21,7 +21,8 @@ def moons(n=600):
 
 
 def small(**parameters):
-    return BudgetedSVC(**{"budget": 30, "C": 10.0, "random_state": 0, "max_iter": 5} | parameters)
+    defaults = {"budget": 30, "C": 10.0, "random_state": 0, "max_iter": 5, "polish": False}
+    return BudgetedSVC(**defaults | parameters)
 
 
 # --- parameters ----------------------------------------------------------------------------------

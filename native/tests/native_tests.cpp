@@ -15,6 +15,8 @@
 using namespace pocketsvm;
 using namespace pocketsvm::unit;
 
+void svmlight_tests();  // svmlight_tests.cpp
+
 namespace {
 
 class Never final : public Interrupt {
@@ -255,6 +257,7 @@ int main() {
         every_core_trains_and_predicts(*cores[i]);
     }
     parallel_runs_every_task_once();
+    svmlight_tests();
     std::printf("%d passed, %d failed\n", check::passed, check::failed);
     return check::failed != 0;
 }

@@ -4,9 +4,10 @@ Gaussian kernel, at most B support vectors, trained by stochastic gradient desce
 support vectors when the budget overflows, with the merging problem solved once and for all in a
 table. The way of the data::
 
-    array or CSR ──► checked rows ──► passes over the rows ──► model ──► decision_function, predict
-                     _validation.py   _core (C++), one pass    estimators.py
-                                      a call from estimators.py
+    file or array ──► checked rows ──► passes over the rows ──► polished coefficients ──► model
+      files.py        _validation.py     _core (C++)              polish.py
+
+    model ──► decision_function · predict · save (model.py) · export (export/)
 
 One direction, no way back. Python decides: precision, gamma, regularisation, seeds, how many
 passes. C++ loops: over rows, support vectors and merge candidates, without the GIL. `merge_table`
@@ -17,8 +18,17 @@ from importlib.metadata import version
 
 from ._versions import show_versions
 from .estimators import BudgetedSVC
+from .files import load_svmlight
 from .merge_table import MergeTable, golden_section
+from .model import load_model
 
-__all__ = ["BudgetedSVC", "MergeTable", "golden_section", "show_versions"]
+__all__ = [
+    "BudgetedSVC",
+    "MergeTable",
+    "golden_section",
+    "load_model",
+    "load_svmlight",
+    "show_versions",
+]
 
 __version__ = version("pocketsvm")

@@ -130,3 +130,46 @@ def kernel_block(
     vectors: NDArray[Any], gamma: float, rows: Rows, begin: int, end: int, n_threads: int
 ) -> NDArray[Any]:
     """Kernel values (end - begin, n_sv) of rows [begin, end) and the vectors, in their dtype."""
+
+class SvmlightChunk:
+    """What a piece of LIBSVM text says; to be filled again and again, it keeps its memory.
+
+    Lines and columns count from 1, columns in bytes.
+    """
+
+    def __init__(self) -> None: ...
+    def parse(self, parts: list[bytes]) -> None:
+        """Take text that ends at a line end, or at that of its file."""
+
+    def read(self, file: int, begin: int, end: int) -> None:
+        """Take the lines of a file (a descriptor) that begin in [begin, end), to their ends."""
+
+    @property
+    def n_lines(self) -> int:
+        """All lines, empty ones too."""
+
+    @property
+    def least_index(self) -> int:
+        """As written; 2^31 - 1 if there is none."""
+
+    @property
+    def largest_index(self) -> int:
+        """As written; -1 if there is none."""
+
+    @property
+    def largest_place(self) -> tuple[int, int]:
+        """Line and column where the largest index stands first."""
+
+    @property
+    def error(self) -> tuple[int, int, str] | None:
+        """Line and column of the first error and what it is; nothing after it was parsed."""
+
+class SvmlightRows:
+    """The rows of a file, chunk after chunk; n_bytes is a guess at the size of its text."""
+
+    def __init__(self, n_bytes: int) -> None: ...
+    def append(self, chunk: SvmlightChunk) -> None: ...
+    def finish(
+        self, written_from_0: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        """Labels, and indptr, indices and data of a CSR matrix; leaves nothing behind."""

@@ -242,6 +242,11 @@ class LabelledRows:
     sample_weight: NDArray[np.float64] | None
     weight_unit: float
 
+    def row_weight(self) -> NDArray[np.float64]:
+        """Return the whole weight of each row."""
+        weight = self.class_weight[self.codes] * self.weight_unit
+        return weight if self.sample_weight is None else weight * self.sample_weight
+
 
 def labelled_rows(
     X: Any,

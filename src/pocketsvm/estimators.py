@@ -6,18 +6,21 @@ a fit that fails or is interrupted leaves the estimator as it was.
 """
 
 import copy
+import os
 import time
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call
@@ -25,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from . import _validation as checks
+from .polish import MOST_VECTORS, distinct, polish, sample_size
 
 __all__ = ["BudgetedSVC", "Profile"]
 
@@ -58,6 +62,18 @@ class Profile:
 
     seconds_rest : float
         Seconds spent on the rest of budget maintenance (the paper's B).
+
+    seconds_polish : float
+        Seconds spent on polishing, by the clock on the wall.
+
+    newton_steps : int
+        Newton steps made in polishing.
+
+    objective_before, objective_after : float
+        The objective of the polished problem before and after; see `pocketsvm.polish`.
+
+    gradient_norm : float
+        The norm of its gradient at the end, over the sum of the row weights.
     """
 
     steps: int = 0
@@ -68,6 +84,11 @@ class Profile:
     seconds_margin: float = 0.0
     seconds_solve: float = 0.0
     seconds_rest: float = 0.0
+    seconds_polish: float = 0.0
+    newton_steps: int = 0
+    objective_before: float = 0.0
+    objective_after: float = 0.0
+    gradient_norm: float = 0.0
 
     @property
     def merge_frequency(self) -> float:
@@ -89,6 +110,14 @@ class Profile:
             f"{self.seconds_total:.3f} s: margins {self.seconds_margin:.3f} s, "
             f"merging {self.seconds_solve:.3f} s to solve (A) "
             f"and {self.seconds_rest:.3f} s for the rest (B)"
+            + (f"\n{self.polish_line()}" if self.seconds_polish else "")
+        )
+
+    def polish_line(self) -> str:
+        """Tell of the polishing in one line."""
+        return (
+            f"polished in {self.seconds_polish:.3f} s: {self.newton_steps} Newton steps, "
+            f"objective {self.objective_before:.6g} to {self.objective_after:.6g}"
         )
 
 
@@ -101,6 +130,7 @@ class _BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "maintenance": [StrOptions(set(_core.strategies()))],
+        "polish": ["boolean"],
         "fit_intercept": ["boolean"],
         "alpha": [Interval(Real, 0.0, None, closed="neither"), None],
         "warm_start": ["boolean"],
@@ -140,68 +170,52 @@ class _BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         checks.check_alpha(alpha, weight_unit, origin)
         return alpha
 
-    def _make_trainers(
-        self, n_problems: int, rows: _core.Rows, gamma: float, unit_alpha: float, n_passes: int
-    ) -> list[_core.Trainer]:
+    def _make_trainers(self, n_problems: int, setting: "_Setting") -> list[_core.Trainer]:
         """One new trainer a binary problem, each with its share of the budget and its seed."""
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(2**63, size=n_problems, dtype=np.uint64).tolist()
-        most_vectors = rows.n_rows * n_passes
-        return [
-            self._make_trainer(n_problems, rows, gamma, unit_alpha, most_vectors, seed)
-            for seed in seeds
-        ]
+        return [self._make_trainer(n_problems, setting, 0, seed) for seed in seeds]
 
-    def _continue_trainers(
-        self, rows: _core.Rows, gamma: float, unit_alpha: float, n_passes: int
-    ) -> list[_core.Trainer]:
+    def _continue_trainers(self, setting: "_Setting") -> list[_core.Trainer]:
         """Trainers that go on from the states of the model."""
         trainers = []
         for state in self._states:
-            most_vectors = len(state["coefficients"]) + rows.n_rows * n_passes
-            trainer = self._make_trainer(
-                len(self._states), rows, gamma, unit_alpha, most_vectors, seed=0
-            )
-            trainer.restore(self._translate(state, rows.dtype, unit_alpha))
+            size = len(state["coefficients"])
+            trainer = self._make_trainer(len(self._states), setting, size, seed=0)
+            trainer.restore(self._translate(state, setting))
             trainers.append(trainer)
         return trainers
 
     def _make_trainer(
-        self,
-        n_problems: int,
-        rows: _core.Rows,
-        gamma: float,
-        unit_alpha: float,
-        most_vectors: int,
-        seed: int,
+        self, n_problems: int, setting: "_Setting", size: int, seed: int
     ) -> _core.Trainer:
         # The trainer reserves memory for its budget: not more than its passes could ever fill.
-        budget = max(2, min(int(self.budget) // n_problems, most_vectors))
+        most_vectors = size + setting.rows.n_rows * setting.n_passes
         return _core.Trainer(
-            n_features=rows.n_features,
-            budget=budget,
-            gamma=gamma,
-            alpha=unit_alpha,
+            n_features=setting.rows.n_features,
+            budget=max(2, min(int(self.budget) // n_problems, most_vectors)),
+            gamma=setting.gamma,
+            alpha=setting.unit_alpha,
             maintenance=self.maintenance,
-            fit_intercept=bool(self.fit_intercept),
+            fit_intercept=setting.fit_intercept,
             seed=seed,
-            dtype=rows.dtype,
+            dtype=setting.rows.dtype,
         )
 
-    def _translate(self, state: dict[str, Any], dtype: str, unit_alpha: float) -> dict[str, Any]:
+    def _translate(self, state: dict[str, Any], setting: "_Setting") -> dict[str, Any]:
         """Translate a state to another alpha and dtype.
 
         Coefficients are kept in units of 1 / (alpha steps): scaled by the change of alpha they
         describe the same model, and it does not jump.
         """
-        factor = unit_alpha / self._unit_alpha
+        factor = setting.unit_alpha / self._unit_alpha
         coefficients = state["coefficients"] * factor
         checks.check_continuation(np.abs(coefficients).max())
         return {
             **state,
-            "vectors": state["vectors"].astype(dtype, copy=False),
+            "vectors": state["vectors"].astype(setting.rows.dtype, copy=False),
             "coefficients": coefficients,
-            "bias": state["bias"] * factor if self.fit_intercept else 0.0,
+            "bias": state["bias"] * factor if setting.fit_intercept else 0.0,
         }
 
     def _run_passes(
@@ -274,6 +288,23 @@ class _BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(attributes)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, for `pocketsvm.load_model`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; it appears, or replaces the one before, in one step once it is complete.
+
+        Notes
+        -----
+        A `random_state` that is not an int or None, and callbacks, are not kept. Merged support
+        vectors are no training rows: there are no indices (``support_``) to keep.
+        """
+        from .model import save_model  # model.py knows the estimators
+
+        save_model(self, path)
+
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         return checks.decision_values(
@@ -284,6 +315,16 @@ class _BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             checks.check_rows(self, X, reset=False),
             effective_n_jobs(self.n_jobs),
         )
+
+
+class _Setting(NamedTuple):
+    """What all trainers of one call share."""
+
+    rows: _core.Rows
+    gamma: float
+    unit_alpha: float  # alpha in units of the row weights
+    n_passes: int
+    fit_intercept: bool  # in the passes
 
 
 def _profile(trainers: list[_core.Trainer]) -> Profile:
@@ -323,8 +364,17 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         0.01 and 1e-10. "removal" drops the vector with the smallest coefficient, "projection"
         drops it and projects it onto the others.
 
+    polish : bool, default=True
+        Whether `fit`, after its passes, solves for the coefficients of the support vectors and the
+        intercept, which takes most of the noise out of the model. Without it the model is the last
+        iterate, as in the paper. With K > 2 classes each is solved for on all support vectors. Of
+        very many rows a random sample is solved on (134,217 rows at a budget of 500). What is
+        continued by `warm_start` and `partial_fit` is always the last iterate. `partial_fit`,
+        which keeps no rows, does not polish, nor does `fit` with a budget above 5,000.
+
     fit_intercept : bool, default=True
-        Whether the model has an intercept. It is treated as one more feature of value 1.
+        Whether the model has an intercept. Polishing solves for it, without penalty; the passes
+        are then made without one. Unpolished, it is treated as one more feature of value 1.
 
     class_weight : dict or "balanced", default=None
         Weight of each class, multiplied with `sample_weight`. "balanced" weighs a class by
@@ -358,7 +408,7 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
 
     dual_coef_ : ndarray of shape (n_outputs, n_sv)
         Their signed coefficients in the decision function; one output for two classes, else
-        one a class, which uses a block of support vectors of its own.
+        one a class. Unpolished, each class uses a block of support vectors of its own.
 
     intercept_ : ndarray of shape (n_outputs,)
         Constants in the decision function.
@@ -429,6 +479,7 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         gamma: str | float = "scale",
         max_iter: int = 20,
         maintenance: str = "merge",
+        polish: bool = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
         alpha: float | None = None,
@@ -442,6 +493,7 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         self.gamma = gamma
         self.max_iter = max_iter
         self.maintenance = maintenance
+        self.polish = polish
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.alpha = alpha
@@ -584,12 +636,14 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         unit_alpha = alpha / data.weight_unit
         rows, gamma = self._prepare_rows(data.X, continued)
         positives = [1] if len(data.classes) == 2 else list(range(len(data.classes)))
+        # Polishing solves for the intercept; vectors found without one turn out better.
+        polished = self.polish and n_rows is not None and self.budget <= MOST_VECTORS
+        with_intercept = bool(self.fit_intercept) and not polished
+        setting = _Setting(rows, gamma, unit_alpha, task.max_subtasks, with_intercept)
         if continued:
-            trainers = self._continue_trainers(rows, gamma, unit_alpha, task.max_subtasks)
+            trainers = self._continue_trainers(setting)
         else:
-            trainers = self._make_trainers(
-                len(positives), rows, gamma, unit_alpha, task.max_subtasks
-            )
+            trainers = self._make_trainers(len(positives), setting)
         labels = (data.codes, positives, data.class_weight, data.sample_weight)
         n_threads = min(effective_n_jobs(self.n_jobs), len(trainers))
 
@@ -607,8 +661,64 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
 
         task.call_on_fit_task_begin(estimator=self, **given)
         passes_made = self._run_passes(trainers, one_pass, describe, task, given)
-        self._adopt(describe(passes_made))
+        attributes = describe(passes_made)
+        if polished:
+            attributes |= self._polish(attributes, data, rows, positives)
+        self._adopt(attributes)
         task.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+
+    def _polish(
+        self,
+        attributes: dict[str, Any],
+        data: checks.LabelledRows,
+        rows: _core.Rows,
+        positives: list[int],
+    ) -> dict[str, Any]:
+        """Solve for the coefficients of the model, on a sample where there are very many rows."""
+        begin = time.perf_counter()
+        vectors, coefficients = distinct(attributes["support_vectors_"], attributes["dual_coef_"])
+        n_rows = rows.n_rows
+        codes, weight = data.codes, data.row_weight()
+        n_sampled = sample_size(n_rows, len(vectors))
+        if n_sampled < n_rows:
+            random = np.random.default_rng(attributes["_states"][0]["generator"])
+            chosen = np.sort(random.choice(n_rows, n_sampled, replace=False))
+            rows = checks.as_rows(data.X[chosen], rows.dtype)
+            codes, weight = codes[chosen], weight[chosen]
+        solutions = polish(
+            vectors,
+            list(zip(coefficients, attributes["intercept_"], strict=True)),
+            attributes["gamma_"],
+            rows,
+            (np.where(codes == positive, 1.0, -1.0) for positive in positives),
+            weight / (n_sampled * attributes["alpha_"]),
+            bool(self.fit_intercept),
+            effective_n_jobs(self.n_jobs),
+        )
+        if not all(solution.converged for solution in solutions):
+            warnings.warn(
+                "Polishing stopped at its limit of Newton steps before it had converged; the "
+                "model is good, but not the best one on its support vectors. A smaller C or "
+                "gamma makes the problem easier.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        profile = replace(
+            attributes["profile_"],
+            seconds_polish=time.perf_counter() - begin,
+            newton_steps=sum(solution.steps for solution in solutions),
+            objective_before=sum(solution.objective_before for solution in solutions),
+            objective_after=sum(solution.objective_after for solution in solutions),
+            gradient_norm=max(solution.gradient_norm for solution in solutions),
+        )
+        if self.verbose:
+            print(f"[{type(self).__name__}] {profile.polish_line()}")
+        return {
+            "support_vectors_": vectors,
+            "dual_coef_": np.stack([solution.coefficients for solution in solutions]),
+            "intercept_": np.array([solution.intercept for solution in solutions]),
+            "profile_": profile,
+        }
 
 
 def _given(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:

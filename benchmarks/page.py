@@ -1,0 +1,121 @@
+"""The page: tables and pictures of all parts that were measured, with what they were run by."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pictures
+import summary
+from tables import markdown
+
+from pocketsvm import _core
+
+PACKAGES = (
+    "pocketsvm",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-learn-intelex",
+)
+TITLES = {
+    "peers": "Beside the peers",
+    "speed": "Speed",
+    "growth": "How cost grows",
+    "scale": "Scale",
+}
+QUICK_WARNING = ("**A quick run: sizes are too small to judge by.**", "")
+
+
+def machine():
+    """What the figures depend on, as a part's record keeps it."""
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "instruction_set": _core.instruction_set(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: found for name in PACKAGES if (found := version_of(name))},
+    }
+
+
+def cpu_model():
+    """The name of the CPU, as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def version_of(package):
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def write(parts, folder):
+    """Write benchmarks.md and its pictures from the records of the parts."""
+    tables = {table["name"]: table for part in parts.values() for table in part["tables"]}
+    images = draw(tables, folder / "images")
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`, which measures everything below again. Times are the fastest of "
+        "interleaved runs unless a table says otherwise: read them as ratios within a table.",
+        "",
+        *(QUICK_WARNING if any(part["quick"] for part in parts.values()) else ()),
+        "## At a glance",
+        "",
+        markdown(summary.summarise(tables)),
+    ]
+    for name, title in TITLES.items():
+        if name in parts:
+            lines += ["", f"## {title}", "", *section(parts[name], images.get(name, []))]
+    path = folder / "benchmarks.md"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def section(part, images):
+    """The pictures and tables of a part, and the run that made them."""
+    lines = []
+    for image, text in images:
+        lines += [f"![{text}](images/{image})", "", f"{text}.", ""]
+    for table in part["tables"]:
+        if table["rows"]:
+            lines += [f"### {table['title']}", "", markdown(table), ""]
+            lines += [table["note"], ""] if table["note"] else []
+    return [*lines, provenance(part)]
+
+
+def provenance(part):
+    m = part["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in m["versions"].items())
+    return (
+        f"<sub>`{part['command']}` · {part['date']}, {part['seconds']:,.0f} s · {m['cpu']}, "
+        f"{m['cores']} cores, {m['instruction_set']}, {m['system']} · Python {m['python']}, "
+        f"{versions}</sub>"
+    )
+
+
+def draw(tables, folder):
+    """The pictures that the tables allow: for each part (file, description)."""
+    images = {}
+    if "growth" in tables:
+        pictures.draw_growth(
+            tables["growth"]["rows"], tables["slopes"]["rows"], folder / "growth.png"
+        )
+        images["growth"] = [("growth.png", "Seconds over n, B, d and non-zeros")]
+    rows = tables.get("peers", {}).get("rows")
+    if rows:
+        size, seconds = "accuracy-by-size.png", "accuracy-by-time.png"
+        pictures.draw_accuracy(rows, "size", "vectors in the model", folder / size)
+        pictures.draw_accuracy(rows, "fit", "seconds to train", folder / seconds)
+        shown = f"as far as {pictures.SPAN} points below the best"
+        images["peers"] = [
+            (size, f"Test accuracy over model size, {shown}"),
+            (seconds, f"Test accuracy over training time, {shown}"),
+        ]
+    return images

@@ -1,0 +1,89 @@
+// Python's door to the parser of LIBSVM text: checks arguments, releases the GIL, calls.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "svmlight.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace pocketsvm;
+
+namespace {
+
+void parse_text(SvmlightChunk& chunk, const std::vector<nb::bytes>& parts) {
+    std::vector<std::string_view> views;
+    for (const nb::bytes& part : parts) views.emplace_back(part.c_str(), part.size());
+    nb::gil_scoped_release release;
+    parse_svmlight(views, chunk);
+}
+
+void read_file(SvmlightChunk& chunk, int file, std::uint64_t begin, std::uint64_t end) {
+    if (begin >= end) throw nb::value_error("begin must be below end");
+    int failure;
+    try {
+        nb::gil_scoped_release release;
+        read_svmlight(file, begin, end, chunk);
+        return;
+    } catch (const std::system_error& error) {
+        failure = error.code().value();
+    }
+    errno = failure;
+    PyErr_SetFromErrno(PyExc_OSError);
+    throw nb::python_error();
+}
+
+nb::object as_tuple(const TextPlace& place) { return nb::make_tuple(place.line, place.column); }
+
+nb::object error_of(const SvmlightChunk& chunk) {
+    if (chunk.error.empty()) return nb::none();
+    return nb::make_tuple(chunk.error_place.line, chunk.error_place.column, chunk.error);
+}
+
+void append(SvmlightRows& rows, const SvmlightChunk& chunk) {
+    nb::gil_scoped_release release;
+    rows.append(chunk);
+}
+
+template <class T>
+nb::object as_array(GrowingArray<T>&& array) {
+    auto* const owned = new GrowingArray<T>(std::move(array));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<GrowingArray<T>*>(p); });
+    const std::size_t size = owned->size();
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {size}, owner));
+}
+
+nb::object finish(SvmlightRows& rows, bool written_from_0) {
+    {
+        nb::gil_scoped_release release;
+        rows.finish(written_from_0);
+    }
+    return nb::make_tuple(as_array(std::move(rows.labels)), as_array(std::move(rows.row_lengths)),
+                          as_array(std::move(rows.indices)), as_array(std::move(rows.values)));
+}
+
+}  // namespace
+
+void bind_svmlight(nb::module_& module) {
+    nb::class_<SvmlightChunk>(module, "SvmlightChunk")
+        .def(nb::init<>())
+        .def("parse", &parse_text, "parts"_a)
+        .def("read", &read_file, "file"_a, "begin"_a, "end"_a)
+        .def_ro("n_lines", &SvmlightChunk::n_lines)
+        .def_ro("least_index", &SvmlightChunk::least_index)
+        .def_ro("largest_index", &SvmlightChunk::largest_index)
+        .def_prop_ro("largest_place",
+                     [](const SvmlightChunk& chunk) { return as_tuple(chunk.largest_place); })
+        .def_prop_ro("error", &error_of);
+    nb::class_<SvmlightRows>(module, "SvmlightRows")
+        .def(nb::init<std::size_t>(), "n_bytes"_a)
+        .def("append", &append, "chunk"_a)
+        .def("finish", &finish, "written_from_0"_a);
+}

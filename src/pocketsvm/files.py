@@ -1,0 +1,268 @@
+"""LIBSVM text files, plain or compressed, into CSR rows and labels, on all cores.
+
+A file is cut into chunks of whole lines, which threads parse in native code. The calling thread
+decompresses ahead of them, where that is needed, and appends what they parsed, in order: the
+result depends on neither the cuts nor the number of threads.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+import zlib
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from numbers import Integral
+from operator import methodcaller
+from typing import Any, BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+
+from . import _core
+
+__all__ = ["load_svmlight"]
+
+DECOMPRESSORS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
+CHUNK = 1 << 18  # bytes of text: with what is parsed of them, they stay in a core's cache
+BLOCK = 1 << 16  # bytes that are decompressed at once
+AHEAD = 3  # chunks in work, waiting or finished, for each thread
+
+Path = str | bytes | os.PathLike[Any]
+Fill = Callable[["_core.SvmlightChunk"], None]
+
+
+def load_svmlight(
+    path_or_paths: Path | Iterable[Path],
+    n_features: int | None = None,
+    *,
+    n_jobs: int | None = -1,
+) -> Any:
+    r"""Load rows and labels from text files in the LIBSVM (SVMlight) format.
+
+    The same rows and labels as from `sklearn.datasets.load_svmlight_file`, many times faster. Each
+    line holds ``label index:value index:value ...``, with indices that increase. What follows a
+    ``#`` is a comment; ``qid:`` after a label is skipped; values written as zero are stored.
+
+    Parameters
+    ----------
+    path_or_paths : str or path-like, or an iterable of them
+        The file or files. Those whose names end in ``.gz``, ``.bz2`` or ``.xz`` are decompressed
+        on the way.
+
+    n_features : int, default=None
+        The number of columns of X. None takes as many as the largest index in any of the files
+        needs. A test file often lacks the last features of its training file: load both in one
+        call, or give the number.
+
+    n_jobs : int, default=-1
+        Threads. -1 means all processors, None means 1 unless in a `joblib.parallel_config`
+        context. The result does not depend on it.
+
+    Returns
+    -------
+    X : csr_array of shape (n_samples, n_features), float32
+        The rows. Its indices are sorted and unique.
+
+    y : ndarray of shape (n_samples,), float64
+        The labels.
+
+        For an iterable of paths, a list ``[X1, y1, X2, y2, ...]``, in which all ``X`` have the
+        same number of columns.
+
+    Raises
+    ------
+    ValueError
+        If a file is not in the format, holds several labels a row, has an index that n_features
+        leaves no room for, or is a damaged archive. The message names the file, and the line and
+        column, both counted from 1.
+    OSError
+        If a file cannot be read: `FileNotFoundError`, say.
+
+    See Also
+    --------
+    sklearn.datasets.dump_svmlight_file : Writes such files.
+
+    Notes
+    -----
+    LIBSVM counts features from 1, others from 0: if index 0 occurs in any of the files, all of
+    them are taken to count from 0, otherwise from 1. Values are read as the nearest float64,
+    as Python's `float` does (``inf`` and ``nan`` too), and then rounded to float32.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from pocketsvm import load_svmlight
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.txt"
+    ...     _ = path.write_text("+1 1:0.5 3:2  # a comment\n-1 2:1e-1\n")
+    ...     X, y = load_svmlight(path)
+    >>> X.toarray()
+    array([[0.5, 0. , 2. ],
+           [0. , 0.1, 0. ]], dtype=float32)
+    >>> y
+    array([ 1., -1.])
+    """
+    if n_features is not None and not (isinstance(n_features, Integral) and n_features >= 1):
+        raise ValueError(f"n_features must be a positive integer or None, got {n_features!r}.")
+    one = isinstance(path_or_paths, (str, bytes, os.PathLike))
+    if not one and (hasattr(path_or_paths, "read") or not isinstance(path_or_paths, Iterable)):
+        raise TypeError(f"path_or_paths must be one path or several, got {path_or_paths!r}.")
+    paths: Any = [path_or_paths] if one else path_or_paths
+    n_threads = effective_n_jobs(n_jobs)
+    files = [_ParsedFile(os.fsdecode(path), n_threads) for path in paths]
+    first_index = 0 if any(file.least_index == 0 for file in files) else 1
+    needed = max((file.check(n_features, first_index) for file in files), default=1)
+    result: list[Any] = []
+    for file in files:
+        result += file.arrays(int(n_features or needed), first_index)
+    return tuple(result) if one else result
+
+
+class _ParsedFile:
+    """The rows of one file; from where its indices count is to be decided later."""
+
+    def __init__(self, path: str, n_threads: int) -> None:
+        self.path = path
+        self.n_lines = 0
+        self.least_index, self.largest_index = 2**31 - 1, -1
+        try:
+            with open(path, "rb", buffering=0) as file:
+                self._parse(file, n_threads)
+        except OSError as error:
+            if error.filename is None:
+                error.filename = path
+            raise
+
+    def _parse(self, file: Any, n_threads: int) -> None:
+        status = os.fstat(file.fileno())
+        decompress = DECOMPRESSORS.get(os.path.splitext(self.path)[1])
+        expected_size = status.st_size * (12 if decompress else 1)
+        self.rows = _core.SvmlightRows(min(expected_size, 1 << 28))
+        if decompress:
+            with decompress(file) as text:
+                self._take(_decompressed(text, self.path), n_threads, busy=True)
+        elif stat.S_ISREG(status.st_mode) and status.st_size > 0:
+            n_pieces = -(-status.st_size // CHUNK)
+            self._take(_pieces(file.fileno(), n_pieces), min(n_threads, n_pieces))
+        else:
+            self._take(_streamed(file), n_threads, busy=True)
+
+    def _take(self, fills: Iterable[Fill], n_threads: int, *, busy: bool = False) -> None:
+        with closing(_filled(fills, n_threads, busy=busy)) as chunks:
+            for chunk in chunks:
+                if chunk.error:
+                    line, column, message = chunk.error
+                    raise ValueError(self._at(self.n_lines + line, column) + message)
+                if chunk.largest_index > self.largest_index:
+                    line, column = chunk.largest_place
+                    self.largest_index = chunk.largest_index
+                    self.largest_place = self.n_lines + line, column
+                self.least_index = min(self.least_index, chunk.least_index)
+                self.n_lines += chunk.n_lines
+                self.rows.append(chunk)
+
+    def _at(self, line: int, column: int) -> str:
+        return f"{self.path}, line {line}, column {column}: "
+
+    def check(self, n_features: int | None, first_index: int) -> int:
+        """Return how many features there must be; raise ValueError where n_features are fewer."""
+        needed = max(self.largest_index + 1 - first_index, 1)
+        if n_features is not None and n_features < needed:
+            raise ValueError(
+                self._at(*self.largest_place) + f"index {self.largest_index} (the first being "
+                f"{first_index}) needs n_features to be at least {needed}, got {n_features}"
+            )
+        return needed
+
+    def arrays(self, n_features: int, first_index: int) -> tuple[Any, Any]:
+        """X and y; to be asked for once."""
+        labels, row_lengths, indices, values = self.rows.finish(first_index == 0)
+        if len(values) < 2**31:
+            pointers = np.add.accumulate(row_lengths, dtype=np.int32, out=row_lengths)
+        else:
+            pointers = np.add.accumulate(row_lengths, dtype=np.int64)
+        X = sp.csr_array((values, indices, pointers), shape=(len(labels), n_features))
+        X.has_canonical_format = True
+        return X, labels
+
+
+# --- text in chunks, and chunks side by side ------------------------------------------------------
+
+
+def _pieces(descriptor: int, n_pieces: int) -> Iterator[Fill]:
+    """Cut a file that can be read anywhere: each thread reads its own piece."""
+    for k in range(n_pieces):
+        yield methodcaller("read", descriptor, k * CHUNK, (k + 1) * CHUNK)
+
+
+def _streamed(file: Any) -> Iterator[Fill]:
+    """Read a file from front to back, and cut it at line ends."""
+    parts: list[bytes] = []
+    size = 0
+    while block := file.read(BLOCK):
+        parts.append(block)
+        size += len(block)
+        if size >= CHUNK and (end := block.rfind(b"\n") + 1):
+            parts[-1] = block[:end]
+            yield methodcaller("parse", parts)
+            parts, size = [block[end:]], len(block) - end
+    yield methodcaller("parse", parts)
+
+
+def _decompressed(text: Any, path: str) -> Iterator[Fill]:
+    """Do the same with an archive; where it is damaged, what comes before is still parsed."""
+    try:
+        yield from _streamed(text)
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise  # the device's fault, not the archive's
+        message = f"{path} is damaged and cannot be decompressed: {error}"
+
+        def refuse(chunk: _core.SvmlightChunk) -> None:
+            raise ValueError(message)
+
+        yield refuse
+
+
+def _filled(
+    fills: Iterable[Fill], n_threads: int, *, busy: bool = False
+) -> Generator[_core.SvmlightChunk]:
+    """Yield chunks, filled by threads, in order; a chunk is used again when the next is asked for.
+
+    The calling thread is one of the n_threads if it is busy with making the next fill.
+    """
+    n_workers = n_threads - 1 if busy or n_threads == 1 else n_threads
+    spare = [_core.SvmlightChunk() for _ in range(max(AHEAD * n_workers, 1))]
+    if n_workers == 0:
+        for fill in fills:
+            fill(spare[0])
+            yield spare[0]
+        return
+    pending: deque[tuple[Future[None], _core.SvmlightChunk]] = deque()
+    with ThreadPoolExecutor(n_workers) as pool:
+        try:
+            for fill in fills:
+                if not spare:
+                    future, chunk = pending.popleft()
+                    future.result()
+                    yield chunk
+                    spare.append(chunk)
+                chunk = spare.pop()
+                pending.append((pool.submit(fill, chunk), chunk))
+            for future, chunk in pending:
+                future.result()
+                yield chunk
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

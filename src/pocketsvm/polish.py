@@ -1,0 +1,268 @@
+"""Polishing: the support vectors stay, their coefficients are solved for.
+
+The last iterate of stochastic gradient descent is noisy, but the support vectors that it has found
+are good. With them fixed, the SVM's own problem has one unknown a vector, and the intercept:
+
+    minimise over beta, b    1/2 beta' (K + JITTER I) beta  +  sum_i c_i L(1 - y_i (k_i beta + b)),
+
+where K holds the kernel values among the vectors, k_i those of row i, c_i is C times the weight of
+the row, and L is the hinge loss with its kink rounded off, `width` to either side:
+
+    L(u) = 0 for u < -width,   (u + width)^2 / (4 width) in between,   u for u > width.
+
+K is all but singular where merged vectors nearly coincide; JITTER keeps the coefficients of such
+vectors from growing against each other beyond what float32 can add up again.
+
+The problem is convex and piecewise quadratic. Newton's method with a line search solves it in a few
+steps: each needs the kernel values once, and the second derivative only of the rows in between.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
+
+from . import _core
+
+WIDTH = 0.5
+JITTER = 1e-6
+MAX_STEPS = 50
+# Solved when a Newton step promises less than this share of the objective.
+TOLERANCE = 1e-5
+# Below this share, a step that does not keep its promise has met the rounding of float32.
+ROUNDING = 1e-2
+# Kernel values are kept in memory as float32, up to this many bytes: of more rows than that, a
+# random sample is polished on. (At a budget of 500 these are 134,217 rows, 268 for each unknown.)
+LARGEST_BLOCK = 2**28
+ROWS_AT_ONCE = 4096
+# A step costs the cube of the number of vectors: more than these are left as the passes left them.
+MOST_VECTORS = 5000
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Solution:
+    """The coefficients and intercept of one output, and how they were reached."""
+
+    coefficients: Array
+    intercept: float
+    steps: int
+    objective_before: float
+    objective_after: float
+    gradient_norm: float  # relative to the sum of the row weights c_i
+    converged: bool
+
+
+def polish(
+    vectors: Array,
+    start: list[tuple[Array, float]],
+    gamma: float,
+    rows: _core.Rows,
+    labels: Iterable[Array],
+    c: Array,
+    fit_intercept: bool,
+    n_threads: int,
+) -> list[Solution]:
+    """Solve for the coefficients and the intercept of every output.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_sv, n_features)
+        The support vectors, of the dtype of the rows; all outputs share them.
+
+    start : list of (coefficients, intercept)
+        What each output starts from.
+
+    gamma : float
+        The kernel's coefficient.
+
+    rows : Rows
+        The rows to polish on, at most `sample_size` of them.
+
+    labels : iterable of arrays of shape (n_rows,)
+        -1 and +1, for each output.
+
+    c : array of shape (n_rows,)
+        C times the weight of each row.
+
+    fit_intercept : bool
+        Whether the intercept is solved for (without penalty) or stays zero.
+
+    n_threads : int
+        Threads; the bits of the solutions do not depend on them.
+    """
+    with threadpool_limits(limits=1, user_api="blas"):
+        kernel = Kernel(vectors, gamma, rows, n_threads)
+        return [
+            Problem(kernel, y, c, fit_intercept).solve(coefficients, intercept)
+            for y, (coefficients, intercept) in zip(labels, start, strict=True)
+        ]
+
+
+def distinct(vectors: Array, coefficients: Array) -> tuple[Array, Array]:
+    """Join equal vectors, whose coefficients (n_outputs, n_sv) add up; the first ones stay."""
+    _, first, position = np.unique(vectors, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(vectors):
+        return vectors, coefficients
+    order = np.argsort(first)
+    joined = np.zeros((len(coefficients), len(first)))
+    np.add.at(joined, (slice(None), position.ravel()), coefficients)
+    return vectors[first[order]], joined[:, order]
+
+
+def sample_size(n_rows: int, n_vectors: int) -> int:
+    """Return how many of the rows are polished on."""
+    return min(n_rows, max(1, LARGEST_BLOCK // (4 * max(1, n_vectors))))
+
+
+def smoothed_hinge(u: Array, width: float) -> Array:
+    """L(u): the hinge loss, rounded off within `width` of its kink."""
+    rounded = (u + width) ** 2 / (4 * width)
+    return np.where(np.abs(u) <= width, rounded, np.maximum(u, 0))
+
+
+class Kernel:
+    """Kernel values of all rows and among the vectors, and sums over rows that keep their bits.
+
+    Rows are taken in chunks of a fixed size, on as many threads as there are, and the chunks' sums
+    are added in their order.
+    """
+
+    def __init__(self, vectors: Array, gamma: float, rows: _core.Rows, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self.chunks = [
+            slice(begin, min(begin + ROWS_AT_ONCE, rows.n_rows))
+            for begin in range(0, rows.n_rows, ROWS_AT_ONCE)
+        ]
+        self.rows = np.empty((rows.n_rows, len(vectors)), dtype=np.float32)
+        for chunk in self.chunks:
+            self.rows[chunk] = _core.kernel_block(
+                vectors, gamma, rows, chunk.start, chunk.stop, n_threads
+            )
+        # In float64, and without a common offset: rounded any more, K would have eigenvalues
+        # below -JITTER.
+        precise = vectors.astype(np.float64)
+        precise -= precise.mean(axis=0)
+        among = _core.kernel_block(
+            precise, gamma, _core.Rows.dense(precise), 0, len(vectors), n_threads
+        )
+        self.penalty = (among + among.T) / 2
+        self.penalty[np.diag_indices_from(self.penalty)] += JITTER
+
+    def each(self, function: Callable[[slice], Any]) -> Iterable[Any]:
+        """Results of the function for every chunk, in the order of the chunks."""
+        if self.n_threads == 1:
+            yield from map(function, self.chunks)
+            return
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            yield from pool.map(function, self.chunks)
+
+    def decide(self, coefficients: Array, intercept: float) -> Array:
+        """Decision values of all rows."""
+        with np.errstate(under="ignore"):
+            beta = coefficients.astype(np.float32)
+        parts = list(self.each(lambda chunk: self.rows[chunk] @ beta))
+        return np.concatenate(parts).astype(np.float64) + intercept
+
+
+class Problem:
+    """The restricted SVM problem of one output: labels +-1, row weights c, a width of smoothing."""
+
+    def __init__(
+        self, kernel: Kernel, y: Array, c: Array, fit_intercept: bool, width: float = WIDTH
+    ) -> None:
+        self.kernel, self.y, self.c = kernel, y, c
+        self.fit_intercept, self.width = fit_intercept, width
+
+    def objective(self, beta: Array, decisions: Array) -> float:
+        """Return the objective where the coefficients give these decision values."""
+        loss = smoothed_hinge(1 - self.y * decisions, self.width)
+        return float(0.5 * beta @ self.kernel.penalty @ beta + self.c @ loss)
+
+    def derivatives(self, beta: Array, decisions: Array) -> tuple[Array, Array]:
+        """Gradient and second derivative in (beta, b)."""
+        n = len(beta)
+        u = 1 - self.y * decisions
+        slope = np.clip((u + self.width) / (2 * self.width), 0, 1) * self.c
+        between = np.abs(u) <= self.width
+        curvature = np.sqrt(self.c / (2 * self.width))
+
+        def of_chunk(chunk: slice) -> tuple[Array, Array]:
+            counted = slope[chunk] > 0
+            rows = np.ones((np.count_nonzero(counted), n + 1))
+            rows[:, :n] = self.kernel.rows[chunk][counted]
+            pull = rows.T @ (slope[chunk] * self.y[chunk])[counted]
+            bent = between[chunk][counted]
+            rows = rows[bent] * curvature[chunk][counted][bent, None]
+            return pull, rows.T @ rows
+
+        gradient, hessian = np.zeros(n + 1), np.zeros((n + 1, n + 1))
+        for pull, outer in self.kernel.each(of_chunk):
+            gradient -= pull
+            hessian += outer
+        gradient[:n] += self.kernel.penalty @ beta
+        hessian[:n, :n] += self.kernel.penalty
+        return gradient, hessian
+
+    def newton_step(self, gradient: Array, hessian: Array) -> Array:
+        """Return the change of (beta, b) that the quadratic model asks for."""
+        n = len(gradient) - 1
+        if not self.fit_intercept:
+            return np.append(_solve(hessian[:n, :n], -gradient[:n]), 0.0)
+        # Where no row is on the rounded part nothing holds the intercept: a little does.
+        hessian[n, n] += 1e-6 * self.c.sum()
+        return _solve(hessian, -gradient)
+
+    def line_search(
+        self, beta: Array, decisions: Array, step: Array, change: Array, slope: float
+    ) -> tuple[float, float]:
+        """Halve the step until it keeps a share of its promise; returns its length, objective."""
+        start, length = self.objective(beta, decisions), 1.0
+        while True:
+            value = self.objective(beta + length * step[:-1], decisions + length * change)
+            if value <= start + 1e-4 * length * slope or length < 1e-6:
+                return length, value
+            length /= 2
+
+    def solve(self, beta: Array, intercept: float) -> Solution:
+        """Newton's method from the given coefficients; no step makes the objective larger."""
+        decisions = self.kernel.decide(beta, intercept)
+        before = value = self.objective(beta, decisions)
+        steps, converged, gradient = 0, False, np.zeros(1)
+        while steps < MAX_STEPS:
+            gradient, hessian = self.derivatives(beta, decisions)
+            step = self.newton_step(gradient, hessian)
+            slope = float(gradient @ step)
+            converged = -slope <= TOLERANCE * value
+            if converged:
+                break
+            change = self.kernel.decide(step[:-1], step[-1])
+            length, found = self.line_search(beta, decisions, step, change, slope)
+            if not found < value:  # all that is left is rounding
+                converged = -slope <= ROUNDING * value
+                break
+            value = found
+            beta, intercept = beta + length * step[:-1], intercept + length * step[-1]
+            decisions += length * change
+            steps += 1
+        size = float(np.linalg.norm(gradient) / self.c.sum())
+        return Solution(beta, float(intercept), steps, before, value, size, converged)
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    """Solve a positive definite system, made a little more so where rounding has spoilt it."""
+    diagonal = np.diag_indices_from(matrix)
+    ridge = 0.0
+    while True:
+        try:
+            return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
+        except LinAlgError:
+            ridge = max(100 * ridge, 1e-14 * float(np.mean(matrix[diagonal])))
+            matrix = matrix.copy()
+            matrix[diagonal] += ridge

@@ -1,0 +1,202 @@
+"""Polishing: the restricted problem is solved, told of, and never makes the model worse."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from sklearn.datasets import make_blobs, make_classification, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+
+from pocketsvm import BudgetedSVC, _core
+from pocketsvm import polish as module
+
+
+def moons(n=600, noise=0.2):
+    return make_moons(n, noise=noise, random_state=0)
+
+
+def reference_objective(clf, X, signs, c, width=module.WIDTH):
+    """The objective of the module's docstring, by scikit-learn's kernel, in float64."""
+    S = clf.support_vectors_.astype(float)
+    K = rbf_kernel(S, gamma=clf.gamma_) + module.JITTER * np.eye(len(S))
+    k = rbf_kernel(X, S, gamma=clf.gamma_)
+
+    def objective(x):
+        u = 1 - signs * (k @ x[:-1] + x[-1])
+        inside = np.abs(u) <= width
+        loss = np.where(inside, (u + width) ** 2 / (4 * width), np.maximum(u, 0))
+        slope = np.where(inside, (u + width) / (2 * width), u > 0)
+        pull = c * slope * signs
+        gradient = np.append(K @ x[:-1] - k.T @ pull, -pull.sum())
+        return x[:-1] @ K @ x[:-1] / 2 + c @ loss, gradient
+
+    return objective
+
+
+@pytest.mark.parametrize("budget", [5, 20, 60])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_a_general_solver_finds_nothing_better(budget, C):
+    X, y = moons()
+    clf = BudgetedSVC(budget, C, random_state=0).fit(X, y)
+    objective = reference_objective(clf, X, np.where(y, 1.0, -1.0), np.full(len(X), C))
+    start = np.append(clf.dual_coef_[0], clf.intercept_)
+    value = objective(start)[0]
+    assert_allclose(clf.profile_.objective_after, value, rtol=1e-4)
+    best = minimize(
+        objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 20000, "maxfun": 40000}
+    )
+    from_zero = minimize(
+        objective,
+        np.zeros_like(start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-14},
+    )
+    assert value <= min(best.fun, from_zero.fun) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("maintenance", _core.strategies())
+def test_the_objective_never_grows_and_the_profile_tells(maintenance):
+    X, y = moons()
+    clf = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0).fit(X, y)
+    profile = clf.profile_
+    assert profile.objective_after <= profile.objective_before
+    assert profile.newton_steps > 0
+    assert profile.seconds_polish > 0
+    assert profile.gradient_norm < 0.01
+    assert "Newton steps" in str(profile)
+    last = BudgetedSVC(
+        20, 10.0, maintenance=maintenance, random_state=0, polish=False, fit_intercept=False
+    ).fit(X, y)
+    vectors, _ = module.distinct(last.support_vectors_, last.dual_coef_)
+    assert_array_equal(clf.support_vectors_, vectors)  # the vectors stay
+    objective = reference_objective(last, X, np.where(y, 1.0, -1.0), np.full(len(X), 10.0))
+    before = objective(np.append(last.dual_coef_[0], 0.0))[0]
+    assert_allclose(profile.objective_before, before, rtol=1e-4)
+
+
+def test_weights_multiply_the_loss():
+    X, y = moons(300)
+    times = np.random.default_rng(0).integers(1, 4, len(X))
+    clf = BudgetedSVC(15, 5.0, random_state=0).fit(X, y, sample_weight=times)
+    objective = reference_objective(clf, X, np.where(y, 1.0, -1.0), 5.0 * times)
+    value, gradient = objective(np.append(clf.dual_coef_[0], clf.intercept_))
+    assert_allclose(clf.profile_.objective_after, value, rtol=1e-4)
+    assert np.linalg.norm(gradient) < 0.01 * 5.0 * times.sum()
+
+
+def test_class_weight_moves_the_boundary():
+    X, y = moons(2000, noise=0.4)
+    plain = BudgetedSVC(30, random_state=0).fit(X, y)
+    weighted = BudgetedSVC(30, class_weight={0: 1.0, 1: 5.0}, random_state=0).fit(X, y)
+    assert weighted.predict(X).mean() > plain.predict(X).mean() + 0.05
+
+
+def test_without_intercept_there_is_none():
+    X, y = moons()
+    clf = BudgetedSVC(20, fit_intercept=False, random_state=0).fit(X, y)
+    assert_array_equal(clf.intercept_, [0.0])
+
+
+def test_every_class_is_solved_on_all_vectors():
+    X, y = make_blobs(900, centers=5, cluster_std=2.0, random_state=0)
+    clf = BudgetedSVC(50, random_state=0).fit(X, y)
+    assert clf.dual_coef_.shape == (5, len(clf.support_vectors_))
+    assert np.count_nonzero(clf.dual_coef_) > 4 * len(clf.support_vectors_)
+    unpolished = BudgetedSVC(50, random_state=0, polish=False).fit(X, y)
+    assert clf.score(X, y) >= unpolished.score(X, y) - 0.01
+
+
+@pytest.mark.parametrize("layout", [np.asarray, csr_array])
+def test_bits_do_not_depend_on_threads_or_layout(layout):
+    X, y = make_classification(9000, 12, n_informative=6, random_state=0)
+    X = X.astype(np.float32)
+    one = BudgetedSVC(40, random_state=0).fit(X, y)
+    two = BudgetedSVC(40, random_state=0, n_jobs=3).fit(layout(X), y)
+    assert_array_equal(one.dual_coef_, two.dual_coef_)
+    assert_array_equal(one.intercept_, two.intercept_)
+
+
+def test_of_very_many_rows_a_sample_is_solved_on(monkeypatch):
+    X, y = moons(4000)
+    whole = BudgetedSVC(20, random_state=0).fit(X, y)
+    monkeypatch.setattr(module, "LARGEST_BLOCK", 4 * 20 * 1000)
+    assert module.sample_size(len(X), 20) == 1000
+    clf = BudgetedSVC(20, random_state=0).fit(X, y)
+    assert not np.array_equal(clf.dual_coef_, whole.dual_coef_)
+    # The sample stands for all rows: the objective is in their units.
+    assert_allclose(clf.profile_.objective_after, whole.profile_.objective_after, rtol=0.3)
+    assert abs(clf.score(X, y) - whole.score(X, y)) < 0.01
+
+
+def test_equal_vectors_are_joined():
+    X, y = moons(40)
+    X, y = np.repeat(X, 5, axis=0), np.repeat(y, 5)
+    clf = BudgetedSVC(500, 100.0, gamma=5.0, random_state=0).fit(X, y)
+    assert len(np.unique(clf.support_vectors_, axis=0)) == len(clf.support_vectors_) <= 40
+    assert clf.score(X, y) > 0.95
+
+
+def test_a_limit_that_was_hit_is_told(monkeypatch):
+    monkeypatch.setattr(module, "MAX_STEPS", 1)
+    X, y = moons()
+    with pytest.warns(ConvergenceWarning, match="Newton steps"):
+        BudgetedSVC(20, 100.0, random_state=0).fit(X, y)
+
+
+def test_it_comes_close_to_the_exact_svm_with_few_vectors():
+    X, y = moons(4000, noise=0.3)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+    exact = SVC(C=10, gamma=2.0).fit(X, y)
+    scores = [
+        BudgetedSVC(30, 10.0, gamma=2.0, random_state=seed).fit(X, y).score(X_test, y_test)
+        for seed in range(5)
+    ]
+    assert len(exact.support_vectors_) > 600
+    assert np.mean(scores) > exact.score(X_test, y_test) - 0.01
+    assert np.std(scores) < 0.005
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"weights": [0.99], "n_samples": 4000},
+        {"flip_y": 0.1, "n_samples": 2000},
+        {"n_features": 2, "n_informative": 2, "n_redundant": 0, "n_samples": 2000},
+        {"n_features": 500, "n_samples": 1000},
+        {"n_classes": 3, "n_informative": 4, "n_samples": 2000},
+        {"n_classes": 10, "n_informative": 8, "n_samples": 4000},
+        {"n_samples": 100},
+    ],
+    ids=["1:100", "noise", "2 features", "500 features", "3 classes", "10 classes", "100 rows"],
+)
+def test_it_does_not_make_the_test_accuracy_worse(data):
+    X, y = make_classification(**{"random_state": 0} | data)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
+    difference = [
+        BudgetedSVC(60, random_state=seed).fit(X, y).score(X_test, y_test)
+        - BudgetedSVC(60, random_state=seed, polish=False).fit(X, y).score(X_test, y_test)
+        for seed in range(3)
+    ]
+    assert np.mean(difference) > -0.002 - 1 / len(y_test)
+
+
+def test_large_offsets_converge():
+    X, y = moons(300)
+    clf = BudgetedSVC(30, gamma=1.0, random_state=0).fit(X + 1e5, y)
+    assert clf.score(X + 1e5, y) > 0.95
+
+
+def test_partial_fit_does_not_polish():
+    X, y = moons()
+    clf = BudgetedSVC(20, random_state=0).partial_fit(X, y, classes=[0, 1])
+    assert clf.profile_.newton_steps == 0
+    # After a fit it goes on from the last iterate of the passes, which polishing left alone.
+    fitted = BudgetedSVC(20, random_state=0).fit(X, y)
+    plain = BudgetedSVC(20, random_state=0, polish=False, fit_intercept=False).fit(X, y)
+    for key in ("vectors", "coefficients", "generator"):
+        assert_array_equal(fitted._states[0][key], plain._states[0][key])
