@@ -170,9 +170,10 @@ class MergeTable {
         for (int p = 0; p < L::parts; ++p)
             node[p] = row.index[p] * typename L::Integer(size_ + 1) + column.index[p];
         const L right = y - column.value, down = x - row.value;
-        const L above = between(gather(table, node), gather(table + 1, node), right);
-        const L below =
-            between(gather(table + size_ + 1, node), gather(table + size_ + 2, node), right);
+        const auto above_pair = gather_neighbours(table, node);
+        const auto below_pair = gather_neighbours(table + size_ + 1, node);
+        const L above = between(above_pair.left, above_pair.right, right);
+        const L below = between(below_pair.left, below_pair.right, right);
         return between(above, below, down);
     }
     template <class L>

@@ -205,29 +205,65 @@ POCKETSVM_INLINE Floor<L> floor_below(L x, typename L::Real limit) {
     return result;
 }
 
+// table[index] and table[index + 1]. Two floats side by side are fetched as one piece of 8 bytes:
+// a gather costs by the number of its loads.
 template <class Real>
-POCKETSVM_INLINE Lanes<Real> gather(const Real* table,
-                                    const typename Lanes<Real>::Bits (&index)[Lanes<Real>::parts]) {
-    using L = Lanes<Real>;
-    return L::each([&](int p) {
+struct Neighbours {
+    Lanes<Real> left, right;
+};
+
 #if defined(POCKETSVM_AVX512)
-        if constexpr (sizeof(Real) == 4)
-            return (typename L::Value)_mm512_mask_i32gather_ps(__m512{}, 0xffff, (__m512i)index[p],
-                                                               table, 4);
-        else
-            return (typename L::Value)_mm512_mask_i64gather_pd(__m512d{}, 0xff, (__m512i)index[p],
-                                                               table, 8);
+POCKETSVM_INLINE void gather_two(const float* table, __m512i index, __m512& left, __m512& right) {
+    const __m512 low =
+        (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, _mm512_castsi512_si256(index), table, 4);
+    const __m512 high = (__m512)_mm512_mask_i32gather_pd(
+        __m512d{}, 0xff, _mm512_extracti64x4_epi64(index, 1), table, 4);
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd =
+        _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    left = _mm512_permutex2var_ps(low, even, high);
+    right = _mm512_permutex2var_ps(low, odd, high);
+}
+POCKETSVM_INLINE void gather_two(const double* table, __m512i index, __m512d& left,
+                                 __m512d& right) {
+    left = _mm512_mask_i64gather_pd(__m512d{}, 0xff, index, table, 8);
+    right = _mm512_mask_i64gather_pd(__m512d{}, 0xff, index, table + 1, 8);
+}
 #elif defined(POCKETSVM_AVX2)
-        if constexpr (sizeof(Real) == 4)
-            return (typename L::Value)_mm256_i32gather_ps(table, (__m256i)index[p], 4);
-        else
-            return (typename L::Value)_mm256_i64gather_pd(table, (__m256i)index[p], 8);
-#else
-        typename L::Value value;
-        for (int i = 0; i < L::per_part; ++i) value[i] = table[index[p][i]];
-        return value;
+POCKETSVM_INLINE void gather_two(const float* table, __m256i index, __m256& left, __m256& right) {
+    const double* pairs = reinterpret_cast<const double*>(table);
+    const __m256 low = (__m256)_mm256_i32gather_pd(pairs, _mm256_castsi256_si128(index), 4);
+    const __m256 high = (__m256)_mm256_i32gather_pd(pairs, _mm256_extracti128_si256(index, 1), 4);
+    const auto in_order = [](__m256 x) { return (__m256)_mm256_permute4x64_pd((__m256d)x, 0xd8); };
+    left = in_order(_mm256_shuffle_ps(low, high, 0x88));
+    right = in_order(_mm256_shuffle_ps(low, high, 0xdd));
+}
+POCKETSVM_INLINE void gather_two(const double* table, __m256i index, __m256d& left,
+                                 __m256d& right) {
+    left = _mm256_i64gather_pd(table, index, 8);
+    right = _mm256_i64gather_pd(table + 1, index, 8);
+}
 #endif
-    });
+
+template <class Real>
+POCKETSVM_INLINE Neighbours<Real> gather_neighbours(
+    const Real* table, const typename Lanes<Real>::Bits (&index)[Lanes<Real>::parts]) {
+    using L = Lanes<Real>;
+    Neighbours<Real> result;
+    for (int p = 0; p < L::parts; ++p) {
+#if defined(POCKETSVM_AVX512)
+        gather_two(table, (__m512i)index[p], result.left.part[p], result.right.part[p]);
+#elif defined(POCKETSVM_AVX2)
+        gather_two(table, (__m256i)index[p], result.left.part[p], result.right.part[p]);
+#else
+        for (int i = 0; i < L::per_part; ++i) {
+            result.left.part[p][i] = table[index[p][i]];
+            result.right.part[p][i] = table[index[p][i] + 1];
+        }
+#endif
+    }
+    return result;
 }
 
 // The one exponential of this program, to the base 2, for t >= 0:

@@ -1,8 +1,10 @@
 // The support set: B + 1 slots, each a vector in a lane, a coefficient and the step of its birth.
 //
 // Vectors lie in blocks of Lanes::count, feature by feature inside a block: one row against a block
-// is multiply-adds down the lanes. Coefficients are in units of 1 / (lambda t), so that nothing is
-// ever scaled; their sign is the label. Empty lanes hold zeros.
+// is multiply-adds down the lanes. A second copy holds each vector in one piece, for what looks at
+// one or two of them: a merge would else touch a cache line for every feature. Coefficients are in
+// units of 1 / (lambda t), so that nothing is ever scaled; their sign is the label. Empty lanes
+// hold zeros.
 #pragma once
 
 #include "rows.hpp"
@@ -18,28 +20,29 @@ class SupportSet {
     SupportSet() = default;
     SupportSet(std::size_t capacity, std::size_t n_features)
         : n_features_(n_features), capacity_(blocks_of(capacity) * L::count),
-          vectors_(capacity_ * n_features), norms_(capacity_), coefficients_(capacity_),
-          births_(capacity_) {}
+          lanes_(capacity_ * n_features), vectors_(capacity_ * n_features), norms_(capacity_),
+          coefficients_(capacity_), births_(capacity_) {}
 
     std::size_t size() const { return size_; }
     std::size_t n_features() const { return n_features_; }
     std::size_t n_blocks() const { return blocks_of(size_); }
     std::size_t capacity() const { return capacity_; }
 
-    const Real* block(std::size_t b) const { return vectors_.data() + b * n_features_ * L::count; }
+    const Real* block(std::size_t b) const { return lanes_.data() + b * n_features_ * L::count; }
     const Real* norms() const { return norms_.data(); }
     const Real* coefficients() const { return coefficients_.data(); }
     double coefficient(std::size_t slot) const { return coefficients_[slot]; }
     std::int64_t birth(std::size_t slot) const { return births_[slot]; }
 
-    // Feature f of a slot is vector(slot)[f * L::count].
-    const Real* vector(std::size_t slot) const { return block(slot / L::count) + slot % L::count; }
+    // The features of a slot, one after the other.
+    const Real* vector(std::size_t slot) const { return vectors_.data() + slot * n_features_; }
 
     template <class Row>
     void add(const Row& row, Real norm, double coefficient, std::int64_t birth) {
         Real* to = vector(size_);
-        for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = 0;
-        for (std::size_t k = 0; k < row.count; ++k) to[row.index(k) * L::count] = row.values[k];
+        for (std::size_t f = 0; f < n_features_; ++f) to[f] = 0;
+        for (std::size_t k = 0; k < row.count; ++k) to[row.index(k)] = row.values[k];
+        write_lane(size_);
         norms_[size_] = norm;
         coefficients_[size_] = in_lane(coefficient);
         births_[size_] = birth;
@@ -54,7 +57,8 @@ class SupportSet {
         if (slot != size_) {
             const Real* from = vector(size_);
             Real* to = vector(slot);
-            for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = from[f * L::count];
+            for (std::size_t f = 0; f < n_features_; ++f) to[f] = from[f];
+            write_lane(slot);
             norms_[slot] = norms_[size_];
             coefficients_[slot] = coefficients_[size_];
             births_[slot] = births_[size_];
@@ -67,11 +71,14 @@ class SupportSet {
                std::int64_t birth) {
         const Real* x = vector(first);
         Real* z = vector(second);
+        for (std::size_t f = 0; f < n_features_; ++f) z[f] = Real(h * x[f] + (1 - h) * z[f]);
+        // One after the other the sums of the norm wait for each other; the lane is written
+        // meanwhile.
+        Real* lane = lane_of(second);
         Real norm = 0;
         for (std::size_t f = 0; f < n_features_; ++f) {
-            const double mixed = h * x[f * L::count] + (1 - h) * z[f * L::count];
-            z[f * L::count] = Real(mixed);
-            norm = multiply_add(Real(mixed), Real(mixed), norm);
+            lane[f * L::count] = z[f];
+            norm = multiply_add(z[f], z[f], norm);
         }
         norms_[second] = norm;
         coefficients_[second] = in_lane(coefficient);
@@ -82,17 +89,24 @@ class SupportSet {
     // By differences, in double: exact where the kernel row has cancelled its digits away.
     double squared_distance(std::size_t i, std::size_t j) const {
         const Real *x = vector(i), *y = vector(j);
-        double sum = 0;
-        for (std::size_t f = 0; f < n_features_; ++f) {
-            const double difference = double(x[f * L::count]) - double(y[f * L::count]);
-            sum = multiply_add(difference, difference, sum);
+        double part[8] = {};
+        std::size_t f = 0;
+        for (; f + 8 <= n_features_; f += 8)
+            for (int j = 0; j < 8; ++j) {
+                const double difference = double(x[f + j]) - double(y[f + j]);
+                part[j] += difference * difference;
+            }
+        for (; f < n_features_; ++f) {
+            const double difference = double(x[f]) - double(y[f]);
+            part[0] += difference * difference;
         }
-        return sum;
+        return ((part[0] + part[1]) + (part[2] + part[3])) +
+               ((part[4] + part[5]) + (part[6] + part[7]));
     }
 
     void copy_vector(std::size_t slot, Real* out) const {
         const Real* from = vector(slot);
-        for (std::size_t f = 0; f < n_features_; ++f) out[f] = from[f * L::count];
+        for (std::size_t f = 0; f < n_features_; ++f) out[f] = from[f];
     }
 
   private:
@@ -104,21 +118,27 @@ class SupportSet {
         return Real(coefficient);
     }
     static std::size_t blocks_of(std::size_t slots) { return (slots + L::count - 1) / L::count; }
-    Real* vector(std::size_t slot) {
-        return vectors_.data() + (slot / L::count) * n_features_ * L::count + slot % L::count;
+    Real* vector(std::size_t slot) { return vectors_.data() + slot * n_features_; }
+    Real* lane_of(std::size_t slot) {
+        return lanes_.data() + (slot / L::count) * n_features_ * L::count + slot % L::count;
+    }
+    void write_lane(std::size_t slot) {
+        const Real* from = vector(slot);
+        Real* to = lane_of(slot);
+        for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = from[f];
     }
 
     std::size_t n_features_ = 0;
     std::size_t capacity_ = 0;
     std::size_t size_ = 0;
+    Buffer<Real> lanes_;
     Buffer<Real> vectors_;
     Buffer<Real> norms_;
     Buffer<Real> coefficients_;
     Buffer<std::int64_t> births_;
 };
 
-// A slot's vector as a row of its own: dense, or its non-zeros only, which is what a set of sparse
-// rows wants (a vector that was never merged costs its non-zeros, not all features).
+// A slot's vector as a sparse row: one that was never merged costs its non-zeros, not all features.
 template <class Real>
 class SlotRow {
   public:
@@ -128,7 +148,7 @@ class SlotRow {
         const Real* from = set.vector(slot);
         std::size_t count = 0;
         for (std::size_t f = 0; f < set.n_features(); ++f) {
-            values_[count] = from[f * SupportSet<Real>::L::count];
+            values_[count] = from[f];
             indices_[count] = std::int32_t(f);
             count += values_[count] != 0;
         }
