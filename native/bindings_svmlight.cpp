@@ -18,9 +18,12 @@ using namespace pocketsvm;
 
 namespace {
 
-void parse_text(SvmlightChunk& chunk, const std::vector<nb::bytes>& parts) {
+void parse_text(SvmlightChunk& chunk, const std::vector<nb::bytes>& parts, std::size_t size) {
     std::vector<std::string_view> views;
-    for (const nb::bytes& part : parts) views.emplace_back(part.c_str(), part.size());
+    for (const nb::bytes& part : parts) {
+        views.push_back(std::string_view(part.c_str(), part.size()).substr(0, size));
+        size -= views.back().size();
+    }
     nb::gil_scoped_release release;
     parse_svmlight(views, chunk);
 }
@@ -74,7 +77,7 @@ nb::object finish(SvmlightRows& rows, bool written_from_0) {
 void bind_svmlight(nb::module_& module) {
     nb::class_<SvmlightChunk>(module, "SvmlightChunk")
         .def(nb::init<>())
-        .def("parse", &parse_text, "parts"_a)
+        .def("parse", &parse_text, "parts"_a, "size"_a)
         .def("read", &read_file, "file"_a, "begin"_a, "end"_a)
         .def_ro("n_lines", &SvmlightChunk::n_lines)
         .def_ro("least_index", &SvmlightChunk::least_index)

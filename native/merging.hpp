@@ -8,7 +8,9 @@
 //
 // A solver is a small class that answers `wd` for lanes of candidates, and `h` for a chosen pair:
 //     template <class L> L wd(L m, L t) const;     template <class L> L h(L m, L t) const;
-// and says with `cancels` whether its wd has lost digits where it is small.
+// It says with `cancels` whether its wd has lost digits where it is small, and with `prunes` that
+// candidates which cannot win need not be asked for: for that its wd must be good to one part in a
+// thousand wherever kappa is close to 1.
 #pragma once
 
 #include <cmath>
@@ -38,6 +40,7 @@ class GoldenSection {
   public:
     // wd is a difference of nearly equal numbers: its rounding errors are those of e.
     static constexpr bool cancels = true;
+    static constexpr bool prunes = false;
     explicit GoldenSection(double eps) : eps_(eps) {}
 
     // On [0, 1/2], where s has one mode. (Any wider, and at m = 1/2 it would meet points that are
@@ -193,6 +196,7 @@ class MergeTable {
 class LookupH {
   public:
     static constexpr bool cancels = true;
+    static constexpr bool prunes = false;
     explicit LookupH(const MergeTable& table) : table_(table) {}
     template <class L>
     L h(L m, L t) const {
@@ -207,10 +211,11 @@ class LookupH {
     const MergeTable& table_;
 };
 
-// `lookup-wd`, and on the scaled table `merge`: wd from the table; h only for the chosen pair.
+// `lookup-wd`: wd from the table; h only for the chosen pair.
 class LookupWD {
   public:
     static constexpr bool cancels = false;
+    static constexpr bool prunes = false;
     explicit LookupWD(const MergeTable& table) : table_(table) {}
     template <class L>
     L h(L m, L t) const {
@@ -223,6 +228,13 @@ class LookupWD {
 
   private:
     const MergeTable& table_;
+};
+
+// `merge`: the same on the scaled table, and only for candidates that can win.
+class PrunedLookup : public LookupWD {
+  public:
+    static constexpr bool prunes = true;
+    using LookupWD::LookupWD;
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -85,12 +85,32 @@ struct Mask {
 };
 
 template <class Real>
-POCKETSVM_INLINE bool any(const Mask<Real>& mask) {
-    auto bits = mask.part[0];
-    for (int p = 1; p < lane_bytes / register_bytes; ++p) bits |= mask.part[p];
-    typename Registers<Real>::Integer whole = 0;
-    for (std::size_t i = 0; i < register_bytes / sizeof(Real); ++i) whole |= bits[i];
-    return whole != 0;
+POCKETSVM_INLINE Mask<Real> operator&(Mask<Real> a, const Mask<Real>& b) {
+    for (int p = 0; p < lane_bytes / register_bytes; ++p) a.part[p] &= b.part[p];
+    return a;
+}
+
+// One bit a lane.
+template <class Real>
+POCKETSVM_INLINE std::uint32_t bits(const Mask<Real>& mask) {
+    constexpr int per_part = register_bytes / sizeof(Real);
+    std::uint32_t all = 0;
+    for (int p = 0; p < lane_bytes / register_bytes; ++p) {
+#if defined(POCKETSVM_AVX512)
+        const std::uint32_t some = sizeof(Real) == 4
+                                       ? std::uint32_t(_mm512_movepi32_mask((__m512i)mask.part[p]))
+                                       : std::uint32_t(_mm512_movepi64_mask((__m512i)mask.part[p]));
+#elif defined(POCKETSVM_AVX2)
+        const std::uint32_t some = sizeof(Real) == 4
+                                       ? std::uint32_t(_mm256_movemask_ps((__m256)mask.part[p]))
+                                       : std::uint32_t(_mm256_movemask_pd((__m256d)mask.part[p]));
+#else
+        std::uint32_t some = 0;
+        for (int i = 0; i < per_part; ++i) some |= std::uint32_t(mask.part[p][i] != 0) << i;
+#endif
+        all |= some << (p * per_part);
+    }
+    return all;
 }
 
 template <class RealType>

@@ -38,7 +38,7 @@ template <class Real>
 constexpr Strategy<Real> strategies[] = {
     {"merge",
      [](const Setting<Real>& s) {
-         return merging<Real>(s, LookupWD(MergeTable::standard(true)),
+         return merging<Real>(s, PrunedLookup(MergeTable::standard(true)),
                               Tie::newest_then_lowest_slot);
      }},
     {"lookup-wd",

@@ -137,6 +137,11 @@ inline constexpr int exact_powers = 22;  // 10^22 is the largest power of ten th
 inline constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                            1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+inline constexpr double inverse_powers_of_ten[] = {
+    1e-0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
+    1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
+inline constexpr std::uint64_t short_powers_of_ten[] = {1,     10,     100,     1000,
+                                                        10000, 100000, 1000000, 10000000};
 
 // The number that eight digits write, the first in the lowest byte.
 inline std::uint64_t eight_digits(std::uint64_t digits) {
@@ -150,7 +155,6 @@ inline std::uint64_t eight_digits(std::uint64_t digits) {
 // end. Reads up to eight bytes from there on.
 inline const char* append_digits(const char* p, std::uint64_t& number) {
     constexpr std::uint64_t ones = 0x0101010101010101;
-    constexpr std::uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     for (;;) {
         std::uint64_t word;
         std::memcpy(&word, p, 8);
@@ -163,7 +167,7 @@ inline const char* append_digits(const char* p, std::uint64_t& number) {
             const unsigned count = unsigned(std::countr_zero(others)) / 8;
             if (count == 0) return p;
             // Zeros move in before the digits, what follows them out.
-            number = number * powers[count] + eight_digits(digits << (64 - 8 * count));
+            number = number * short_powers_of_ten[count] + eight_digits(digits << (64 - 8 * count));
             return p + count;
         }
         number = number * 100000000 + eight_digits(digits);
@@ -264,13 +268,15 @@ inline bool to_double(const Decimal& number, double& value) {
     return true;
 }
 
-// The nearest double, rounded to float: found by way of a double that is at most 3 units off,
+// The nearest double, rounded to float: found by way of a double that is at most 4 units off,
 // unless that lies so close to the middle between two floats that it may be on the wrong side.
 inline bool to_float(const Decimal& number, float& value) {
     if (number.exponent < -exact_powers || number.exponent > exact_powers) return false;
     double near = double(number.mantissa);
-    if (number.exponent < 0) near /= powers_of_ten[-number.exponent];
-    if (number.exponent > 0) near *= powers_of_ten[number.exponent];
+    if (number.exponent <= 0)
+        near *= inverse_powers_of_ten[-number.exponent];  // quicker than a division
+    else
+        near *= powers_of_ten[number.exponent];
     if (number.mantissa != 0) {
         constexpr std::uint64_t dropped = (std::uint64_t(1) << 29) - 1, margin = 8;
         const std::uint64_t bits = std::bit_cast<std::uint64_t>(near);
@@ -361,7 +367,11 @@ class Parser {
             last_place = p;
             last = parse_index(p, last);
             *index++ = last;
-            p = skip_blanks(parse_value(p, *value++));
+            p = parse_value(p, *value++);
+            if (*p == ' ' && is_digit(p[1])) [[likely]]
+                ++p;
+            else
+                p = skip_blanks(p);
         }
         const std::size_t length = std::size_t(index - first_index);
         chunk_.row_lengths.push_back(std::int32_t(length));
@@ -444,13 +454,16 @@ class Parser {
 
     // Returns where it ends.
     static const char* parse_value(const char* p, float& value) {
-        const char* end = p;
-        std::int32_t integer = 0;  // of at most 7 digits, which a float holds
-        for (; is_digit(*end) && end - p < 7; ++end)
-            integer = integer * 10 + std::int32_t(digit(*end));
-        if (end != p && ends_token(*end)) {
-            value = float(integer);
-            return end;
+        const char* end = p + 1;
+        if (is_digit(*p) && *end != '.') {
+            std::int32_t integer =
+                std::int32_t(digit(*p));  // of at most 7 digits, which a float holds
+            while (is_digit(*end) && end - p < 7)
+                integer = integer * 10 + std::int32_t(digit(*end++));
+            if (ends_token(*end)) {
+                value = float(integer);
+                return end;
+            }
         }
         Decimal number;
         end = scan_short(p, number);

@@ -14,7 +14,9 @@ class Merging final : public Maintenance<Real> {
     Merging(const Gaussian<Real>& kernel, std::size_t capacity, std::size_t n_features,
             Solver solver, Tie tie)
         : kernel_(kernel), solver_(solver), tie_(tie), slot_row_(n_features), exponents_(capacity),
-          degradations_(capacity), shortlist_(capacity) {}
+          degradations_(capacity), shortlist_(capacity), chosen_(Solver::prunes ? capacity : 0),
+          chosen_exponents_(Solver::prunes ? capacity : 0),
+          chosen_coefficients_(Solver::prunes ? capacity : 0) {}
 
     Decision decide(const SupportSet<Real>& set, const Real* newest, Stopwatch& watch) override {
         std::size_t first = smallest_coefficient(set, tie_);
@@ -38,6 +40,7 @@ class Merging final : public Maintenance<Real> {
 
   private:
     using L = Lanes<Working>;
+    using R = Lanes<Real>;
     using D = Lanes<double>;
 
     static bool has_partner(const SupportSet<Real>& set, std::size_t first) {
@@ -63,18 +66,45 @@ class Merging final : public Maintenance<Real> {
     }
 
     std::size_t search(const SupportSet<Real>& set, std::size_t first, const Real* exponents) {
+        Candidates candidates{set.coefficients(), exponents, set.size(), first};
+        if constexpr (Solver::prunes) candidates = those_that_can_win(set, first, exponents);
+        const std::size_t best = evaluate(set, first, candidates);
+        const std::size_t slot = slot_of(best);
+        const Rounding rounding = rounding_near(set, first, slot, candidates.exponents[best]);
+        const double ratio = set.coefficient(slot) / set.coefficient(first);
+        const double slack = rounding.of_distance + rounding.of_closed_form * ratio;
+        if (slack <= 1e-6 * degradations_[best]) return slot;
+        return settle(set, first, candidates, degradations_[best] + slack, rounding);
+    }
+
+    // What is searched: all slots but the first partner, or a selection of them in order.
+    struct Candidates {
+        const Real* coefficients;
+        const Real* exponents;
+        std::size_t count;
+        std::size_t excluded;  // the first partner's place among them; count or more: it has none
+    };
+    std::size_t slot_of(std::size_t place) const {
+        if constexpr (Solver::prunes) return chosen_[place];
+        return place;
+    }
+
+    // Weight degradations of all candidates; returns the place of the smallest, the first of
+    // equals.
+    std::size_t evaluate(const SupportSet<Real>& set, std::size_t first,
+                         const Candidates& candidates) {
         const Working infinity = __builtin_huge_val();
         const L unit = L::all(Working(1 / set.coefficient(first))), one = L::all(1);
         L least = L::all(infinity);
-        for (std::size_t s = 0; s < set.size(); s += L::count) {
-            const L ratio = in_range(load(set.coefficients() + s) * unit);
+        for (std::size_t s = 0; s < candidates.count; s += L::count) {
+            const L ratio = in_range(load(candidates.coefficients + s) * unit);
             // Lanes of the other sign are computed like the rest, on sane numbers, and dropped.
             const L size = abs(ratio), sum = one + size, m = min(one, size) / sum;
-            const L wd = solver_.wd(m, load(exponents + s)) * sum * sum;
+            const L wd = solver_.wd(m, load(candidates.exponents + s)) * sum * sum;
             const L kept = select(ratio > L::all(0), wd, L::all(infinity));
             kept.store(degradations_.data() + s);
-            if (first - s < L::count) {
-                degradations_[first] = infinity;
+            if (candidates.excluded - s < L::count) {
+                degradations_[candidates.excluded] = infinity;
                 least = min(least, L::load(degradations_.data() + s));
             } else {
                 least = min(least, kept);
@@ -83,11 +113,50 @@ class Merging final : public Maintenance<Real> {
         const Working smallest = least.least();
         std::size_t best = 0;
         while (degradations_[best] != smallest) ++best;
-        const Rounding rounding = rounding_near(set, first, best, exponents[best]);
-        const double ratio = set.coefficient(best) / set.coefficient(first);
-        const double slack = rounding.of_distance + rounding.of_closed_form * ratio;
-        if (slack <= 1e-6 * degradations_[best]) return best;
-        return settle(set, first, best, degradations_[best] + slack, rounding);
+        return best;
+    }
+
+    // a is the smallest coefficient, so a^2 (1-kappa)^2 / 2 <= WD <= 2 a^2 (1-kappa)^2: whatever is
+    // more than twice as far, in 1 - kappa, as the nearest candidate cannot win. The limit is wider
+    // than that by far more than table and rounding are off.
+    Candidates those_that_can_win(const SupportSet<Real>& set, std::size_t first,
+                                  const Real* exponents) {
+        const R sign = R::all(set.coefficient(first) > 0 ? 1 : -1), zero = R::all(0);
+        const R far = R::all(__builtin_huge_val());
+        R nearest = far;
+        for (std::size_t s = 0; s < set.size(); s += R::count) {
+            const auto partner = R::load(set.coefficients() + s) * sign > zero;
+            const R t = select(partner, R::load(exponents + s), far);
+            if (first - s < R::count) {
+                t.store(chosen_exponents_.data());
+                chosen_exponents_[first - s] = __builtin_huge_val();
+                nearest = min(nearest, R::load(chosen_exponents_.data()));
+            } else {
+                nearest = min(nearest, t);
+            }
+        }
+        const R limit = R::all(Real(limit_for(nearest.least())));
+        std::size_t n = 0;
+        for (std::size_t s = 0; s < set.size(); s += R::count) {
+            const auto partner = R::load(set.coefficients() + s) * sign > zero;
+            for (std::uint32_t left = bits(partner & (R::load(exponents + s) <= limit)); left != 0;
+                 left &= left - 1) {
+                const std::size_t slot = s + std::size_t(__builtin_ctz(left));
+                chosen_[n] = slot;
+                chosen_exponents_[n] = exponents[slot];
+                chosen_coefficients_[n] = set.coefficients()[slot];
+                n += slot != first;
+            }
+        }
+        for (std::size_t k = n; k % R::count != 0; ++k) chosen_coefficients_[k] = 0;
+        return {chosen_coefficients_.data(), chosen_exponents_.data(), n, n};
+    }
+
+    // The largest exponent with which a candidate can still beat the nearest one.
+    static double limit_for(double nearest) {
+        const double distance = -std::expm1(-nearest / log2_e);
+        const double farthest = 2.02 * distance + 1e-5;
+        return farthest < 1 ? -std::log2(1 - farthest) : __builtin_huge_val();
     }
 
     // How far rounding can move a weight degradation near the best one, in units of a^2.
@@ -112,19 +181,19 @@ class Merging final : public Maintenance<Real> {
 
     // Decides among those that rounding may have put above the best, from distances by differences,
     // in double.
-    std::size_t settle(const SupportSet<Real>& set, std::size_t first, std::size_t best,
+    std::size_t settle(const SupportSet<Real>& set, std::size_t first, const Candidates& candidates,
                        double threshold, const Rounding& rounding) {
         const L unit = L::all(Working(1 / set.coefficient(first)));
         const L limit = L::all(Working(threshold)),
                 noise = L::all(Working(rounding.of_closed_form));
         std::size_t n = 0;
-        for (std::size_t s = 0; s < set.size(); s += L::count) {
-            const L ratio = in_range(load(set.coefficients() + s) * unit);
-            const auto near = L::load(degradations_.data() + s) - noise * ratio <= limit;
-            if (!any(near)) continue;
-            for (std::size_t k = s; k < s + L::count && k < set.size(); ++k)
-                if (near.part[(k - s) / L::per_part][(k - s) % L::per_part]) shortlist_[n++] = k;
+        for (std::size_t s = 0; s < candidates.count; s += L::count) {
+            const L ratio = in_range(load(candidates.coefficients + s) * unit);
+            std::uint32_t near = bits(L::load(degradations_.data() + s) - noise * ratio <= limit);
+            for (; near != 0; near &= near - 1)
+                shortlist_[n++] = slot_of(s + std::size_t(__builtin_ctz(near)));
         }
+        std::size_t best = shortlist_[0];
         if (n == 1) return best;
         double least = __builtin_huge_val();
         for (std::size_t from = 0; from < n; from += D::count) {
@@ -185,6 +254,9 @@ class Merging final : public Maintenance<Real> {
     Buffer<Real> exponents_;
     Buffer<Working> degradations_;
     Buffer<std::size_t> shortlist_;
+    Buffer<std::size_t> chosen_;  // of a solver that prunes: the candidates that can win
+    Buffer<Real> chosen_exponents_;
+    Buffer<Real> chosen_coefficients_;
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -120,6 +120,35 @@ void smallest_coefficient_breaks_ties() {
     CHECK(smallest_coefficient(set, Tie::newest_then_lowest_slot) == 20);
 }
 
+// Pruned and exhaustive search on the same table decide alike, bit for bit, ties included.
+template <class Real>
+void pruning_changes_no_decision(double spread, int distinct) {
+    constexpr std::size_t n = 143, d = 3;
+    const Gaussian<Real> kernel(0.7);
+    const Setting<Real> setting{kernel, 160, d};
+    const Tie tie = Tie::newest_then_lowest_slot;
+    const auto pruned = merging<Real>(setting, PrunedLookup(MergeTable::standard(true)), tie);
+    const auto exhaustive = merging<Real>(setting, LookupWD(MergeTable::standard(true)), tie);
+    Generator random(11);
+    const auto uniform = [&] { return double(random.next() >> 11) * 0x1p-53; };
+    for (int round = 0; round < 400; ++round) {
+        SupportSet<Real> set(n, d);
+        for (std::size_t i = 0; i < n; ++i) {
+            Real x[d];
+            for (Real& value : x)
+                value = Real(distinct ? double(random.below(distinct)) : spread * uniform());
+            const DenseRow<Real> row{x, d};
+            const double size = uniform() < 0.5 ? 1 : 1 + 50 * uniform();
+            set.add(row, squared_norm(row), uniform() < 0.5 ? size : -size, std::int64_t(i));
+        }
+        Stopwatch off(false);
+        const Decision one = pruned->decide(set, nullptr, off);
+        const Decision other = exhaustive->decide(set, nullptr, off);
+        CHECK(one.first == other.first && one.second == other.second);
+        CHECK(one.h == other.h && one.coefficient == other.coefficient);
+    }
+}
+
 struct Problem {
     std::size_t n = 400, d = 7;
     std::vector<float> dense;
@@ -250,6 +279,11 @@ int main() {
     golden_section_finds_the_optimum();
     support_set_keeps_its_slots();
     smallest_coefficient_breaks_ties();
+    for (double spread : {0.01, 1.0, 30.0}) {
+        pruning_changes_no_decision<float>(spread, 0);
+        pruning_changes_no_decision<double>(spread, 0);
+    }
+    for (int distinct : {1, 2, 4, 50}) pruning_changes_no_decision<float>(0, distinct);
     std::size_t n_cores;
     const Core* const* cores = available_cores(n_cores);
     for (std::size_t i = 0; i < n_cores; ++i) {

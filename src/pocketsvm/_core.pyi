@@ -138,8 +138,8 @@ class SvmlightChunk:
     """
 
     def __init__(self) -> None: ...
-    def parse(self, parts: list[bytes]) -> None:
-        """Take text that ends at a line end, or at that of its file."""
+    def parse(self, parts: list[bytes], size: int) -> None:
+        """Take the first bytes of a text in parts, up to a line end or that of its file."""
 
     def read(self, file: int, begin: int, end: int) -> None:
         """Take the lines of a file (a descriptor) that begin in [begin, end), to their ends."""
@@ -171,5 +171,5 @@ class SvmlightRows:
     def append(self, chunk: SvmlightChunk) -> None: ...
     def finish(
         self, written_from_0: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-        """Labels, and indptr, indices and data of a CSR matrix; leaves nothing behind."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+        """Labels, row lengths after a zero, indices and values; leaves nothing behind."""
