@@ -233,11 +233,14 @@ struct Neighbours {
 };
 
 #if defined(POCKETSVM_AVX512)
+// (Masked, since the plain gathers of GCC 12 warn of a value that they do not use.)
+typedef std::int32_t Indices __attribute__((vector_size(64)));
 POCKETSVM_INLINE void gather_two(const float* table, __m512i index, __m512& left, __m512& right) {
-    const __m512 low =
-        (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, _mm512_castsi512_si256(index), table, 4);
-    const __m512 high = (__m512)_mm512_mask_i32gather_pd(
-        __m512d{}, 0xff, _mm512_extracti64x4_epi64(index, 1), table, 4);
+    const Indices at = (Indices)index;
+    const __m256i first = (__m256i)__builtin_shufflevector(at, at, 0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i last = (__m256i)__builtin_shufflevector(at, at, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512 low = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, first, table, 4);
+    const __m512 high = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, last, table, 4);
     const __m512i even =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i odd =
@@ -253,16 +256,20 @@ POCKETSVM_INLINE void gather_two(const double* table, __m512i index, __m512d& le
 #elif defined(POCKETSVM_AVX2)
 POCKETSVM_INLINE void gather_two(const float* table, __m256i index, __m256& left, __m256& right) {
     const double* pairs = reinterpret_cast<const double*>(table);
-    const __m256 low = (__m256)_mm256_i32gather_pd(pairs, _mm256_castsi256_si128(index), 4);
-    const __m256 high = (__m256)_mm256_i32gather_pd(pairs, _mm256_extracti128_si256(index, 1), 4);
+    const __m256d all = (__m256d)_mm256_set1_epi64x(-1);
+    const __m256 low =
+        (__m256)_mm256_mask_i32gather_pd(__m256d{}, pairs, _mm256_castsi256_si128(index), all, 4);
+    const __m256 high = (__m256)_mm256_mask_i32gather_pd(
+        __m256d{}, pairs, _mm256_extracti128_si256(index, 1), all, 4);
     const auto in_order = [](__m256 x) { return (__m256)_mm256_permute4x64_pd((__m256d)x, 0xd8); };
     left = in_order(_mm256_shuffle_ps(low, high, 0x88));
     right = in_order(_mm256_shuffle_ps(low, high, 0xdd));
 }
 POCKETSVM_INLINE void gather_two(const double* table, __m256i index, __m256d& left,
                                  __m256d& right) {
-    left = _mm256_i64gather_pd(table, index, 8);
-    right = _mm256_i64gather_pd(table + 1, index, 8);
+    const __m256d all = (__m256d)_mm256_set1_epi64x(-1);
+    left = _mm256_mask_i64gather_pd(__m256d{}, table, index, all, 8);
+    right = _mm256_mask_i64gather_pd(__m256d{}, table + 1, index, all, 8);
 }
 #endif
 

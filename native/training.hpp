@@ -7,22 +7,33 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
-// Reads the clock for every event at first, then for one in `period`, which stands for all of them.
-class Sampler {
+// Adds up the seconds of something that happens often. The clock is read every time at first, then
+// for one in `period`, which stands for all of them; where the system took the CPU away during that
+// one, the average so far stands in its place.
+class SampledClock {
   public:
-    explicit Sampler(int period) : period_(period) {}
+    explicit SampledClock(int period) : period_(period) {}
+    // Whether to read the clock this time.
     bool due() {
         ++count_;
-        weight_ = count_ <= all_at_first ? 1 : period_;
         return count_ <= all_at_first || count_ % period_ == 0;
     }
-    double weight() const { return weight_; }
+    void add(double seconds) {
+        ++samples_;
+        if (count_ > all_at_first && seconds > 20 * sum_ / double(samples_))
+            seconds = sum_ / double(samples_);
+        sum_ += seconds;
+        total_ += seconds * (count_ <= all_at_first ? 1 : period_);
+    }
+    double total() const { return total_; }
 
   private:
     static constexpr std::int64_t all_at_first = 64;
     int period_;
     std::int64_t count_ = 0;
-    double weight_ = 0;
+    std::int64_t samples_ = 0;
+    double sum_ = 0;
+    double total_ = 0;
 };
 
 template <class Real>
@@ -42,6 +53,9 @@ class BudgetTrainer final : public Trainer {
         const bool finished =
             with_rows<Real>(view, [&](auto& rows) { return run(rows, Hinge(classes), interrupt); });
         profile_.seconds_total += Stopwatch::now() - begin;
+        profile_.seconds_margin = margin_clock_.total();
+        profile_.seconds_solve = solve_clock_.total();
+        profile_.seconds_rest = rest_clock_.total();
         return finished;
     }
 
@@ -108,11 +122,11 @@ class BudgetTrainer final : public Trainer {
 
     template <class Row>
     void step(const Row& row, std::size_t number, const Hinge& loss) {
-        const bool timed = step_sampler_.due();
+        const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
         const Real norm = squared_norm(row);
         const double sum = kernel_.row(set_, row, norm, exponents_.data());
-        if (timed) profile_.seconds_margin += step_sampler_.weight() * (Stopwatch::now() - begin);
+        if (timed) margin_clock_.add(Stopwatch::now() - begin);
 
         const double decision = steps_ == 0 ? 0 : (sum + bias_) / (alpha_ * double(steps_));
         ++steps_;
@@ -127,14 +141,15 @@ class BudgetTrainer final : public Trainer {
     }
 
     void maintain(const Real* newest) {
-        const bool timed = event_sampler_.due();
+        const bool timed = solve_clock_.due();
+        rest_clock_.due();
         Stopwatch watch(timed);
         const Decision decision = maintenance_->decide(set_, newest, watch);
         maintenance_->apply(set_, decision, steps_);
         watch.lap_rest();
         if (timed) {
-            profile_.seconds_solve += event_sampler_.weight() * watch.solve();
-            profile_.seconds_rest += event_sampler_.weight() * watch.rest();
+            solve_clock_.add(watch.solve());
+            rest_clock_.add(watch.rest());
         }
         ++(decision.merges ? profile_.merges : profile_.removals);
         if (recorder_ != nullptr)
@@ -156,8 +171,9 @@ class BudgetTrainer final : public Trainer {
     Generator generator_;
     Buffer<std::uint32_t> order_;
     Profile profile_;
-    Sampler step_sampler_{64};
-    Sampler event_sampler_{16};
+    SampledClock margin_clock_{64};
+    SampledClock solve_clock_{16};
+    SampledClock rest_clock_{16};
     Recorder* recorder_ = nullptr;
 };
 
