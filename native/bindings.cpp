@@ -51,7 +51,6 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Codes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 [[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 
@@ -359,18 +358,33 @@ class PyTrainer {
     std::unique_ptr<Trainer> trainer_;
 };
 
-void check_classes(const Rows& rows, const Codes& codes, const std::vector<std::int32_t>& positives,
-                   const Vector& class_weight, const std::optional<Vector>& sample_weight) {
+bool wide_codes(const AnyVector& codes) {
+    if (codes.dtype() == nb::dtype<std::int32_t>()) return true;
+    if (codes.dtype() == nb::dtype<std::int8_t>()) return false;
+    throw nb::type_error("codes must be int8 or int32");
+}
+
+template <class Code>
+void check_codes(const Code* codes, std::size_t n_rows, std::size_t n_classes) {
+    for (std::size_t i = 0; i < n_rows; ++i)
+        if (codes[i] < 0 || std::size_t(codes[i]) >= n_classes)
+            refuse("codes must be in [0, " + std::to_string(n_classes) + "), got " +
+                   std::to_string(codes[i]) + " in row " + std::to_string(i));
+}
+
+void check_classes(const Rows& rows, const AnyVector& codes,
+                   const std::vector<std::int32_t>& positives, const Vector& class_weight,
+                   const std::optional<Vector>& sample_weight) {
     const std::size_t n_rows = rows.view().n_rows, n_classes = class_weight.shape(0);
     require(n_rows > 0, "rows must not be empty");
     require(n_rows < std::numeric_limits<std::uint32_t>::max(),
             "a pass takes fewer than 2^32 - 1 rows, got " + std::to_string(n_rows));
     require(codes.shape(0) == n_rows, "codes must have one entry a row, " + std::to_string(n_rows) +
                                           ", got " + std::to_string(codes.shape(0)));
-    for (std::size_t i = 0; i < n_rows; ++i)
-        if (codes.data()[i] < 0 || std::size_t(codes.data()[i]) >= n_classes)
-            refuse("codes must be in [0, " + std::to_string(n_classes) + "), got " +
-                   std::to_string(codes.data()[i]) + " in row " + std::to_string(i));
+    if (wide_codes(codes))
+        check_codes(static_cast<const std::int32_t*>(codes.data()), n_rows, n_classes);
+    else
+        check_codes(static_cast<const std::int8_t*>(codes.data()), n_rows, n_classes);
     for (std::int32_t positive : positives)
         require(positive >= 0 && std::size_t(positive) < n_classes,
                 "positives must be in [0, " + std::to_string(n_classes) + "), got " +
@@ -389,7 +403,7 @@ void check_classes(const Rows& rows, const Codes& codes, const std::vector<std::
                    std::to_string(sample_weight->data()[i]) + " in row " + std::to_string(i));
 }
 
-void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, Codes codes,
+void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, AnyVector codes,
                 const std::vector<std::int32_t>& positives, Vector class_weight,
                 std::optional<Vector> sample_weight, std::size_t n_threads) {
     require(positives.size() == trainers.size(), "positives must name one class for each trainer");
@@ -410,7 +424,7 @@ void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, Codes
         nb::gil_scoped_release release;
         finished =
             parallel(trainers.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-                const Classes classes{codes.data(), class_weight.data(),
+                const Classes classes{codes.data(), wide_codes(codes), class_weight.data(),
                                       sample_weight ? sample_weight->data() : nullptr,
                                       positives[k]};
                 return trainers[k]->trainer().pass(rows.view(), classes, own);

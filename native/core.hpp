@@ -26,7 +26,8 @@ struct RowsView {
 
 // Targets of the hinge loss: the class of each row, and the weights of classes and rows.
 struct Classes {
-    const std::int32_t* codes;
+    const void* codes;
+    bool wide_codes;  // int32, else int8
     const double* class_weight;
     const double* row_weight;  // null: all ones
     std::int32_t positive;     // the class that is +1; all others are -1

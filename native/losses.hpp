@@ -15,7 +15,9 @@ class Hinge {
     explicit Hinge(const Classes& classes) : classes_(classes) {}
 
     double step(std::size_t row, double decision) const {
-        const std::int32_t code = classes_.codes[row];
+        const std::int32_t code = classes_.wide_codes
+                                      ? static_cast<const std::int32_t*>(classes_.codes)[row]
+                                      : static_cast<const std::int8_t*>(classes_.codes)[row];
         const double y = code == classes_.positive ? 1 : -1;
         if (y * decision >= 1) return 0;
         const double weight = classes_.row_weight == nullptr ? 1 : classes_.row_weight[row];

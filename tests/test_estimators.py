@@ -816,10 +816,10 @@ print((peak() - before) / n)
 def test_memory_beside_the_data(labels):
     """The growth of the peak resident size during fit, in bytes a row.
 
-    Counted: 4 bytes a row for the order of a pass, 4 for the class codes, and what validation
+    Counted: 4 bytes a row for the order of a pass, 1 for the class codes, and what validation
     needs in between. Not counted: X and y themselves, and what is kept once per process.
     """
     script = MEMORY.replace("LABELS", labels)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 4 + 4 + 2
+    assert float(done.stdout) < 4 + 1 + 2

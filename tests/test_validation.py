@@ -485,7 +485,17 @@ def test_labels_are_encoded_across_chunks():
     y = np.random.default_rng(0).integers(-3, 4, n) * 10
     classes = checks.find_classes(y)
     codes = checks.encode_labels(y, classes)
-    assert codes.dtype == np.int32
+    assert codes.dtype == np.int8
     assert_array_equal(classes[codes], y)
+
+
+def test_many_classes_take_wider_codes():
+    classes = np.arange(300)
+    codes = checks.encode_labels(classes[::-1], classes)
+    assert codes.dtype == np.int32
+    assert_array_equal(codes, classes[::-1])
+    X = np.random.default_rng(0).normal(size=(600, 2)).astype(np.float32)
+    clf = small(budget=600, max_iter=1).fit(X, np.arange(600) % 300)
+    assert clf.decision_function(X).shape == (600, 300)
     with pytest.raises(ValueError, match=r"y holds the label .*30.*not in classes"):
         checks.encode_labels(y, classes[:-1])

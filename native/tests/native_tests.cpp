@@ -182,7 +182,7 @@ struct Problem {
     }
     Classes classes() const {
         static const double ones[2] = {1, 1};
-        return {codes.data(), ones, weights.data(), 1};
+        return {codes.data(), true, ones, weights.data(), 1};
     }
 };
 

@@ -100,7 +100,7 @@ class Trainer:
 def train_pass(
     trainers: list[Trainer],
     rows: Rows,
-    codes: NDArray[np.int32],
+    codes: NDArray[np.int8] | NDArray[np.int32],
     positives: list[int],
     class_weight: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,

@@ -237,7 +237,7 @@ class LabelledRows:
     X: Any
     y: NDArray[Any]
     classes: NDArray[Any]
-    codes: NDArray[np.int32]
+    codes: NDArray[Any]  # int8, or int32 for many classes
     class_weight: NDArray[np.float64]  # in units of weight_unit
     sample_weight: NDArray[np.float64] | None
     weight_unit: float
@@ -302,9 +302,9 @@ def check_classes(classes: NDArray[Any], budget: int) -> None:
         )
 
 
-def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     """Position of each label in the sorted classes, without temporaries of y's length."""
-    codes = np.empty(len(y), dtype=np.int32)
+    codes = np.empty(len(y), dtype=np.int8 if len(classes) < 128 else np.int32)
     for start in range(0, len(y), LABELS_AT_ONCE):
         labels = y[start : start + LABELS_AT_ONCE]
         try:
