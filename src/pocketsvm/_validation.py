@@ -285,8 +285,11 @@ def find_classes(y: NDArray[Any]) -> NDArray[Any]:
     """Return the sorted labels in y; refuse a regression target."""
     if y.dtype.kind == "O":
         check_classification_targets(y)  # mixed types cannot be sorted: speak before np.unique
-    classes = np.unique(y)
-    check_classification_targets(classes)
+    chunks = range(0, len(y), LABELS_AT_ONCE)
+    parts = [np.unique(y[start : start + LABELS_AT_ONCE]) for start in chunks]
+    classes = np.unique(np.concatenate(parts))
+    # Three of each: labels that are all different would pass for a regression target.
+    check_classification_targets(np.repeat(classes, 3))
     return classes
 
 
