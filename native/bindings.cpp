@@ -524,7 +524,7 @@ void check_pairs(const Vector& m, const Vector& kappa) {
 
 nb::object golden_section(Vector m, Vector kappa, double eps) {
     check_pairs(m, kappa);
-    require(eps > 0 && eps < 1, "eps must be in (0, 1), got " + std::to_string(eps));
+    require(eps > 0 && eps <= 1, "eps must be in (0, 1], got " + std::to_string(eps));
     double *h, *wd;
     auto h_array = make_array<double>({m.shape(0)}, &h);
     auto wd_array = make_array<double>({m.shape(0)}, &wd);

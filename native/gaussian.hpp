@@ -33,15 +33,30 @@ class Gaussian {
     double scale() const { return scale_; }
 
     // Writes the exponents of all slots (whole blocks) and returns sum_j c_j k(x, s_j).
+    //
+    // Called with `backwards` every other time, it goes through the vectors to and fro: a set that
+    // is a little larger than the first-level cache is then found there for the most part. The sum
+    // is always taken from front to back.
     template <class Row>
-    Real row(const SupportSet<Real>& set, const Row& x, Real norm, Real* exponents) const {
+    Real row(const SupportSet<Real>& set, const Row& x, Real norm, Real* out,
+             bool backwards) const {
+        exponents(set, x, norm, out, backwards);
         L sum = L::all(0);
-        const std::size_t n_blocks = set.n_blocks();
-        std::size_t b = 0;
-        for (; b + blocks_at_once <= n_blocks; b += blocks_at_once)
-            some_blocks<blocks_at_once>(set, x, norm, b, exponents, sum);
-        for (; b < n_blocks; ++b) some_blocks<1>(set, x, norm, b, exponents, sum);
+        for (std::size_t at = 0; at < set.n_blocks() * L::count; at += L::count)
+            sum =
+                multiply_add(L::load(set.coefficients() + at), exp2_minus(L::load(out + at)), sum);
         return sum.sum();
+    }
+
+    template <class Row>
+    void exponents(const SupportSet<Real>& set, const Row& x, Real norm, Real* out,
+                   bool backwards = false) const {
+        const std::size_t n_blocks = set.n_blocks(), n_groups = n_blocks / blocks_at_once;
+        for (std::size_t g = 0; g < n_groups; ++g)
+            some_blocks<blocks_at_once>(set, x, norm,
+                                        (backwards ? n_groups - 1 - g : g) * blocks_at_once, out);
+        for (std::size_t b = n_groups * blocks_at_once; b < n_blocks; ++b)
+            some_blocks<1>(set, x, norm, b, out);
     }
 
     // From a dot product to an exponent. NaN, which overflowing norms make, counts as far away.
@@ -54,7 +69,7 @@ class Gaussian {
   private:
     template <int n, class Row>
     POCKETSVM_INLINE void some_blocks(const SupportSet<Real>& set, const Row& x, Real norm,
-                                      std::size_t first, Real* exponents, L& sum) const {
+                                      std::size_t first, Real* exponents) const {
         const std::size_t stride = set.n_features() * L::count;
         const Real* base = set.block(first);
         L dots[n];
@@ -67,9 +82,7 @@ class Gaussian {
         }
         for (int i = 0; i < n; ++i) {
             const std::size_t at = (first + i) * L::count;
-            const L t = exponent(dots[i], L::load(set.norms() + at), norm);
-            t.store(exponents + at);
-            sum = multiply_add(L::load(set.coefficients() + at), exp2_minus(t), sum);
+            exponent(dots[i], L::load(set.norms() + at), norm).store(exponents + at);
         }
     }
 

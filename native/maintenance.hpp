@@ -89,7 +89,14 @@ std::size_t smallest_coefficient(const SupportSet<Real>& set, Tie tie, int sign 
         if (size_of(s) < smallest) smallest = size_of(s);
     const std::size_t newest = set.size() - 1;
     if (tie == Tie::newest_then_lowest_slot && size_of(newest) == smallest) return newest;
-    std::size_t slot = 0;
+    std::size_t slot = whole;
+    for (std::size_t s = 0; s < whole; s += L::count) {
+        const L value = L::load(c + s);
+        const auto tied = abs(value) <= L::all(smallest);
+        const std::uint32_t found =
+            bits(sign == 0 ? tied : tied & (value * L::all(Real(sign)) > L::all(0)));
+        if (found != 0) return s + std::size_t(__builtin_ctz(found));
+    }
     while (slot < newest && size_of(slot) != smallest) ++slot;
     return slot;
 }

@@ -236,11 +236,17 @@ struct Neighbours {
 // (Masked, since the plain gathers of GCC 12 warn of a value that they do not use.)
 typedef std::int32_t Indices __attribute__((vector_size(64)));
 POCKETSVM_INLINE void gather_two(const float* table, __m512i index, __m512& left, __m512& right) {
-    const Indices at = (Indices)index;
-    const __m256i first = (__m256i)__builtin_shufflevector(at, at, 0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i last = (__m256i)__builtin_shufflevector(at, at, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512 low = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, first, table, 4);
-    const __m512 high = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, last, table, 4);
+    alignas(64) std::int32_t at[16];
+    _mm512_store_si512(at, index);
+    const auto pair = [&](int k) {
+        long long both;
+        __builtin_memcpy(&both, table + at[k], 8);
+        return both;
+    };
+    const __m512 low = (__m512)_mm512_setr_epi64(pair(0), pair(1), pair(2), pair(3), pair(4),
+                                                 pair(5), pair(6), pair(7));
+    const __m512 high = (__m512)_mm512_setr_epi64(pair(8), pair(9), pair(10), pair(11), pair(12),
+                                                  pair(13), pair(14), pair(15));
     const __m512i even =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i odd =

@@ -125,7 +125,7 @@ class BudgetTrainer final : public Trainer {
         const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
         const Real norm = squared_norm(row);
-        const double sum = kernel_.row(set_, row, norm, exponents_.data());
+        const double sum = kernel_.row(set_, row, norm, exponents_.data(), steps_ % 2 != 0);
         if (timed) margin_clock_.add(Stopwatch::now() - begin);
 
         const double decision = steps_ == 0 ? 0 : (sum + bias_) / (alpha_ * double(steps_));

@@ -1,5 +1,7 @@
 """Polishing: the restricted problem is solved, told of, and never makes the model worse."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_info
 
 from pocketsvm import BudgetedSVC, _core
 from pocketsvm import polish as module
@@ -119,6 +122,29 @@ def test_bits_do_not_depend_on_threads_or_layout(layout):
     two = BudgetedSVC(40, random_state=0, n_jobs=3).fit(layout(X), y)
     assert_array_equal(one.dual_coef_, two.dual_coef_)
     assert_array_equal(one.intercept_, two.intercept_)
+
+
+def test_fits_at_once_give_the_same_bits_and_leave_blas_alone():
+    X, y = make_classification(6000, 10, n_informative=6, random_state=0)
+
+    def fit(seed):
+        return BudgetedSVC(60, random_state=seed % 2).fit(X, y).dual_coef_
+
+    alone = [fit(0), fit(1)]
+    before = [library["num_threads"] for library in threadpool_info()]
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(fit, range(8)))
+    for seed, coefficients in enumerate(together):
+        assert_array_equal(coefficients, alone[seed % 2])
+    assert [library["num_threads"] for library in threadpool_info()] == before
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_a_large_weight_of_the_loss_converges(C):
+    X, y = moons(1000)
+    clf = BudgetedSVC(100, C, random_state=0).fit(X, y)  # a warning would be an error
+    assert clf.profile_.objective_after < clf.profile_.objective_before
+    assert clf.score(X, y) > 0.95
 
 
 def test_of_very_many_rows_a_sample_is_solved_on(monkeypatch):

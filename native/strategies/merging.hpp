@@ -25,13 +25,11 @@ class Merging final : public Maintenance<Real> {
         const Real* exponents = newest;
         if (newest == nullptr || first != set.size() - 1) {
             const SparseRow<Real> row = slot_row_.read(set, first);
-            kernel_.row(set, row, set.norms()[first], exponents_.data());
+            kernel_.exponents(set, row, set.norms()[first], exponents_.data());
             exponents = exponents_.data();
         }
         watch.lap_rest();
-        const std::size_t second = search(set, first, exponents);
-        watch.lap_solve();
-        return describe(set, first, second);
+        return describe(set, first, search(set, first, exponents), watch);
     }
 
     void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t step) override {
@@ -110,10 +108,10 @@ class Merging final : public Maintenance<Real> {
                 least = min(least, kept);
             }
         }
-        const Working smallest = least.least();
-        std::size_t best = 0;
-        while (degradations_[best] != smallest) ++best;
-        return best;
+        const L smallest = L::all(least.least());
+        for (std::size_t s = 0;; s += L::count)
+            if (const std::uint32_t found = bits(L::load(degradations_.data() + s) <= smallest))
+                return s + std::size_t(__builtin_ctz(found));
     }
 
     // a is the smallest coefficient, so a^2 (1-kappa)^2 / 2 <= WD <= 2 a^2 (1-kappa)^2: whatever is
@@ -135,7 +133,7 @@ class Merging final : public Maintenance<Real> {
                 nearest = min(nearest, t);
             }
         }
-        const R limit = R::all(Real(limit_for(nearest.least())));
+        const R limit = R::all(Real(limit_for(nearest.least(), exponent_error(set, first, first))));
         std::size_t n = 0;
         for (std::size_t s = 0; s < set.size(); s += R::count) {
             const auto partner = R::load(set.coefficients() + s) * sign > zero;
@@ -152,11 +150,18 @@ class Merging final : public Maintenance<Real> {
         return {chosen_coefficients_.data(), chosen_exponents_.data(), n, n};
     }
 
-    // The largest exponent with which a candidate can still beat the nearest one.
-    static double limit_for(double nearest) {
+    // The largest exponent with which a candidate can still beat the nearest one. Where both are
+    // near their first partner, so are their norms to its norm, and so are the errors.
+    static double limit_for(double nearest, double error) {
         const double distance = -std::expm1(-nearest / log2_e);
-        const double farthest = 2.02 * distance + 1e-5;
+        const double farthest = 2.02 * distance + 1e-5 + 12 * error;
         return farthest < 1 ? -std::log2(1 - farthest) : __builtin_huge_val();
+    }
+
+    // What rounding can add to an exponent that was computed from norms and a dot product.
+    double exponent_error(const SupportSet<Real>& set, std::size_t i, std::size_t j) const {
+        constexpr double unit = sizeof(Real) == 4 ? 0x1p-24 : 0x1p-53;
+        return 4 * unit * (1 + kernel_.scale() * (double(set.norms()[i]) + set.norms()[j]));
     }
 
     // How far rounding can move a weight degradation near the best one, in units of a^2.
@@ -170,11 +175,8 @@ class Merging final : public Maintenance<Real> {
     // In closed form WD is (a + a_j)^2 (2 e - ...) with e about m (1-m) (1-kappa).
     Rounding rounding_near(const SupportSet<Real>& set, std::size_t first, std::size_t best,
                            double t) const {
-        constexpr double unit = sizeof(Real) == 4 ? 0x1p-24 : 0x1p-53;
         constexpr double working_unit = sizeof(Working) == 4 ? 0x1p-24 : 0x1p-53;
-        const double kappa = std::exp2(-t);
-        const double error =
-            4 * unit * (1 + kernel_.scale() * (double(set.norms()[first]) + set.norms()[best]));
+        const double kappa = std::exp2(-t), error = exponent_error(set, first, best);
         return {16 * kappa * error * (1 - kappa + kappa * error + 1.0 / 400),
                 Solver::cancels ? 16 * working_unit * (1 - kappa + error) : 0};
     }
@@ -184,7 +186,9 @@ class Merging final : public Maintenance<Real> {
     std::size_t settle(const SupportSet<Real>& set, std::size_t first, const Candidates& candidates,
                        double threshold, const Rounding& rounding) {
         const L unit = L::all(Working(1 / set.coefficient(first)));
-        const L limit = L::all(Working(threshold)),
+        // Finite, or it would let in what is not a candidate.
+        const double most = sizeof(Working) == 4 ? 0x1p127 : 0x1p1023;
+        const L limit = L::all(Working(threshold < most ? threshold : most)),
                 noise = L::all(Working(rounding.of_closed_form));
         std::size_t n = 0;
         for (std::size_t s = 0; s < candidates.count; s += L::count) {
@@ -231,9 +235,11 @@ class Merging final : public Maintenance<Real> {
     }
 
     // The chosen pair, exactly: h by the solver, the rest in closed form at that h.
-    Decision describe(const SupportSet<Real>& set, std::size_t first, std::size_t second) const {
+    Decision describe(const SupportSet<Real>& set, std::size_t first, std::size_t second,
+                      Stopwatch& watch) const {
         const Pair pair = pair_of(set, first, second);
         const D m = D::all(pair.m), t = D::all(pair.t), h = solver_.h(m, t);
+        watch.lap_solve();
         const double share = h.part[0][0];
         const double s = 1 - one_minus_s(h, m, t).part[0][0];
         const bool first_is_smaller = coefficient_size(set, first) <= coefficient_size(set, second);

@@ -122,7 +122,7 @@ void smallest_coefficient_breaks_ties() {
 
 // Pruned and exhaustive search on the same table decide alike, bit for bit, ties included.
 template <class Real>
-void pruning_changes_no_decision(double spread, int distinct) {
+void pruning_changes_no_decision(double spread, int distinct, double offset = 0) {
     constexpr std::size_t n = 143, d = 3;
     const Gaussian<Real> kernel(0.7);
     const Setting<Real> setting{kernel, 160, d};
@@ -136,7 +136,8 @@ void pruning_changes_no_decision(double spread, int distinct) {
         for (std::size_t i = 0; i < n; ++i) {
             Real x[d];
             for (Real& value : x)
-                value = Real(distinct ? double(random.below(distinct)) : spread * uniform());
+                value =
+                    Real(offset + (distinct ? double(random.below(distinct)) : spread * uniform()));
             const DenseRow<Real> row{x, d};
             const double size = uniform() < 0.5 ? 1 : 1 + 50 * uniform();
             set.add(row, squared_norm(row), uniform() < 0.5 ? size : -size, std::int64_t(i));
@@ -283,6 +284,9 @@ int main() {
         pruning_changes_no_decision<float>(spread, 0);
         pruning_changes_no_decision<double>(spread, 0);
     }
+    pruning_changes_no_decision<float>(0.002, 0, 10);  // distances that rounding has blurred
+    pruning_changes_no_decision<float>(0.01, 0, 15);
+    pruning_changes_no_decision<double>(0.005, 0, 6e5);
     for (int distinct : {1, 2, 4, 50}) pruning_changes_no_decision<float>(0, distinct);
     std::size_t n_cores;
     const Core* const* cores = available_cores(n_cores);

@@ -317,9 +317,8 @@ def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
         found[found == len(classes)] = 0
         unknown = classes[found] != labels
         if unknown.any():
-            raise ValueError(
-                f"y holds the label {labels[unknown][0]!r}, which is not in classes {classes!r}."
-            )
+            label = labels[unknown].tolist()[0]
+            raise ValueError(f"y holds the label {label!r}, which is not in classes {classes!r}.")
         codes[start : start + LABELS_AT_ONCE] = found
     return codes
 

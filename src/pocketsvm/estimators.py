@@ -350,7 +350,8 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" is
         ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``. A model that is continued
-        (`warm_start`, `partial_fit`) keeps the gamma of its first call.
+        (`warm_start`, `partial_fit`) keeps the gamma of its first call: give a number to a stream
+        whose first batch may be small.
 
     max_iter : int, default=20
         Passes over the data in `fit`.
@@ -370,7 +371,8 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         iterate, as in the paper. With K > 2 classes each is solved for on all support vectors. Of
         very many rows a random sample is solved on (134,217 rows at a budget of 500). What is
         continued by `warm_start` and `partial_fit` is always the last iterate. `partial_fit`,
-        which keeps no rows, does not polish, nor does `fit` with a budget above 5,000.
+        which keeps no rows, does not polish, nor does `fit` with a budget above 5,000 on more
+        rows than that.
 
     fit_intercept : bool, default=True
         Whether the model has an intercept. Polishing solves for it, without penalty; the passes
@@ -428,7 +430,9 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
     profile_ : Profile
         What the last call did and where its time went: ``steps``, ``violations``, ``merges``,
         ``removals``, ``merge_frequency``, ``seconds_total``, ``seconds_margin``,
-        ``seconds_solve`` (the paper's A), ``seconds_rest`` (its B), summed over classes.
+        ``seconds_solve`` (the paper's A), ``seconds_rest`` (its B), summed over classes; and of
+        polishing ``seconds_polish``, ``newton_steps``, ``objective_before``,
+        ``objective_after``, ``gradient_norm``.
 
     n_features_in_ : int
         Number of features seen during fit.
@@ -637,7 +641,7 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         rows, gamma = self._prepare_rows(data.X, continued)
         positives = [1] if len(data.classes) == 2 else list(range(len(data.classes)))
         # Polishing solves for the intercept; vectors found without one turn out better.
-        polished = self.polish and n_rows is not None and self.budget <= MOST_VECTORS
+        polished = self.polish and n_rows is not None and min(self.budget, n_rows) <= MOST_VECTORS
         with_intercept = bool(self.fit_intercept) and not polished
         setting = _Setting(rows, gamma, unit_alpha, task.max_subtasks, with_intercept)
         if continued:
@@ -697,11 +701,11 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         )
         if not all(solution.converged for solution in solutions):
             warnings.warn(
-                "Polishing stopped at its limit of Newton steps before it had converged; the "
-                "model is good, but not the best one on its support vectors. A smaller C or "
-                "gamma makes the problem easier.",
+                "Polishing stopped before it had converged, at its limit of Newton steps or of "
+                "float32: the coefficients are not the best ones for these support vectors. A "
+                "smaller C or gamma, or standardised columns, make the problem easier.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         profile = replace(
             attributes["profile_"],

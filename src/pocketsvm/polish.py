@@ -17,9 +17,10 @@ The problem is convex and piecewise quadratic. Newton's method with a line searc
 steps: each needs the kernel values once, and the second derivative only of the rows in between.
 """
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ MAX_STEPS = 50
 # Solved when a Newton step promises less than this share of the objective.
 TOLERANCE = 1e-5
 # Below this share, a step that does not keep its promise has met the rounding of float32.
-ROUNDING = 1e-2
+ROUNDING = 1e-3
+# The widths that lead in from far away.
+WAY_IN = (128.0, 32.0, 8.0, 2.0)
 # Kernel values are kept in memory as float32, up to this many bytes: of more rows than that, a
 # random sample is polished on. (At a budget of 500 these are 134,217 rows, 268 for each unknown.)
 LARGEST_BLOCK = 2**28
@@ -97,7 +100,7 @@ def polish(
     n_threads : int
         Threads; the bits of the solutions do not depend on them.
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _ONE_BLAS_THREAD:
         kernel = Kernel(vectors, gamma, rows, n_threads)
         return [
             Problem(kernel, y, c, fit_intercept).solve(coefficients, intercept)
@@ -125,6 +128,33 @@ def smoothed_hinge(u: Array, width: float) -> Array:
     """L(u): the hinge loss, rounded off within `width` of its kink."""
     rounded = (u + width) ** 2 / (4 * width)
     return np.where(np.abs(u) <= width, rounded, np.maximum(u, 0))
+
+
+class _OneBlasThread:
+    """BLAS on one thread, whose sums have the same bits always, while anyone is inside.
+
+    The number of BLAS threads belongs to the process: the first to enter sets it, the last to leave
+    sets it back, so that fits in several threads at once do not undo each other's.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
 
 
 class Kernel:
@@ -232,6 +262,22 @@ class Problem:
 
     def solve(self, beta: Array, intercept: float) -> Solution:
         """Newton's method from the given coefficients; no step makes the objective larger."""
+        solution = self._descend(beta, intercept)
+        if solution.converged:
+            return solution
+        # From far away, and a large C makes everything far, wider smoothing shows the way.
+        before, steps = solution.objective_before, solution.steps
+        beta, intercept = np.zeros_like(beta), 0.0
+        for width in WAY_IN:
+            wide = Problem(self.kernel, self.y, self.c, self.fit_intercept, width)
+            found = wide._descend(beta, intercept)
+            beta, intercept, steps = found.coefficients, found.intercept, steps + found.steps
+        found = self._descend(beta, intercept)
+        if found.objective_after < solution.objective_after:
+            solution = found
+        return replace(solution, objective_before=before, steps=steps + found.steps)
+
+    def _descend(self, beta: Array, intercept: float) -> Solution:
         decisions = self.kernel.decide(beta, intercept)
         before = value = self.objective(beta, decisions)
         steps, converged, gradient = 0, False, np.zeros(1)
