@@ -55,7 +55,7 @@ def version_of(package):
         return None
 
 
-def write(parts, folder):
+def write(parts, folder, remark=None):
     """Write benchmarks.md and its pictures from the records of the parts."""
     tables = {table["name"]: table for part in parts.values() for table in part["tables"]}
     images = draw(tables, folder / "images")
@@ -65,6 +65,7 @@ def write(parts, folder):
         "Written by `make bench`, which measures everything below again. Times are the fastest of "
         "interleaved runs unless a table says otherwise: read them as ratios within a table.",
         "",
+        *((remark, "") if remark else ()),
         *(QUICK_WARNING if any(part["quick"] for part in parts.values()) else ()),
         "## At a glance",
         "",

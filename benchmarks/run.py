@@ -30,7 +30,7 @@ def main():
             measure(name, options.quick, cache)
         out = options.out or (cache if options.quick else ROOT / "docs")
         out.mkdir(parents=True, exist_ok=True)
-        written = page.write(load(cache), out)
+        written = page.write(load(cache), out, options.remark)
         print(f"The page is in {written.relative_to(ROOT) if not options.out else written}.")
     else:
         print(readme(load(cache)))
@@ -50,6 +50,7 @@ def parse():
     parser.add_argument(
         "--readme", action="store_true", help="only print the README's table from what is kept"
     )
+    parser.add_argument("--remark", help="a sentence about the run, for the top of the page")
     return parser.parse_args()
 
 
