@@ -73,5 +73,5 @@ $(TOOLS): pyproject.toml
 $(PACKAGE): $(TOOLS) CMakeLists.txt $(NATIVE_SOURCES) $(PYTHON_SOURCES)
 	@$(CHECK) compiler "$(CXX)"
 	$(PY) -m pip install --quiet --no-build-isolation --check-build-dependencies \
-	    --config-settings build-dir=build/extension --editable '.[plot]'
+	    --config-settings build-dir=build/extension --editable '.[cli,data,plot]'
 	@touch $@

@@ -1,0 +1,5 @@
+"""``python -m pocketsvm.cli``."""
+
+from . import main
+
+main()
