@@ -427,7 +427,9 @@ void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, AnyVe
                 const Classes classes{codes.data(), wide_codes(codes), class_weight.data(),
                                       sample_weight ? sample_weight->data() : nullptr,
                                       positives[k]};
-                return trainers[k]->trainer().pass(rows.view(), classes, own);
+                ThreadCrew helpers(n_threads > trainers.size() ? n_threads / trainers.size() - 1
+                                                               : 0);
+                return trainers[k]->trainer().pass(rows.view(), classes, own, helpers);
             });
     }
     if (!finished) throw nb::python_error();

@@ -72,6 +72,26 @@ class Recorder {
     ~Recorder() = default;
 };
 
+// Threads beside the caller's, lent for a call.
+class Crew {
+  public:
+    class Task {
+      public:
+        virtual void work(std::size_t helper) = 0;
+
+      protected:
+        ~Task() = default;
+    };
+    virtual std::size_t size() const = 0;
+    // Begins work(0), work(1), ... on threads of their own; returns how many there are.
+    virtual std::size_t start(Task& task) = 0;
+    // Returns when they have ended.
+    virtual void join() = 0;
+
+  protected:
+    ~Crew() = default;
+};
+
 struct TrainerOptions {
     std::size_t n_features;
     std::size_t budget;
@@ -96,8 +116,10 @@ struct StateView {
 class Trainer {
   public:
     virtual ~Trainer();
-    // One pass over all rows in a fresh random order; false if it was interrupted.
-    virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt) = 0;
+    // One pass over all rows in a fresh random order; false if it was interrupted. The result does
+    // not depend on the size of the crew.
+    virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt,
+                      Crew& crew) = 0;
     virtual void restore(const StateView& state) = 0;
     virtual void set_recorder(Recorder* recorder) = 0;
 

@@ -35,28 +35,56 @@ class Gaussian {
     // Writes the exponents of all slots (whole blocks) and returns sum_j c_j k(x, s_j).
     //
     // Called with `backwards` every other time, it goes through the vectors to and fro: a set that
-    // is a little larger than the first-level cache is then found there for the most part. The sum
-    // is always taken from front to back.
+    // is a little larger than the first-level cache is then found there for the most part.
     template <class Row>
     Real row(const SupportSet<Real>& set, const Row& x, Real norm, Real* out,
              bool backwards) const {
         exponents(set, x, norm, out, backwards);
-        L sum = L::all(0);
-        for (std::size_t at = 0; at < set.n_blocks() * L::count; at += L::count)
-            sum =
-                multiply_add(L::load(set.coefficients() + at), exp2_minus(L::load(out + at)), sum);
-        return sum.sum();
+        return weighted_sum(set, [&](std::size_t at) { return exp2_minus(L::load(out + at)); });
+    }
+
+    // sum_j c_j k_j in an order of its own, from front to back; kernel(at): the values of a block.
+    template <class Kernel>
+    static POCKETSVM_INLINE Real weighted_sum(const SupportSet<Real>& set, Kernel kernel) {
+        constexpr std::size_t chains = 4;
+        const std::size_t end = set.n_blocks() * L::count;
+        L sums[chains];
+        for (L& sum : sums) sum = L::all(0);
+        std::size_t at = 0;
+        for (; at + chains * L::count <= end; at += chains * L::count)
+            for (std::size_t i = 0; i < chains; ++i) {
+                const std::size_t here = at + i * L::count;
+                sums[i] = multiply_add(L::load(set.coefficients() + here), kernel(here), sums[i]);
+            }
+        for (; at < end; at += L::count)
+            sums[0] = multiply_add(L::load(set.coefficients() + at), kernel(at), sums[0]);
+        return ((sums[0] + sums[1]) + (sums[2] + sums[3])).sum();
     }
 
     template <class Row>
-    void exponents(const SupportSet<Real>& set, const Row& x, Real norm, Real* out,
+    void exponents(const VectorLanes<Real>& vectors, const Row& x, Real norm, Real* out,
                    bool backwards = false) const {
-        const std::size_t n_blocks = set.n_blocks(), n_groups = n_blocks / blocks_at_once;
+        const std::size_t n_blocks = vectors.n_blocks(), n_groups = n_blocks / blocks_at_once;
+        const Row row[1] = {x};
+        const Real norms[1] = {norm};
+        const auto store = [&](int, std::size_t at, L t) { t.store(out + at); };
         for (std::size_t g = 0; g < n_groups; ++g)
-            some_blocks<blocks_at_once>(set, x, norm,
-                                        (backwards ? n_groups - 1 - g : g) * blocks_at_once, out);
+            some_blocks<1, blocks_at_once>(
+                vectors, row, norms, (backwards ? n_groups - 1 - g : g) * blocks_at_once, store);
         for (std::size_t b = n_groups * blocks_at_once; b < n_blocks; ++b)
-            some_blocks<1>(set, x, norm, b, out);
+            some_blocks<1, 1>(vectors, row, norms, b, store);
+    }
+
+    // A few rows at a time, so that each block is read once for all of them: calls
+    // use(r, slot, exponents) for every block and row. n > 1 rows must be dense.
+    template <int n, class Row, class Use>
+    void tile(const VectorLanes<Real>& vectors, const Row (&rows)[n], const Real (&norms)[n],
+              Use use) const {
+        constexpr int at_once = n > 1 ? tile_blocks : blocks_at_once;
+        std::size_t b = 0;
+        for (; b + at_once <= vectors.n_blocks(); b += at_once)
+            some_blocks<n, at_once>(vectors, rows, norms, b, use);
+        for (; b < vectors.n_blocks(); ++b) some_blocks<n, 1>(vectors, rows, norms, b, use);
     }
 
     // From a dot product to an exponent. NaN, which overflowing norms make, counts as far away.
@@ -67,22 +95,26 @@ class Gaussian {
     }
 
   private:
-    template <int n, class Row>
-    POCKETSVM_INLINE void some_blocks(const SupportSet<Real>& set, const Row& x, Real norm,
-                                      std::size_t first, Real* exponents) const {
-        const std::size_t stride = set.n_features() * L::count;
-        const Real* base = set.block(first);
-        L dots[n];
-        for (int i = 0; i < n; ++i) dots[i] = L::all(0);
-        for (std::size_t k = 0; k < x.count; ++k) {
-            const L value = L::all(x.values[k]);
-            const Real* from = base + x.index(k) * L::count;
-            for (int i = 0; i < n; ++i)
-                dots[i] = multiply_add(value, L::load(from + i * stride), dots[i]);
+    template <int n, int m, class Row, class Use>
+    POCKETSVM_INLINE void some_blocks(const VectorLanes<Real>& vectors, const Row (&rows)[n],
+                                      const Real (&norms)[n], std::size_t first, Use use) const {
+        const std::size_t stride = vectors.n_features() * L::count;
+        const Real* base = vectors.block(first);
+        L dots[n][m];
+        for (int r = 0; r < n; ++r)
+            for (int i = 0; i < m; ++i) dots[r][i] = L::all(0);
+        for (std::size_t k = 0; k < rows[0].count; ++k) {
+            const Real* from = base + rows[0].index(k) * L::count;
+            for (int i = 0; i < m; ++i) {
+                const L lanes = L::load(from + i * stride);
+                for (int r = 0; r < n; ++r)
+                    dots[r][i] = multiply_add(L::all(rows[r].values[k]), lanes, dots[r][i]);
+            }
         }
-        for (int i = 0; i < n; ++i) {
+        for (int i = 0; i < m; ++i) {
             const std::size_t at = (first + i) * L::count;
-            exponent(dots[i], L::load(set.norms() + at), norm).store(exponents + at);
+            const L lane_norms = L::load(vectors.norms() + at);
+            for (int r = 0; r < n; ++r) use(r, at, exponent(dots[r][i], lane_norms, norms[r]));
         }
     }
 

@@ -13,17 +13,16 @@ class BlockPredictor final : public Predictor {
   public:
     explicit BlockPredictor(const ModelView& model)
         : n_outputs_(model.n_outputs), kernel_(model.gamma),
-          set_(model.n_vectors, model.n_features), coefficients_(model.n_outputs * set_.capacity()),
-          intercepts_(model.n_outputs) {
+          vectors_(model.n_vectors, model.n_features),
+          coefficients_(model.n_outputs * vectors_.capacity()), intercepts_(model.n_outputs) {
         const Real* vectors = static_cast<const Real*>(model.vectors);
-        for (std::size_t j = 0; j < model.n_vectors; ++j) {
-            const DenseRow<Real> row{vectors + j * model.n_features, model.n_features};
-            set_.add(row, squared_norm(row), 0, 0);
-        }
+        vectors_.resize(model.n_vectors);
+        for (std::size_t j = 0; j < model.n_vectors; ++j)
+            vectors_.write_with_norm(j, vectors + j * model.n_features);
         for (std::size_t o = 0; o < n_outputs_; ++o) {
             intercepts_[o] = model.intercepts[o];
             for (std::size_t j = 0; j < model.n_vectors; ++j)
-                coefficients_[o * set_.capacity() + j] =
+                coefficients_[o * vectors_.capacity() + j] =
                     Real(model.coefficients[o * model.n_vectors + j]);
         }
     }
@@ -34,8 +33,8 @@ class BlockPredictor final : public Predictor {
         const auto use = [&](int r, std::size_t at, L kernel) {
             for (std::size_t o = 0; o < n_outputs_; ++o) {
                 L& sum = sums[r * n_outputs_ + o];
-                sum = multiply_add(L::load(coefficients_.data() + o * set_.capacity() + at), kernel,
-                                   sum);
+                sum = multiply_add(L::load(coefficients_.data() + o * vectors_.capacity() + at),
+                                   kernel, sum);
             }
         };
         in_tiles(view, begin, end, use, [&](int r, std::size_t row) {
@@ -49,14 +48,14 @@ class BlockPredictor final : public Predictor {
 
     void kernel(const RowsView& view, std::size_t begin, std::size_t end,
                 void* out) const override {
-        const std::size_t n = set_.size();
-        Buffer<Real> values(rows_at_once * set_.capacity());
+        const std::size_t n = vectors_.size();
+        Buffer<Real> values(rows_at_once * vectors_.capacity());
         const auto use = [&](int r, std::size_t at, L kernel) {
-            kernel.store(values.data() + r * set_.capacity() + at);
+            kernel.store(values.data() + r * vectors_.capacity() + at);
         };
         in_tiles(view, begin, end, use, [&](int r, std::size_t row) {
             std::memcpy(static_cast<Real*>(out) + (row - begin) * n,
-                        values.data() + r * set_.capacity(), n * sizeof(Real));
+                        values.data() + r * vectors_.capacity(), n * sizeof(Real));
         });
     }
 
@@ -79,47 +78,20 @@ class BlockPredictor final : public Predictor {
 
     template <int n, class Rows, class Use, class Done>
     void tile(Rows& rows, std::size_t first, Use use, Done done) const {
-        constexpr int at_once = n > 1 ? tile_blocks : blocks_at_once;
         decltype(rows.row(0)) row[n];
         Real norm[n];
         for (int r = 0; r < n; ++r) {
             row[r] = rows.row(first + r);
             norm[r] = squared_norm(row[r]);
         }
-        std::size_t b = 0;
-        for (; b + at_once <= set_.n_blocks(); b += at_once)
-            some_blocks<n, at_once>(row, norm, b, use);
-        for (; b < set_.n_blocks(); ++b) some_blocks<n, 1>(row, norm, b, use);
+        kernel_.tile(vectors_, row, norm,
+                     [&](int r, std::size_t at, L t) { use(r, at, exp2_minus(t)); });
         for (int r = 0; r < n; ++r) done(r, first + r);
-    }
-
-    template <int n, int m, class Row, class Use>
-    POCKETSVM_INLINE void some_blocks(const Row (&row)[n], const Real (&norm)[n], std::size_t first,
-                                      Use use) const {
-        const std::size_t stride = set_.n_features() * L::count;
-        const Real* base = set_.block(first);
-        L dots[n][m];
-        for (int r = 0; r < n; ++r)
-            for (int i = 0; i < m; ++i) dots[r][i] = L::all(0);
-        for (std::size_t k = 0; k < row[0].count; ++k) {
-            const Real* from = base + row[0].index(k) * L::count;
-            for (int i = 0; i < m; ++i) {
-                const L vectors = L::load(from + i * stride);
-                for (int r = 0; r < n; ++r)
-                    dots[r][i] = multiply_add(L::all(row[r].values[k]), vectors, dots[r][i]);
-            }
-        }
-        for (int i = 0; i < m; ++i) {
-            const std::size_t at = (first + i) * L::count;
-            const L norms = L::load(set_.norms() + at);
-            for (int r = 0; r < n; ++r)
-                use(r, at, exp2_minus(kernel_.exponent(dots[r][i], norms, norm[r])));
-        }
     }
 
     std::size_t n_outputs_;
     Gaussian<Real> kernel_;
-    SupportSet<Real> set_;
+    VectorLanes<Real> vectors_;
     Buffer<Real> coefficients_;  // n_outputs x capacity
     Buffer<double> intercepts_;
 };

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if defined(POCKETSVM_AVX512) || defined(POCKETSVM_AVX2)
 #include <immintrin.h>
@@ -189,23 +190,51 @@ struct Lanes {
         return each([&](int p) { return mask.part[p] ? a.part[p] : b.part[p]; });
     }
 
-    // In a fixed order, the same for every instruction set: halves are added until one is left.
     POCKETSVM_INLINE Real sum() const {
-        alignas(lane_bytes) Real values[count];
-        store(values);
-        for (int half = count / 2; half > 0; half /= 2)
-            for (int i = 0; i < half; ++i) values[i] += values[i + half];
-        return values[0];
+        return fold([](Value a, Value b) { return a + b; });
     }
     POCKETSVM_INLINE Real least() const {
-        alignas(lane_bytes) Real values[count];
-        store(values);
-        for (int half = count / 2; half > 0; half /= 2)
-            for (int i = 0; i < half; ++i)
-                values[i] = values[i] < values[i + half] ? values[i] : values[i + half];
-        return values[0];
+        return fold([](Value a, Value b) { return a < b ? a : b; });
+    }
+
+  private:
+    // In a fixed order, the same for every instruction set: halves are combined until one is left.
+    template <class Combine>
+    POCKETSVM_INLINE Real fold(Combine combine) const {
+        Lanes rest = *this;
+        for (int half = parts / 2; half > 0; half /= 2)
+            for (int p = 0; p < half; ++p)
+                rest.part[p] = combine(rest.part[p], rest.part[p + half]);
+        return fold_part<per_part / 2>(rest.part[0], combine)[0];
+    }
+    template <int half, class Combine>
+    static POCKETSVM_INLINE Value fold_part(Value value, Combine combine) {
+        if constexpr (half == 0)
+            return value;
+        else
+            return fold_part<half / 2>(
+                combine(value, rotated<half>(value, std::make_integer_sequence<int, per_part>())),
+                combine);
+    }
+    template <int by, int... lane>
+    static POCKETSVM_INLINE Value rotated(Value value, std::integer_sequence<int, lane...>) {
+        return __builtin_shufflevector(value, value, (lane + by) % per_part...);
     }
 };
+
+// The least of lanes(0), lanes(count), ... before `end`; two minima, so that neither has to wait.
+template <class Real, class Function>
+POCKETSVM_INLINE Real least_of(std::size_t end, Function lanes) {
+    using L = Lanes<Real>;
+    L a = L::all(__builtin_huge_val()), b = a;
+    std::size_t at = 0;
+    for (; at + L::count < end; at += 2 * L::count) {
+        a = min(a, lanes(at));
+        b = min(b, lanes(at + L::count));
+    }
+    if (at < end) a = min(a, lanes(at));
+    return min(a, b).least();
+}
 
 // The whole part of non-negative lanes, as lanes and as integers to index with.
 template <class L>

@@ -1,86 +1,154 @@
 // The support set: B + 1 slots, each a vector in a lane, a coefficient and the step of its birth.
-//
-// Vectors lie in blocks of Lanes::count, feature by feature inside a block: one row against a block
-// is multiply-adds down the lanes. A second copy holds each vector in one piece, for what looks at
-// one or two of them: a merge would else touch a cache line for every feature. Coefficients are in
-// units of 1 / (lambda t), so that nothing is ever scaled; their sign is the label. Empty lanes
-// hold zeros.
 #pragma once
 
 #include "rows.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
+// Vectors for the kernel. They lie in blocks of Lanes::count, feature by feature inside a block:
+// one row against a block is multiply-adds down the lanes. Empty lanes hold finite numbers.
 template <class RealType>
-class SupportSet {
+class VectorLanes {
+  public:
+    using Real = RealType;
+    using L = Lanes<Real>;
+
+    VectorLanes() = default;
+    VectorLanes(std::size_t capacity, std::size_t n_features)
+        : n_features_(n_features), capacity_(blocks_of(capacity) * L::count),
+          lanes_(capacity_ * n_features), norms_(capacity_) {}
+
+    std::size_t size() const { return size_; }
+    std::size_t n_features() const { return n_features_; }
+    std::size_t n_blocks() const { return blocks_of(size_); }
+    std::size_t capacity() const { return capacity_; }
+    void resize(std::size_t size) { size_ = size; }
+
+    const Real* block(std::size_t b) const { return lanes_.data() + b * n_features_ * L::count; }
+    const Real* norms() const { return norms_.data(); }
+
+    void write(std::size_t slot, const Real* vector) {
+        Real* to = lane(slot);
+        for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = vector[f];
+    }
+    // One after the other the sums of the norm wait for each other; the lane is written meanwhile.
+    void write_with_norm(std::size_t slot, const Real* vector) {
+        Real* to = lane(slot);
+        Real norm = 0;
+        for (std::size_t f = 0; f < n_features_; ++f) {
+            to[f * L::count] = vector[f];
+            norm = multiply_add(vector[f], vector[f], norm);
+        }
+        norms_[slot] = norm;
+    }
+    void set_norm(std::size_t slot, Real norm) { norms_[slot] = norm; }
+
+  private:
+    static std::size_t blocks_of(std::size_t slots) { return (slots + L::count - 1) / L::count; }
+    Real* lane(std::size_t slot) {
+        return lanes_.data() + (slot / L::count) * n_features_ * L::count + slot % L::count;
+    }
+
+    std::size_t n_features_ = 0;
+    std::size_t capacity_ = 0;
+    std::size_t size_ = 0;
+    Buffer<Real> lanes_;
+    Buffer<Real> norms_;
+};
+
+// The slots that changed, each once, for whoever keeps a copy of the vectors.
+class Changes {
+  public:
+    Changes() = default;
+    explicit Changes(std::size_t capacity) : slots_(capacity), noted_(capacity) {}
+
+    void note(std::size_t slot) {
+        if (noted_[slot]) return;
+        noted_[slot] = true;
+        slots_[count_++] = slot;
+    }
+    // Calls with every slot, and forgets them.
+    template <class Function>
+    void take(Function function) {
+        for (std::size_t k = 0; k < count_; ++k) {
+            noted_[slots_[k]] = false;
+            function(slots_[k]);
+        }
+        count_ = 0;
+    }
+
+  private:
+    Buffer<std::size_t> slots_;
+    Buffer<bool> noted_;
+    std::size_t count_ = 0;
+};
+
+// A second copy holds each vector in one piece, for what looks at one or two of them: a merge would
+// else touch a cache line for every feature. Coefficients are in units of 1 / (lambda t), so that
+// nothing is ever scaled; their sign is the label, and those of empty slots are zero.
+template <class RealType>
+class SupportSet : public VectorLanes<RealType> {
   public:
     using Real = RealType;
     using L = Lanes<Real>;
 
     SupportSet() = default;
     SupportSet(std::size_t capacity, std::size_t n_features)
-        : n_features_(n_features), capacity_(blocks_of(capacity) * L::count),
-          lanes_(capacity_ * n_features), vectors_(capacity_ * n_features), norms_(capacity_),
-          coefficients_(capacity_), births_(capacity_) {}
+        : VectorLanes<Real>(capacity, n_features), vectors_(this->capacity() * n_features),
+          coefficients_(this->capacity()), births_(this->capacity()), changes_(this->capacity()) {}
 
-    std::size_t size() const { return size_; }
-    std::size_t n_features() const { return n_features_; }
-    std::size_t n_blocks() const { return blocks_of(size_); }
-    std::size_t capacity() const { return capacity_; }
-
-    const Real* block(std::size_t b) const { return lanes_.data() + b * n_features_ * L::count; }
-    const Real* norms() const { return norms_.data(); }
     const Real* coefficients() const { return coefficients_.data(); }
     double coefficient(std::size_t slot) const { return coefficients_[slot]; }
     std::int64_t birth(std::size_t slot) const { return births_[slot]; }
-
-    // The features of a slot, one after the other.
-    const Real* vector(std::size_t slot) const { return vectors_.data() + slot * n_features_; }
+    const Real* vector(std::size_t slot) const { return vectors_.data() + slot * n_features(); }
+    // Slots whose vector is another one.
+    Changes& changes() { return changes_; }
 
     template <class Row>
     void add(const Row& row, Real norm, double coefficient, std::int64_t birth) {
-        Real* to = vector(size_);
-        for (std::size_t f = 0; f < n_features_; ++f) to[f] = 0;
+        add_apart(row, norm, coefficient, birth);
+        write_lane(size() - 1);
+    }
+
+    // A vector that is not to stay in this slot: there is nothing in its lane.
+    template <class Row>
+    void add_apart(const Row& row, Real norm, double coefficient, std::int64_t birth) {
+        const std::size_t slot = size();
+        Real* to = writable(slot);
+        for (std::size_t f = 0; f < n_features(); ++f) to[f] = 0;
         for (std::size_t k = 0; k < row.count; ++k) to[row.index(k)] = row.values[k];
-        write_lane(size_);
-        norms_[size_] = norm;
-        coefficients_[size_] = in_lane(coefficient);
-        births_[size_] = birth;
-        ++size_;
+        this->set_norm(slot, norm);
+        coefficients_[slot] = in_lane(coefficient);
+        births_[slot] = birth;
+        this->resize(slot + 1);
     }
 
     void set_coefficient(std::size_t slot, double value) { coefficients_[slot] = in_lane(value); }
 
     // The last slot fills the hole.
     void remove(std::size_t slot) {
-        --size_;
-        if (slot != size_) {
-            const Real* from = vector(size_);
-            Real* to = vector(slot);
-            for (std::size_t f = 0; f < n_features_; ++f) to[f] = from[f];
+        const std::size_t last = size() - 1;
+        this->resize(last);
+        if (slot != last) {
+            const Real* from = vector(last);
+            Real* to = writable(slot);
+            for (std::size_t f = 0; f < n_features(); ++f) to[f] = from[f];
+            this->set_norm(slot, this->norms()[last]);
             write_lane(slot);
-            norms_[slot] = norms_[size_];
-            coefficients_[slot] = coefficients_[size_];
-            births_[slot] = births_[size_];
+            coefficients_[slot] = coefficients_[last];
+            births_[slot] = births_[last];
         }
-        coefficients_[size_] = 0;
+        coefficients_[last] = 0;
     }
 
     // z = h x_first + (1 - h) x_second takes the second's slot; the first one's is filled.
     void merge(std::size_t first, std::size_t second, double h, double coefficient,
                std::int64_t birth) {
         const Real* x = vector(first);
-        Real* z = vector(second);
-        for (std::size_t f = 0; f < n_features_; ++f) z[f] = Real(h * x[f] + (1 - h) * z[f]);
-        // One after the other the sums of the norm wait for each other; the lane is written
-        // meanwhile.
-        Real* lane = lane_of(second);
-        Real norm = 0;
-        for (std::size_t f = 0; f < n_features_; ++f) {
-            lane[f * L::count] = z[f];
-            norm = multiply_add(z[f], z[f], norm);
-        }
-        norms_[second] = norm;
+        Real* z = writable(second);
+        for (std::size_t f = 0; f < n_features(); ++f) z[f] = Real(h * x[f] + (1 - h) * z[f]);
+        this->write_with_norm(second, z);
+        changes_.note(second);
         coefficients_[second] = in_lane(coefficient);
         births_[second] = birth;
         remove(first);
@@ -91,12 +159,12 @@ class SupportSet {
         const Real *x = vector(i), *y = vector(j);
         double part[8] = {};
         std::size_t f = 0;
-        for (; f + 8 <= n_features_; f += 8)
+        for (; f + 8 <= n_features(); f += 8)
             for (int j = 0; j < 8; ++j) {
                 const double difference = double(x[f + j]) - double(y[f + j]);
                 part[j] += difference * difference;
             }
-        for (; f < n_features_; ++f) {
+        for (; f < n_features(); ++f) {
             const double difference = double(x[f]) - double(y[f]);
             part[0] += difference * difference;
         }
@@ -106,8 +174,11 @@ class SupportSet {
 
     void copy_vector(std::size_t slot, Real* out) const {
         const Real* from = vector(slot);
-        for (std::size_t f = 0; f < n_features_; ++f) out[f] = from[f];
+        for (std::size_t f = 0; f < n_features(); ++f) out[f] = from[f];
     }
+
+    using VectorLanes<Real>::n_features;
+    using VectorLanes<Real>::size;
 
   private:
     // A coefficient too small for its lane is the smallest one, not zero, which is no coefficient.
@@ -117,25 +188,16 @@ class SupportSet {
         if (coefficient < 0 && coefficient > -smallest) return Real(-smallest);
         return Real(coefficient);
     }
-    static std::size_t blocks_of(std::size_t slots) { return (slots + L::count - 1) / L::count; }
-    Real* vector(std::size_t slot) { return vectors_.data() + slot * n_features_; }
-    Real* lane_of(std::size_t slot) {
-        return lanes_.data() + (slot / L::count) * n_features_ * L::count + slot % L::count;
-    }
+    Real* writable(std::size_t slot) { return vectors_.data() + slot * n_features(); }
     void write_lane(std::size_t slot) {
-        const Real* from = vector(slot);
-        Real* to = lane_of(slot);
-        for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = from[f];
+        this->write(slot, vector(slot));
+        changes_.note(slot);
     }
 
-    std::size_t n_features_ = 0;
-    std::size_t capacity_ = 0;
-    std::size_t size_ = 0;
-    Buffer<Real> lanes_;
     Buffer<Real> vectors_;
-    Buffer<Real> norms_;
     Buffer<Real> coefficients_;
     Buffer<std::int64_t> births_;
+    Changes changes_;
 };
 
 // A slot's vector as a sparse row: one that was never merged costs its non-zeros, not all features.

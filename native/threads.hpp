@@ -25,6 +25,31 @@ class SharedInterrupt final : public Interrupt {
     std::atomic<bool> stop_{false};
 };
 
+class ThreadCrew final : public Crew {
+  public:
+    explicit ThreadCrew(std::size_t size) : size_(size) {}
+    ~ThreadCrew() { join(); }
+
+    std::size_t size() const override { return size_; }
+    std::size_t start(Task& task) override {
+        threads_.reserve(size_);
+        try {
+            while (threads_.size() < size_)
+                threads_.emplace_back([&task, k = threads_.size()] { task.work(k); });
+        } catch (const std::system_error&) {  // as many threads as the system grants
+        }
+        return threads_.size();
+    }
+    void join() override {
+        for (std::thread& thread : threads_) thread.join();
+        threads_.clear();
+    }
+
+  private:
+    std::size_t size_;
+    std::vector<std::thread> threads_;
+};
+
 // Calls task(i, interrupt) for i in [0, n_tasks), on n_threads of which the caller is one. The
 // caller's own interrupt is asked in its own tasks, and every so often while it waits. Returns
 // false if it was interrupted. A task returns false when it stopped early.

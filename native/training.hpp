@@ -1,40 +1,12 @@
 // Training: passes over the rows, a step a row, maintenance where the budget overflows.
 #pragma once
 
+#include "lookahead.hpp"
 #include "losses.hpp"
 #include "random.hpp"
 #include "strategies.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
-
-// Adds up the seconds of something that happens often. The clock is read every time at first, then
-// for one in `period`, which stands for all of them; where the system took the CPU away during that
-// one, the average so far stands in its place.
-class SampledClock {
-  public:
-    explicit SampledClock(int period) : period_(period) {}
-    // Whether to read the clock this time.
-    bool due() {
-        ++count_;
-        return count_ <= all_at_first || count_ % period_ == 0;
-    }
-    void add(double seconds) {
-        ++samples_;
-        if (count_ > all_at_first && seconds > 20 * sum_ / double(samples_))
-            seconds = sum_ / double(samples_);
-        sum_ += seconds;
-        total_ += seconds * (count_ <= all_at_first ? 1 : period_);
-    }
-    double total() const { return total_; }
-
-  private:
-    static constexpr std::int64_t all_at_first = 64;
-    int period_;
-    std::int64_t count_ = 0;
-    std::int64_t samples_ = 0;
-    double sum_ = 0;
-    double total_ = 0;
-};
 
 template <class Real>
 class BudgetTrainer final : public Trainer {
@@ -45,15 +17,26 @@ class BudgetTrainer final : public Trainer {
         reserve(options.budget, options.n_features);
     }
 
-    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt) override {
+    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt,
+              Crew& crew) override {
         const double begin = Stopwatch::now();
         if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
         generator_.shuffle(order_.data(), view.n_rows);
         maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
-        const bool finished =
-            with_rows<Real>(view, [&](auto& rows) { return run(rows, Hinge(classes), interrupt); });
+        const bool finished = with_rows<Real>(view, [&](auto& rows) {
+            const Hinge loss(classes);
+            if (!can_help(crew, view.n_rows)) {
+                InTurn<Real> source(kernel_, set_, exponents_.data());
+                return run(rows, loss, source, interrupt);
+            }
+            Lookahead<std::remove_reference_t<decltype(rows)>> source(kernel_, set_, view, order_,
+                                                                      crew);
+            const bool finished = run(rows, loss, source, interrupt);
+            seconds_ahead_ += source.seconds();
+            return finished;
+        });
         profile_.seconds_total += Stopwatch::now() - begin;
-        profile_.seconds_margin = margin_clock_.total();
+        profile_.seconds_margin = margin_clock_.total() + seconds_ahead_;
         profile_.seconds_solve = solve_clock_.total();
         profile_.seconds_rest = rest_clock_.total();
         return finished;
@@ -104,8 +87,13 @@ class BudgetTrainer final : public Trainer {
         maintenance_ = strategy_.make({kernel_, set_.capacity(), n_features});
     }
 
-    template <class Rows>
-    bool run(Rows& rows, const Hinge& loss, Interrupt& interrupt) {
+    // Whether handing rows from thread to thread costs less than computing them.
+    bool can_help(const Crew& crew, std::size_t n_rows) const {
+        return crew.size() > 0 && budget_ >= 64 && n_rows >= 1000;
+    }
+
+    template <class Rows, class Source>
+    bool run(Rows& rows, const Hinge& loss, Source& source, Interrupt& interrupt) {
         // A question a millisecond or so: about a million multiply-adds.
         const std::size_t patience = 1 + (1u << 20) / (1 + budget_ * (16 + set_.n_features()));
         for (std::size_t begin = 0; begin < order_.size(); begin += patience) {
@@ -114,30 +102,34 @@ class BudgetTrainer final : public Trainer {
                 begin + patience < order_.size() ? begin + patience : order_.size();
             for (std::size_t i = begin; i < end; ++i) {
                 if (i + 1 < order_.size()) rows.prefetch(order_[i + 1]);
-                step(rows.row(order_[i]), order_[i], loss);
+                step(rows.row(order_[i]), i, loss, source);
             }
         }
         return true;
     }
 
-    template <class Row>
-    void step(const Row& row, std::size_t number, const Hinge& loss) {
+    template <class Row, class Source>
+    void step(const Row& row, std::size_t i, const Hinge& loss, Source& source) {
         const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
-        const Real norm = squared_norm(row);
-        const double sum = kernel_.row(set_, row, norm, exponents_.data(), steps_ % 2 != 0);
-        if (timed) margin_clock_.add(Stopwatch::now() - begin);
+        const KernelRow<Real> kernel = source.take(row, i);
+        if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
 
-        const double decision = steps_ == 0 ? 0 : (sum + bias_) / (alpha_ * double(steps_));
+        const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * double(steps_));
         ++steps_;
         ++profile_.steps;
-        const double coefficient = loss.step(number, decision);
+        const double coefficient = loss.step(order_[i], decision);
         if (coefficient == 0) return;
         ++profile_.violations;
-        set_.add(row, norm, coefficient, steps_);
+        const bool full = set_.size() == budget_;
+        if (full)
+            set_.add_apart(row, kernel.norm, coefficient, steps_);
+        else
+            set_.add(row, kernel.norm, coefficient, steps_);
         maintenance_->added(set_);
         if (fit_intercept_) bias_ += coefficient;
-        if (set_.size() > budget_) maintain(exponents_.data());
+        if (full) maintain(kernel.exponents);
+        source.follow();
     }
 
     void maintain(const Real* newest) {
@@ -172,6 +164,7 @@ class BudgetTrainer final : public Trainer {
     Buffer<std::uint32_t> order_;
     Profile profile_;
     SampledClock margin_clock_{64};
+    double seconds_ahead_ = 0;  // beside what that clock sees
     SampledClock solve_clock_{16};
     SampledClock rest_clock_{16};
     Recorder* recorder_ = nullptr;

@@ -194,6 +194,19 @@ def test_threads_do_not_change_a_bit(maintenance):
     assert_array_equal(one.decision_function(X), many.decision_function(X))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_do_not_change_a_bit_of_one_problem(dtype):
+    X, y = make_classification(3000, 12, flip_y=0.2, random_state=0)
+    X = X.astype(dtype) + (2000 if dtype == np.float64 else 0)  # an offset that keeps it float64
+    one, many = (
+        BudgetedSVC(100, gamma=0.1, polish=False, max_iter=2, random_state=0, n_jobs=n).fit(X, y)
+        for n in (1, 3)
+    )
+    assert one.support_vectors_.dtype == dtype
+    assert one.profile_.merges > 500
+    assert_same_model(one, many)
+
+
 def sparse_and_dense(dtype=np.float32):
     X = sp.random_array((600, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
     X = X.astype(dtype)

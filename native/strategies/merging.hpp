@@ -26,6 +26,7 @@ class Merging final : public Maintenance<Real> {
         if (newest == nullptr || first != set.size() - 1) {
             const SparseRow<Real> row = slot_row_.read(set, first);
             kernel_.exponents(set, row, set.norms()[first], exponents_.data());
+            if (newest != nullptr) exponents_[set.size() - 1] = newest[first];
             exponents = exponents_.data();
         }
         watch.lap_rest();
@@ -65,10 +66,14 @@ class Merging final : public Maintenance<Real> {
 
     std::size_t search(const SupportSet<Real>& set, std::size_t first, const Real* exponents) {
         Candidates candidates{set.coefficients(), exponents, set.size(), first};
-        if constexpr (Solver::prunes) candidates = those_that_can_win(set, first, exponents);
+        if constexpr (Solver::prunes) {
+            candidates = those_that_can_win(set, first, exponents);
+            if (candidates.count == 1) return chosen_[0];
+        }
         const std::size_t best = evaluate(set, first, candidates);
         const std::size_t slot = slot_of(best);
-        const Rounding rounding = rounding_near(set, first, slot, candidates.exponents[best]);
+        const Rounding rounding = rounding_at(std::exp2(-double(candidates.exponents[best])),
+                                              exponent_error(set, first, slot));
         const double ratio = set.coefficient(slot) / set.coefficient(first);
         const double slack = rounding.of_distance + rounding.of_closed_form * ratio;
         if (slack <= 1e-6 * degradations_[best]) return slot;
@@ -114,32 +119,31 @@ class Merging final : public Maintenance<Real> {
                 return s + std::size_t(__builtin_ctz(found));
     }
 
-    // a is the smallest coefficient, so a^2 (1-kappa)^2 / 2 <= WD <= 2 a^2 (1-kappa)^2: whatever is
-    // more than twice as far, in 1 - kappa, as the nearest candidate cannot win. The limit is wider
-    // than that by far more than table and rounding are off.
+    // With r = a_j / a >= 1, the ratio to the first and smallest coefficient, and F(t) the square
+    // root of WD / a^2 for r without bounds,
+    //     F(t) r / (1 + r) <= sqrt(WD) / a <= F(t),    F^2 = 1 - kappa^2 + 2 kappa^2 ln kappa:
+    // the nearest candidate bounds the smallest WD from above, and whoever is above that for its
+    // own r and t cannot win. F is concave in t and grows: between two points it is above the
+    // chord, behind the second above its value there.
     Candidates those_that_can_win(const SupportSet<Real>& set, std::size_t first,
                                   const Real* exponents) {
-        const R sign = R::all(set.coefficient(first) > 0 ? 1 : -1), zero = R::all(0);
-        const R far = R::all(__builtin_huge_val());
-        R nearest = far;
-        for (std::size_t s = 0; s < set.size(); s += R::count) {
-            const auto partner = R::load(set.coefficients() + s) * sign > zero;
-            const R t = select(partner, R::load(exponents + s), far);
-            if (first - s < R::count) {
-                t.store(chosen_exponents_.data());
-                chosen_exponents_[first - s] = __builtin_huge_val();
-                nearest = min(nearest, R::load(chosen_exponents_.data()));
-            } else {
-                nearest = min(nearest, t);
-            }
-        }
-        const R limit = R::all(Real(limit_for(nearest.least(), exponent_error(set, first, first))));
+        const R unit = R::all(Real(1 / set.coefficient(first))), zero = R::all(0);
+        const Bound bound =
+            bound_for(nearest(set, first, exponents, unit), exponent_error(set, first, first));
+        const R most = R::all(Real(bound.most)), slope = R::all(Real(bound.slope)),
+                start = R::all(Real(bound.start)), end = R::all(Real(bound.end));
+        const auto who_can_win = [&](std::size_t s) {
+            const R ratio = R::load(set.coefficients() + s) * unit;
+            const R least = min(multiply_add(slope, R::load(exponents + s), start), end);
+            return bits((ratio > zero) & (ratio * least <= multiply_add(most, ratio, most)));
+        };
         std::size_t n = 0;
-        for (std::size_t s = 0; s < set.size(); s += R::count) {
-            const auto partner = R::load(set.coefficients() + s) * sign > zero;
-            for (std::uint32_t left = bits(partner & (R::load(exponents + s) <= limit)); left != 0;
-                 left &= left - 1) {
-                const std::size_t slot = s + std::size_t(__builtin_ctz(left));
+        for (std::size_t s = 0; s < set.size(); s += 64) {
+            std::uint64_t left = 0;  // looked at together: a branch that is rarely taken
+            for (std::size_t k = 0; k < 64 && s + k < set.size(); k += R::count)
+                left |= std::uint64_t(who_can_win(s + k)) << k;
+            for (; left != 0; left &= left - 1) {
+                const std::size_t slot = s + std::size_t(__builtin_ctzll(left));
                 chosen_[n] = slot;
                 chosen_exponents_[n] = exponents[slot];
                 chosen_coefficients_[n] = set.coefficients()[slot];
@@ -150,12 +154,36 @@ class Merging final : public Maintenance<Real> {
         return {chosen_coefficients_.data(), chosen_exponents_.data(), n, n};
     }
 
-    // The largest exponent with which a candidate can still beat the nearest one. Where both are
-    // near their first partner, so are their norms to its norm, and so are the errors.
-    static double limit_for(double nearest, double error) {
-        const double distance = -std::expm1(-nearest / log2_e);
-        const double farthest = 2.02 * distance + 1e-5 + 12 * error;
-        return farthest < 1 ? -std::log2(1 - farthest) : __builtin_huge_val();
+    // The smallest exponent of a candidate.
+    double nearest(const SupportSet<Real>& set, std::size_t first, const Real* exponents, R unit) {
+        const R zero = R::all(0), far = R::all(__builtin_huge_val());
+        return least_of<Real>(set.size(), [&](std::size_t s) {
+            const auto partner = R::load(set.coefficients() + s) * unit > zero;
+            const R t = select(partner, R::load(exponents + s), far);
+            if (first - s >= R::count) return t;
+            t.store(chosen_exponents_.data());
+            chosen_exponents_[first - s] = __builtin_huge_val();
+            return R::load(chosen_exponents_.data());
+        });
+    }
+
+    // F is at least min(slope t + start, end); what exceeds `most` cannot win.
+    struct Bound {
+        double most, slope, start, end;
+    };
+    // `most` is wider than the nearest candidate's F by far more than table and rounding are off.
+    Bound bound_for(double near, double error) const {
+        const double far = 2.2 * near + 1e-6;
+        alignas(lane_bytes) double t[D::count] = {2 * near, 2 * far, near}, complement[D::count];
+        one_minus_exp2_minus(D::load(t)).store(complement);
+        const double near_squared = complement[0] - (1 - complement[0]) * 2 * near / log2_e;
+        const double far_squared = complement[1] - (1 - complement[1]) * 2 * far / log2_e;
+        const double from = std::sqrt(near_squared > 0 ? near_squared : 0);
+        const double to = std::sqrt(far_squared > 0 ? far_squared : 0);
+        const double noise = rounding_at(1 - complement[2], error).of_distance;
+        const double slope = to > from ? (to - from) / (far - near) : 0;
+        return {std::sqrt(1.002 * near_squared + 4 * noise) + 4 * error + 1e-6, slope,
+                from - slope * near, to};
     }
 
     // What rounding can add to an exponent that was computed from norms and a dot product.
@@ -173,10 +201,8 @@ class Merging final : public Maintenance<Real> {
     // An error E of an exponent moves WD <= 4 a^2 (1-kappa)^2 by at most 16 a^2 kappa E (1 - kappa
     // + kappa E); interpolated between nodes 1/400 apart, WD is steeper where kappa is close to 1.
     // In closed form WD is (a + a_j)^2 (2 e - ...) with e about m (1-m) (1-kappa).
-    Rounding rounding_near(const SupportSet<Real>& set, std::size_t first, std::size_t best,
-                           double t) const {
+    static Rounding rounding_at(double kappa, double error) {
         constexpr double working_unit = sizeof(Working) == 4 ? 0x1p-24 : 0x1p-53;
-        const double kappa = std::exp2(-t), error = exponent_error(set, first, best);
         return {16 * kappa * error * (1 - kappa + kappa * error + 1.0 / 400),
                 Solver::cancels ? 16 * working_unit * (1 - kappa + error) : 0};
     }

@@ -151,13 +151,14 @@ void pruning_changes_no_decision(double spread, int distinct, double offset = 0)
 }
 
 struct Problem {
-    std::size_t n = 400, d = 7;
+    std::size_t n, d;
     std::vector<float> dense;
     std::vector<float> values;
     std::vector<std::int32_t> indices, pointers{0}, codes;
     std::vector<double> weights;
 
-    Problem() {
+    explicit Problem(std::size_t n_rows = 400, std::size_t n_features = 7)
+        : n(n_rows), d(n_features) {
         Generator random(3);
         const auto uniform = [&] { return double(random.next() >> 11) * 0x1p-53; };
         for (std::size_t i = 0; i < n; ++i) {
@@ -188,14 +189,40 @@ struct Problem {
 };
 
 std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const Problem& problem,
-                                 const RowsView& rows, Recorder* log = nullptr) {
+                                 const RowsView& rows, Recorder* log = nullptr,
+                                 std::size_t budget = 21, std::size_t n_helpers = 0) {
+    const double alpha = 1.0 / (8 * double(problem.n));
     std::unique_ptr<Trainer> trainer(
-        core.make_trainer(Precision::float32,
-                          {problem.d, 21, 1.5, 1.0 / (8 * double(problem.n)), strategy, true, 5}));
+        core.make_trainer(Precision::float32, {problem.d, budget, 1.5, alpha, strategy, true, 5}));
     trainer->set_recorder(log);
     Never never;
-    for (int pass = 0; pass < 3; ++pass) CHECK(trainer->pass(rows, problem.classes(), never));
+    ThreadCrew helpers(n_helpers);
+    for (int pass = 0; pass < 3; ++pass)
+        CHECK(trainer->pass(rows, problem.classes(), never, helpers));
     return trainer;
+}
+
+void helpers_change_no_bit(const Core& core) {
+    const Problem problem(1500, 5);
+    std::size_t n_strategies;
+    const char* const* names = core.strategies(n_strategies);
+    for (std::size_t k = 0; k < n_strategies; ++k)
+        for (const std::size_t n_helpers : {1, 3})
+            for (const bool sparse : {false, true}) {
+                const RowsView rows = sparse ? problem.sparse_view() : problem.dense_view();
+                const auto alone = trained(core, names[k], problem, rows, nullptr, 150);
+                const auto helped = trained(core, names[k], problem, rows, nullptr, 150, n_helpers);
+                const std::size_t n = alone->size();
+                CHECK(n == helped->size() && alone->bias() == helped->bias());
+                CHECK(alone->profile().violations == helped->profile().violations);
+                std::vector<float> vectors(n * problem.d), same(n * problem.d);
+                std::vector<double> coefficients(n), same_coefficients(n);
+                alone->copy_vectors(vectors.data());
+                helped->copy_vectors(same.data());
+                alone->copy_coefficients(coefficients.data());
+                helped->copy_coefficients(same_coefficients.data());
+                CHECK(vectors == same && coefficients == same_coefficients);
+            }
 }
 
 void every_core_trains_and_predicts(const Core& core) {
@@ -293,6 +320,7 @@ int main() {
     for (std::size_t i = 0; i < n_cores; ++i) {
         std::printf("core: %s\n", cores[i]->name);
         every_core_trains_and_predicts(*cores[i]);
+        helpers_change_no_bit(*cores[i]);
     }
     parallel_runs_every_task_once();
     svmlight_tests();

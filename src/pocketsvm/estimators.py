@@ -565,7 +565,7 @@ class BudgetedSVC(ClassifierMixin, _BudgetedMachine):
         else:
             trainers = self._make_trainers(len(positives), setting)
         labels = (data.codes, positives, data.class_weight, data.sample_weight)
-        n_threads = min(effective_n_jobs(self.n_jobs), len(trainers))
+        n_threads = effective_n_jobs(self.n_jobs)
 
         def one_pass() -> None:
             _core.train_pass(trainers, rows, *labels, n_threads)
