@@ -2,9 +2,10 @@
 //
 // Training takes its rows one by one, each against the set that the row before has left. What a row
 // costs is its kernel values, and a few rows later most vectors are still the same: so blocks of
-// rows are computed ahead, by helpers against copies of the set, and when the turn of a row has
-// come, its values for those few vectors that have changed since are computed again. A kernel value
-// depends on its row and its vector alone: whoever computed it and when, the bits are the same.
+// rows are computed ahead, by helpers against copies of the set. For a vector that has changed
+// since, the values of all rows of a block are computed again, the rows in lanes this time. A
+// kernel value depends on its row and its vector alone: whoever computed it and how, the bits are
+// the same.
 #pragma once
 
 #include <sched.h>
@@ -115,13 +116,15 @@ class Lookahead final : Crew::Task {
     Lookahead(const Gaussian<Real>& kernel, SupportSet<Real>& set, const RowsView& view,
               const Buffer<std::uint32_t>& order, Crew& crew)
         : kernel_(kernel), set_(set), view_(view), order_(order), crew_(crew), rows_(view),
-          n_blocks_((order.size() + rows_a_block - 1) / rows_a_block), window_(crew.size() + 3),
-          blocks_(new Block[window_]), helpers_(new Helper[crew.size()]),
-          log_(4 * window_ * rows_a_block, set.n_features()),
-          recent_(most_recent, set.n_features()), recent_slots_(recent_.capacity()),
-          recent_exponents_(recent_.capacity()), place_(set.capacity()) {
-        for (std::size_t b = 0; b < window_; ++b) blocks_[b].reserve(set.capacity());
-        for (std::size_t k = 0; k < crew.size(); ++k) helpers_[k].copy(set);
+          rows_a_block_(rows_a_block_for(set)),
+          n_blocks_((order.size() + rows_a_block_ - 1) / rows_a_block_), window_(crew.size() + 3),
+          places_(new Place[window_]), helpers_(new Helper[crew.size()]),
+          log_(4 * window_ * rows_a_block_, set.n_features()), changed_(set.n_features()) {
+        own_.reserve(rows_a_block_, set);
+        for (std::size_t k = 0; k < crew.size(); ++k) {
+            helpers_[k].blocks.reserve(rows_a_block_, set);
+            helpers_[k].copy(set);
+        }
         set_.changes().take([](std::size_t) {});
         n_helpers_ = crew.start(*this);
     }
@@ -132,35 +135,25 @@ class Lookahead final : Crew::Task {
 
     // The rows of the order, one after the other.
     template <class Row>
-    KernelRow<Real> take(const Row& row, std::size_t i) {
-        if (i % rows_a_block == 0) open(i / rows_a_block);
-        Block& block = block_of(i / rows_a_block);
-        const std::size_t r = i % rows_a_block;
-        const Real norm = block.norms[r];
-        Real* exponents = block.exponents_of(r);
-        if (outdated_) return {norm, kernel_.row(set_, row, norm, exponents, false), exponents};
-
-        Real* kernel = block.kernel_of(r);
-        kernel_.exponents(recent_, row, norm, recent_exponents_.data());
-        for (std::size_t at = 0; at < recent_.size(); at += L::count) {
-            alignas(lane_bytes) Real values[L::count];
-            exp2_minus(L::load(recent_exponents_.data() + at)).store(values);
-            for (std::size_t k = at; k < recent_.size() && k < at + L::count; ++k) {
-                exponents[recent_slots_[k]] = recent_exponents_[k];
-                kernel[recent_slots_[k]] = values[k - at];
-            }
-        }
+    KernelRow<Real> take(const Row&, std::size_t i) {
+        row_ = i % rows_a_block_;
+        if (row_ == 0) open(i / rows_a_block_);
+        const Real* kernel = block_->kernel_of(row_);
+        if (row_ + 1 < rows_a_block_)  // most often in another core's cache
+            for (std::size_t at = 0; at < set_.size(); at += L::count)
+                __builtin_prefetch(kernel + block_->stride + at);
         const auto load = [&](std::size_t at) { return L::load(kernel + at); };
-        return {norm, kernel_.weighted_sum(set_, load), exponents};
+        return {block_->rows.norms()[row_], kernel_.weighted_sum(set_, load),
+                block_->exponents_of(row_)};
     }
 
     // To be called when the set may have changed.
     void follow() {
         set_.changes().take([&](std::size_t slot) {
-            for (Patience patience; log_.count() - slowest_helper() >= log_.capacity();)
-                patience.wait();
+            for (Patience patience; log_.count() - replayed_ >= log_.capacity(); patience.wait())
+                replayed_ = slowest_helper();
             log_.push(set_, slot);
-            refresh(slot);
+            compute_again(&slot, 1, row_ + 1);
         });
     }
 
@@ -168,27 +161,59 @@ class Lookahead final : Crew::Task {
     double seconds() const { return seconds_; }
 
   private:
-    static constexpr std::size_t rows_a_block = 16;
-    static constexpr std::size_t most_recent = 8 * L::count;
+    static constexpr std::size_t most_rows_a_block = 16;
+    static constexpr std::size_t vectors_at_once = rows_at_once;
     static constexpr std::size_t finished = ~std::size_t(0);
 
-    struct Block {
-        std::size_t capacity = 0;
-        std::size_t version = 0;  // changes that it knows of
-        Real norms[rows_a_block];
-        Buffer<Real> exponents, kernel;
-        Shared ready;  // the number of the block that is in here, plus one
+    // So that what is ahead stays in the second-level cache.
+    static std::size_t rows_a_block_for(const SupportSet<Real>& set) {
+        std::size_t n = most_rows_a_block;
+        while (n > 4 && n * set.capacity() * sizeof(Real) > 40'000) n /= 2;
+        return n;
+    }
 
-        void reserve(std::size_t slots) {
-            capacity = slots;
-            exponents = Buffer<Real>(rows_a_block * slots);
-            kernel = Buffer<Real>(rows_a_block * slots);
+    struct Block {
+        VectorLanes<Real> rows;
+        std::size_t stride = 0;   // from row to row
+        std::size_t version = 0;  // changes that it knows of
+        std::size_t number = 0;   // in the order of rows
+        Buffer<Real> exponents, kernel;
+
+        void reserve(std::size_t n_rows, const SupportSet<Real>& set) {
+            rows = VectorLanes<Real>(n_rows, set.n_features());
+            // An odd number of cache lines: a power of two would crowd the rows into a few sets.
+            stride = (set.capacity() / L::count | 1) * L::count;
+            exponents = Buffer<Real>(n_rows * stride);
+            kernel = Buffer<Real>(n_rows * stride);
         }
-        Real* exponents_of(std::size_t r) { return exponents.data() + r * capacity; }
-        Real* kernel_of(std::size_t r) { return kernel.data() + r * capacity; }
+        Real* exponents_of(std::size_t r) { return exponents.data() + r * stride; }
+        Real* kernel_of(std::size_t r) { return kernel.data() + r * stride; }
+    };
+
+    // The blocks that one thread writes to, in turn: what others have not read stays in its cache.
+    class OwnBlocks {
+      public:
+        void reserve(std::size_t n_rows, const SupportSet<Real>& set) {
+            for (Block& block : blocks_) block.reserve(n_rows, set);
+        }
+        Block& next() { return blocks_[count_ % depth]; }
+        bool has_room(std::size_t taken) { return count_ < depth || next().number < taken; }
+        void advance() { ++count_; }
+
+      private:
+        static constexpr std::size_t depth = 3;
+        Block blocks_[depth];
+        std::size_t count_ = 0;
+    };
+
+    // Where the block of a number is to be found, once it is ready.
+    struct Place {
+        Block* block = nullptr;
+        Shared ready;  // the block's number plus one
     };
 
     struct Helper {
+        OwnBlocks blocks;
         VectorLanes<Real> vectors;
         Shared version;
 
@@ -213,8 +238,8 @@ class Lookahead final : Crew::Task {
                     log_.replay(version, helper.vectors);
                 helper.version.set(version);
                 std::size_t block;
-                if (claim(block)) {
-                    fill(block, rows, helper.vectors, version);
+                if (claim(block, helper.blocks)) {
+                    fill(block, helper.blocks, rows, helper.vectors, version);
                     patience = Patience();
                 } else {
                     patience.wait();
@@ -226,8 +251,6 @@ class Lookahead final : Crew::Task {
         helper.version.set(finished);
     }
 
-    Block& block_of(std::size_t number) { return blocks_[number % window_]; }
-
     std::size_t slowest_helper() const {
         std::size_t least = log_.count();
         for (std::size_t k = 0; k < n_helpers_; ++k) {
@@ -238,27 +261,42 @@ class Lookahead final : Crew::Task {
     }
 
     // The next block that nobody has begun, if there is room for it.
-    bool claim(std::size_t& block) {
+    bool claim(std::size_t& block, OwnBlocks& own) {
+        const std::size_t taken = taken_.get();
+        if (!own.has_room(taken)) return false;
         block = next_.get();
         do {
-            if (block >= n_blocks_ || block >= taken_.get() + window_) return false;
+            if (block >= n_blocks_ || block >= taken + window_) return false;
         } while (!__atomic_compare_exchange_n(&next_.value, &block, block + 1, true,
                                               __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
         return true;
     }
 
-    void fill(std::size_t number, Rows& rows, const VectorLanes<Real>& vectors,
+    void fill(std::size_t number, OwnBlocks& own, Rows& rows, const VectorLanes<Real>& vectors,
               std::size_t version) {
-        Block& block = block_of(number);
-        const std::size_t begin = number * rows_a_block, left = order_.size() - begin;
-        const std::size_t count = left < rows_a_block ? left : rows_a_block;
+        Block& block = own.next();
+        own.advance();
+        block.number = number;
+        compute(block, rows, vectors, version);
+        Place& place = places_[number % window_];
+        place.block = &block;
+        place.ready.set(number + 1);
+    }
+
+    void compute(Block& block, Rows& rows, const VectorLanes<Real>& vectors, std::size_t version) {
+        const std::size_t begin = block.number * rows_a_block_, left = order_.size() - begin;
+        const std::size_t count = left < rows_a_block_ ? left : rows_a_block_;
+        for (std::size_t r = 0; r < count; ++r) rows.prefetch(order_[begin + r]);
+        block.rows.resize(count);
+        for (std::size_t r = 0; r < count; ++r)
+            block.rows.write_row(r, rows.row(order_[begin + r]));
+        block.rows.compute_norms();
         std::size_t r = 0;
         if (!view_.sparse)
             for (; r + rows_at_once <= count; r += rows_at_once)
                 fill_rows<rows_at_once>(block, r, rows, begin, vectors);
         for (; r < count; ++r) fill_rows<1>(block, r, rows, begin, vectors);
         block.version = version;
-        block.ready.set(number + 1);
     }
 
     template <int n>
@@ -268,46 +306,75 @@ class Lookahead final : Crew::Task {
         Real norm[n];
         for (int r = 0; r < n; ++r) {
             row[r] = rows.row(order_[begin + first + r]);
-            norm[r] = block.norms[first + r] = squared_norm(row[r]);
+            norm[r] = block.rows.norms()[first + r];
         }
         Real* exponents = block.exponents_of(first);
         Real* kernel = block.kernel_of(first);
         kernel_.tile(vectors, row, norm, [&](int r, std::size_t at, L t) {
-            t.store(exponents + r * block.capacity + at);
-            exp2_minus(t).store(kernel + r * block.capacity + at);
+            t.store(exponents + r * block.stride + at);
+            exp2_minus(t).store(kernel + r * block.stride + at);
         });
     }
 
     void open(std::size_t number) {
         const double begin = Stopwatch::now();
         taken_.set(number);
-        Block& block = block_of(number);
-        for (Patience patience; block.ready.get() != number + 1;) {
+        const Place& place = places_[number % window_];
+        for (Patience patience; place.ready.get() != number + 1;) {
             std::size_t other;
-            if (claim(other))
-                fill(other, rows_, set_, log_.count());
+            if (claim(other, own_))
+                fill(other, own_, rows_, set_, log_.count());
             else
                 patience.wait();
         }
-        recent_.resize(0);
-        outdated_ = log_.count() - block.version > log_.capacity();
-        for (std::size_t v = block.version; v < log_.count() && !outdated_; ++v)
-            refresh(log_.slot(v));
+        block_ = place.block;
+        if (log_.count() - block_->version > log_.capacity())  // too much has changed since
+            compute(*block_, rows_, set_, log_.count());
+        std::size_t slots[vectors_at_once], n = 0;
+        for (std::size_t change = block_->version; change < log_.count(); ++change) {
+            slots[n++] = log_.slot(change);
+            if (n == vectors_at_once || change + 1 == log_.count()) {
+                compute_again(slots, n, 0);
+                n = 0;
+            }
+        }
         seconds_ += Stopwatch::seconds_since(begin);
     }
 
-    // A vector that the block of rows at hand does not know.
-    void refresh(std::size_t slot) {
-        std::size_t& place = place_[slot];
-        if (place >= recent_.size() || recent_slots_[place] != slot) {
-            if (recent_.size() == recent_.capacity()) outdated_ = true;
-            if (outdated_) return;
-            place = recent_.size();
-            recent_slots_[place] = slot;
-            recent_.resize(place + 1);
+    // The values of some vectors for the rows of this block, from a row on.
+    void compute_again(const std::size_t* slots, std::size_t n, std::size_t from) {
+        if (!view_.sparse && n == vectors_at_once) {
+            DenseRow<Real> vectors[vectors_at_once];
+            for (std::size_t k = 0; k < n; ++k)
+                vectors[k] = {set_.vector(slots[k]), set_.n_features()};
+            compute_again<vectors_at_once>(slots, vectors, from);
+            return;
         }
-        recent_.write(place, set_.vector(slot));
-        recent_.set_norm(place, set_.norms()[slot]);
+        for (std::size_t k = 0; k < n; ++k) {
+            if (view_.sparse) {
+                const SparseRow<Real> vector[1] = {changed_.read(set_, slots[k])};
+                compute_again<1>(slots + k, vector, from);
+            } else {
+                const DenseRow<Real> vector[1] = {{set_.vector(slots[k]), set_.n_features()}};
+                compute_again<1>(slots + k, vector, from);
+            }
+        }
+    }
+
+    template <int n, class Row>
+    void compute_again(const std::size_t* slots, const Row (&vectors)[n], std::size_t from) {
+        Real norms[n];
+        for (int k = 0; k < n; ++k) norms[k] = set_.norms()[slots[k]];
+        kernel_.tile(block_->rows, vectors, norms, [&](int k, std::size_t at, L t) {
+            alignas(lane_bytes) Real exponents[L::count], kernel[L::count];
+            t.store(exponents);
+            exp2_minus(t).store(kernel);
+            for (std::size_t r = at < from ? from : at; r < at + L::count; ++r) {
+                if (r >= block_->rows.size()) break;
+                block_->exponents_of(r)[slots[k]] = exponents[r - at];
+                block_->kernel_of(r)[slots[k]] = kernel[r - at];
+            }
+        });
     }
 
     const Gaussian<Real>& kernel_;
@@ -316,19 +383,20 @@ class Lookahead final : Crew::Task {
     const Buffer<std::uint32_t>& order_;
     Crew& crew_;
     Rows rows_;
+    std::size_t rows_a_block_;
     std::size_t n_blocks_;
     std::size_t window_;  // blocks that are ahead at most
-    std::unique_ptr<Block[]> blocks_;
+    std::unique_ptr<Place[]> places_;
+    OwnBlocks own_;
     std::unique_ptr<Helper[]> helpers_;
     std::size_t n_helpers_ = 0;
     ChangeLog<Real> log_;
-    VectorLanes<Real> recent_;
-    Buffer<std::size_t> recent_slots_;
-    Buffer<Real> recent_exponents_;
-    Buffer<std::size_t> place_;  // of a slot among the recent ones
-    bool outdated_ = false;      // too much has changed since the block was computed
-    Shared next_;                // the first block that nobody has begun
-    Shared taken_;               // the block at hand
+    std::size_t replayed_ = 0;  // changes that all helpers know of, at least
+    SlotRow<Real> changed_;
+    Block* block_ = nullptr;  // at hand
+    std::size_t row_ = 0;     // of it
+    Shared next_;             // the first block that nobody has begun
+    Shared taken_;            // the block at hand
     Shared stop_;
     double seconds_ = 0;
 };
