@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -44,6 +45,12 @@ const Core& choose_core() {
 }
 
 const Core* core = nullptr;
+
+std::vector<std::string> strategies() {
+    std::size_t count;
+    const char* const* names = core->strategies(count);
+    return {names, names + count};
+}
 
 // ----- arrays ----------------------------------------------------------------------------------
 
@@ -213,8 +220,8 @@ class PyTrainer {
   public:
     PyTrainer(std::size_t n_features, std::size_t budget, double gamma, double alpha,
               const std::string& maintenance, bool fit_intercept, std::uint64_t seed,
-              const std::string& dtype)
-        : precision_(precision_named(dtype)), n_features_(n_features) {
+              const std::string& dtype, const std::vector<std::string>& audit)
+        : precision_(precision_named(dtype)), n_features_(n_features), audited_(audit) {
         require(n_features >= 1 && n_features <= std::numeric_limits<std::int32_t>::max(),
                 "n_features must be at least 1 and below 2^31, got " + std::to_string(n_features));
         require(budget >= 2 && budget <= std::size_t(1) << 31,
@@ -223,8 +230,19 @@ class PyTrainer {
                 "gamma must be positive and finite, got " + std::to_string(gamma));
         require(std::isfinite(alpha) && alpha > 0,
                 "alpha must be positive and finite, got " + std::to_string(alpha));
-        trainer_.reset(core->make_trainer(precision_, {n_features, budget, gamma, alpha,
-                                                       maintenance.c_str(), fit_intercept, seed}));
+        const std::vector<std::string> known = strategies();
+        const auto is_in = [](const std::string& name, const std::vector<std::string>& names) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        require(audit.empty() || is_in("gss-precise", audit), "audit must name 'gss-precise'");
+        std::vector<const char*> audited;
+        for (const std::string& name : audited_) {
+            require(is_in(name, known), "audit names '" + name + "', which is not known");
+            audited.push_back(name.c_str());
+        }
+        trainer_.reset(
+            core->make_trainer(precision_, {n_features, budget, gamma, alpha, maintenance.c_str(),
+                                            fit_intercept, seed, audited.data(), audited.size()}));
         require(trainer_ != nullptr, "maintenance '" + maintenance + "' is not known");
     }
 
@@ -295,6 +313,28 @@ class PyTrainer {
         return result;
     }
 
+    nb::dict audit() const {
+        nb::dict result;
+        for (std::size_t k = 0; k < audited_.size(); ++k) {
+            const AuditCounts& counts = trainer_->audit(k);
+            nb::dict entry, equal, tied;
+            for (std::size_t l = 0; l < audited_.size(); ++l) {
+                equal[audited_[l].c_str()] = trainer_->agreement(k, l).equal;
+                tied[audited_[l].c_str()] = trainer_->agreement(k, l).tied;
+            }
+            entry["events"] = counts.events;
+            entry["merges"] = counts.merges;
+            entry["equal"] = equal;
+            entry["tied"] = tied;
+            entry["factors"] = counts.factors;
+            entry["factor"] = counts.factor;
+            entry["degradation"] = counts.degradation;
+            entry["least_degradation"] = counts.least_degradation;
+            result[audited_[k].c_str()] = entry;
+        }
+        return result;
+    }
+
     nb::object order() const {
         std::size_t n;
         const std::uint32_t* order = trainer_->order(n);
@@ -354,6 +394,7 @@ class PyTrainer {
 
     Precision precision_;
     std::size_t n_features_;
+    std::vector<std::string> audited_;
     std::unique_ptr<EventLog> log_;
     std::unique_ptr<Trainer> trainer_;
 };
@@ -578,11 +619,7 @@ NB_MODULE(_core, module) {
         for (std::size_t i = 0; i < count; ++i) names.emplace_back(cores[i]->name);
         return names;
     });
-    module.def("strategies", [] {
-        std::size_t count;
-        const char* const* all = core->strategies(count);
-        return std::vector<std::string>(all, all + count);
-    });
+    module.def("strategies", &strategies);
 
     module.def("golden_section", &golden_section, "m"_a, "kappa"_a, "eps"_a);
     nb::class_<PyTable>(module, "MergeTable")
@@ -606,12 +643,13 @@ NB_MODULE(_core, module) {
 
     nb::class_<PyTrainer>(module, "Trainer")
         .def(nb::init<std::size_t, std::size_t, double, double, const std::string&, bool,
-                      std::uint64_t, const std::string&>(),
+                      std::uint64_t, const std::string&, const std::vector<std::string>&>(),
              nb::kw_only(), "n_features"_a, "budget"_a, "gamma"_a, "alpha"_a, "maintenance"_a,
-             "fit_intercept"_a, "seed"_a, "dtype"_a)
+             "fit_intercept"_a, "seed"_a, "dtype"_a, "audit"_a = std::vector<std::string>())
         .def("state", &PyTrainer::state)
         .def("restore", &PyTrainer::restore, "state"_a)
         .def("profile", &PyTrainer::profile)
+        .def("audit", &PyTrainer::audit)
         .def("order", &PyTrainer::order)
         .def("record", &PyTrainer::record, "on"_a)
         .def("events", &PyTrainer::events);

@@ -54,6 +54,23 @@ struct Profile {
     double seconds_rest = 0;
 };
 
+// What one strategy would have done at the events of a training run, against `gss-precise`.
+struct AuditCounts {
+    std::int64_t events = 0;
+    std::int64_t merges = 0;       // events in which it would have merged
+    std::int64_t factors = 0;      // events whose least degradation is not zero but for rounding
+    double factor = 0;             // sum over those: degradation over the least
+    double degradation = 0;        // sum over all events
+    double least_degradation = 0;  // the same, of gss-precise
+};
+
+// Events in which two strategies would have merged with the same partner, or with equally good
+// ones.
+struct Agreement {
+    std::int64_t equal = 0;
+    std::int64_t tied = 0;
+};
+
 // Asked now and then, from inside long loops, whether to give up.
 class Interrupt {
   public:
@@ -100,6 +117,8 @@ struct TrainerOptions {
     const char* maintenance;
     bool fit_intercept;
     std::uint64_t seed;
+    const char* const* audited = nullptr;  // names of known strategies, gss-precise among them
+    std::size_t n_audited = 0;
 };
 
 // The state of training, apart from the vectors: (sum_j c_j k(x_j, x) + bias) / (alpha steps).
@@ -132,6 +151,9 @@ class Trainer {
     virtual void copy_generator(std::uint64_t* out) const = 0;
     virtual const std::uint32_t* order(std::size_t& n_rows) const = 0;
     virtual const Profile& profile() const = 0;
+    // Of the audited strategies number k and l.
+    virtual const AuditCounts& audit(std::size_t k) const = 0;
+    virtual const Agreement& agreement(std::size_t k, std::size_t l) const = 0;
 };
 
 class Predictor {

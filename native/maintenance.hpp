@@ -1,8 +1,8 @@
 // Budget maintenance: the contract that every strategy keeps, and the choice of the first partner.
 //
-// When a new vector takes the set over its budget, the trainer asks the strategy to `decide` and
-// then to `apply`. Deciding changes nothing but the strategy's own scratch memory, so that several
-// strategies can be asked in the same state.
+// When a new vector takes the set over its budget, the trainer asks the strategy for the first
+// partner, then to `decide` what becomes of it, and then to `apply` that. Deciding changes nothing
+// but the strategy's own scratch memory, so that several strategies can be asked in the same state.
 #pragma once
 
 #include "clock.hpp"
@@ -23,9 +23,14 @@ template <class Real>
 class Maintenance {
   public:
     virtual ~Maintenance() = default;
-    // The last slot is the newest vector, which is in no lane: `newest` holds its exponents against
-    // all others. It is null where the set came from elsewhere, every vector in its lane.
-    virtual Decision decide(const SupportSet<Real>& set, const Real* newest, Stopwatch& watch) = 0;
+    // A vector whose coefficient is the smallest of its sign. A strategy that merges takes one that
+    // has a partner of its sign.
+    virtual std::size_t first_partner(const SupportSet<Real>& set) const = 0;
+    // What to do with a first partner, be it this strategy's choice or another's. The last slot is
+    // the newest vector, which is in no lane: `newest` holds its exponents against all others. It
+    // is null where the set came from elsewhere, every vector in its lane.
+    virtual Decision decide(const SupportSet<Real>& set, std::size_t first, const Real* newest,
+                            Stopwatch& watch) = 0;
     // `step` is the birth of what it makes.
     virtual void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t step) = 0;
     // A strategy that keeps something beside the set is told what was added, or to begin anew.
@@ -55,6 +60,15 @@ std::size_t smallest_coefficient(const SupportSet<Real>& set, Tie tie, int sign 
     if (tie == Tie::newest_then_lowest_slot && tied(last) >> (newest - last) & 1) return newest;
     for (std::size_t s = 0;; s += L::count)
         if (const std::uint32_t found = tied(s)) return s + std::size_t(__builtin_ctz(found));
+}
+
+// Whether there is another vector of its sign.
+template <class Real>
+bool has_partner(const SupportSet<Real>& set, std::size_t first) {
+    const Real* c = set.coefficients();
+    for (std::size_t s = 0; s < set.size(); ++s)
+        if (s != first && (c[s] > 0) == (c[first] > 0)) return true;
+    return false;
 }
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -1,10 +1,10 @@
 // Training: passes over the rows, a step a row, maintenance where the budget overflows.
 #pragma once
 
+#include "audit.hpp"
 #include "lookahead.hpp"
 #include "losses.hpp"
 #include "random.hpp"
-#include "strategies.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
@@ -14,6 +14,8 @@ class BudgetTrainer final : public Trainer {
     BudgetTrainer(const TrainerOptions& options, const Strategy<Real>& strategy)
         : budget_(options.budget), alpha_(options.alpha), fit_intercept_(options.fit_intercept),
           strategy_(strategy), kernel_(options.gamma), generator_(options.seed) {
+        if (options.n_audited > 0)
+            audit_ = std::make_unique<Audit<Real>>(options.audited, options.n_audited);
         reserve(options.budget, options.n_features);
     }
 
@@ -79,12 +81,18 @@ class BudgetTrainer final : public Trainer {
         return order_.data();
     }
     const Profile& profile() const override { return profile_; }
+    const AuditCounts& audit(std::size_t k) const override { return audit_->counts(k); }
+    const Agreement& agreement(std::size_t k, std::size_t l) const override {
+        return audit_->agreement(k, l);
+    }
 
   private:
     void reserve(std::size_t vectors, std::size_t n_features) {
         set_ = SupportSet<Real>(vectors + 1, n_features);
         exponents_ = Buffer<Real>(set_.capacity());
-        maintenance_ = strategy_.make({kernel_, set_.capacity(), n_features});
+        const Setting<Real> setting{kernel_, set_.capacity(), n_features};
+        maintenance_ = strategy_.make(setting);
+        if (audit_ != nullptr) audit_->reserve(setting);
     }
 
     // Whether handing rows from thread to thread costs less than computing them.
@@ -133,10 +141,13 @@ class BudgetTrainer final : public Trainer {
     }
 
     void maintain(const Real* newest) {
+        if (audit_ != nullptr)
+            audit_->ask(kernel_, set_, maintenance_->first_partner(set_), newest);
         const bool timed = solve_clock_.due();
         rest_clock_.due();
         Stopwatch watch(timed);
-        const Decision decision = maintenance_->decide(set_, newest, watch);
+        const std::size_t first = maintenance_->first_partner(set_);
+        const Decision decision = maintenance_->decide(set_, first, newest, watch);
         maintenance_->apply(set_, decision, steps_);
         watch.lap_rest();
         if (timed) {
@@ -168,6 +179,7 @@ class BudgetTrainer final : public Trainer {
     SampledClock solve_clock_{16};
     SampledClock rest_clock_{16};
     Recorder* recorder_ = nullptr;
+    std::unique_ptr<Audit<Real>> audit_;
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET

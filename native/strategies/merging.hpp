@@ -7,6 +7,39 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
+// Two vectors of equal sign, with distances by differences, in double.
+struct MergePair {
+    template <class Real>
+    MergePair(const Gaussian<Real>& kernel, const SupportSet<Real>& set, std::size_t first,
+              std::size_t second) {
+        const double a = std::fabs(set.coefficient(first)), b = std::fabs(set.coefficient(second));
+        const double largest = ExponentialPolynomial<double>::largest;
+        t = kernel.exponent(set.squared_distance(first, second));
+        t = t < largest ? t : largest;
+        m = (a < b ? a : b) / (a + b);
+        sum = a + b;
+        first_is_smaller = a <= b;
+    }
+    // h is the share of the first in the merged vector.
+    template <class Solver>
+    double solve(const Solver& solver) const {
+        return unfolded(solver.h(D::all(m), D::all(t)).part[0][0]);
+    }
+    double coefficient(double h) const {
+        return sum * (1 - one_minus_s(D::all(unfolded(h)), D::all(m), D::all(t)).part[0][0]);
+    }
+    double degradation(double h) const {
+        return sum * sum * degradation_at(D::all(unfolded(h)), D::all(m), D::all(t)).part[0][0];
+    }
+
+    double m, t, sum;  // m folded: the share of the smaller coefficient
+    bool first_is_smaller;
+
+  private:
+    using D = Lanes<double>;
+    double unfolded(double h) const { return first_is_smaller ? h : 1 - h; }
+};
+
 // The solver works in lanes of `Working`: float where the rows are, double where it needs it.
 template <class Real, class Solver, class Working = Real>
 class Merging final : public Maintenance<Real> {
@@ -18,10 +51,14 @@ class Merging final : public Maintenance<Real> {
           chosen_exponents_(Solver::prunes ? capacity : 0),
           chosen_coefficients_(Solver::prunes ? capacity : 0) {}
 
-    Decision decide(const SupportSet<Real>& set, const Real* newest, Stopwatch& watch) override {
-        std::size_t first = smallest_coefficient(set, tie_);
-        if (!has_partner(set, first))
-            first = smallest_coefficient(set, tie_, set.coefficient(first) > 0 ? -1 : 1);
+    std::size_t first_partner(const SupportSet<Real>& set) const override {
+        const std::size_t first = smallest_coefficient(set, tie_);
+        if (has_partner(set, first)) return first;
+        return smallest_coefficient(set, tie_, set.coefficient(first) > 0 ? -1 : 1);
+    }
+
+    Decision decide(const SupportSet<Real>& set, std::size_t first, const Real* newest,
+                    Stopwatch& watch) override {
         const Real* exponents = newest;
         if (newest == nullptr || first != set.size() - 1) {
             const SparseRow<Real> row = slot_row_.read(set, first);
@@ -41,13 +78,6 @@ class Merging final : public Maintenance<Real> {
     using L = Lanes<Working>;
     using R = Lanes<Real>;
     using D = Lanes<double>;
-
-    static bool has_partner(const SupportSet<Real>& set, std::size_t first) {
-        const Real* c = set.coefficients();
-        for (std::size_t s = 0; s < set.size(); ++s)
-            if (s != first && (c[s] > 0) == (c[first] > 0)) return true;
-        return false;
-    }
 
     static L load(const Real* from) {
         if constexpr (sizeof(Real) == sizeof(Working))
@@ -231,7 +261,7 @@ class Merging final : public Maintenance<Real> {
             alignas(lane_bytes) double m[D::count] = {}, t[D::count] = {}, sum[D::count] = {},
                                        wd[D::count];
             for (std::size_t k = 0; k < count; ++k) {
-                const Pair pair = pair_of(set, first, shortlist_[from + k]);
+                const MergePair pair(kernel_, set, first, shortlist_[from + k]);
                 m[k] = pair.m;
                 t[k] = pair.t;
                 sum[k] = pair.sum;
@@ -246,36 +276,18 @@ class Merging final : public Maintenance<Real> {
         return best;
     }
 
-    static double coefficient_size(const SupportSet<Real>& set, std::size_t slot) {
-        return std::fabs(set.coefficient(slot));
-    }
-
-    struct Pair {
-        double m, t, sum;  // m folded: the share of the smaller coefficient
-    };
-    Pair pair_of(const SupportSet<Real>& set, std::size_t first, std::size_t second) const {
-        const double a = coefficient_size(set, first), b = coefficient_size(set, second);
-        const double t = kernel_.exponent(set.squared_distance(first, second));
-        const double largest = ExponentialPolynomial<double>::largest;
-        return {(a < b ? a : b) / (a + b), t < largest ? t : largest, a + b};
-    }
-
     // The chosen pair, exactly: h by the solver, the rest in closed form at that h.
     Decision describe(const SupportSet<Real>& set, std::size_t first, std::size_t second,
                       Stopwatch& watch) const {
-        const Pair pair = pair_of(set, first, second);
-        const D m = D::all(pair.m), t = D::all(pair.t), h = solver_.h(m, t);
-        watch.lap_solve();
-        const double share = h.part[0][0];
-        const double s = 1 - one_minus_s(h, m, t).part[0][0];
-        const bool first_is_smaller = coefficient_size(set, first) <= coefficient_size(set, second);
+        const MergePair pair(kernel_, set, first, second);
         Decision decision;
         decision.first = first;
         decision.second = second;
         decision.merges = true;
-        decision.h = first_is_smaller ? share : 1 - share;
-        decision.coefficient = (set.coefficient(first) > 0 ? 1 : -1) * pair.sum * s;
-        decision.degradation = pair.sum * pair.sum * degradation_at(h, m, t).part[0][0];
+        decision.h = pair.solve(solver_);
+        watch.lap_solve();
+        decision.coefficient = (set.coefficient(first) > 0 ? 1 : -1) * pair.coefficient(decision.h);
+        decision.degradation = pair.degradation(decision.h);
         return decision;
     }
 

@@ -26,8 +26,12 @@ class Projection final : public Maintenance<Real> {
 
     void added(const SupportSet<Real>& set) override { append(set, set.size() - 1); }
 
-    Decision decide(const SupportSet<Real>& set, const Real*, Stopwatch& watch) override {
-        const std::size_t first = smallest_coefficient(set, Tie::lowest_slot);
+    std::size_t first_partner(const SupportSet<Real>& set) const override {
+        return smallest_coefficient(set, Tie::lowest_slot);
+    }
+
+    Decision decide(const SupportSet<Real>& set, std::size_t first, const Real*,
+                    Stopwatch& watch) override {
         const double c = set.coefficient(first);
         watch.lap_rest();
         for (std::size_t k = 0; k < n_; ++k) solution_[k] = slots_[k] == first ? 1 : 0;

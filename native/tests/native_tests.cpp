@@ -143,9 +143,11 @@ void pruning_changes_no_decision(double spread, int distinct, double offset = 0)
             set.add(row, squared_norm(row), uniform() < 0.5 ? size : -size, std::int64_t(i));
         }
         Stopwatch off(false);
-        const Decision one = pruned->decide(set, nullptr, off);
-        const Decision other = exhaustive->decide(set, nullptr, off);
-        CHECK(one.first == other.first && one.second == other.second);
+        const std::size_t first = pruned->first_partner(set);
+        CHECK(exhaustive->first_partner(set) == first);
+        const Decision one = pruned->decide(set, first, nullptr, off);
+        const Decision other = exhaustive->decide(set, first, nullptr, off);
+        CHECK(one.first == first && other.first == first && one.second == other.second);
         CHECK(one.h == other.h && one.coefficient == other.coefficient);
     }
 }

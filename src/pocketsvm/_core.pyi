@@ -72,7 +72,11 @@ class Trainer:
         fit_intercept: bool,
         seed: int,
         dtype: Dtype,
-    ) -> None: ...
+        audit: list[str] = ...,
+    ) -> None:
+        """The strategies of audit, of which gss-precise is one, are asked at every maintenance
+        event what they would do; it changes nothing."""
+
     def state(self) -> dict[str, Any]:
         """The keys: vectors (size, n_features) of the trainer's dtype; coefficients (size,)
         float64; births (size,) int64, the step at which each vector entered; bias, float;
@@ -84,6 +88,14 @@ class Trainer:
     def profile(self) -> dict[str, float]:
         """The counters since construction: steps, violations, merges, removals (ints) and
         seconds_total, seconds_margin, seconds_solve, seconds_rest (floats)."""
+
+    def audit(self) -> dict[str, dict[str, Any]]:
+        """What the strategies of audit would have done, in the same state and for the same first
+        partner, by name. Ints: events; merges, those in which it merges; factors, those whose
+        least degradation is neither zero nor drowned in rounding. Dicts of ints, by the name of
+        another strategy: equal, events with the same second partner; tied, with another one that
+        is as good. Floats: factor, the sum over factors events of its degradation over that of
+        gss-precise; degradation and least_degradation (of gss-precise), sums over all events."""
 
     def order(self) -> NDArray[np.uint32]:
         """The order in which the last pass took the rows."""

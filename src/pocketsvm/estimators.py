@@ -9,7 +9,7 @@ import copy
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -54,6 +54,7 @@ class _BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _audited: ClassVar[Sequence[str]] = ()  # strategies that the trainers ask; see paper/audit.py
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -116,6 +117,7 @@ class _BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             fit_intercept=setting.fit_intercept,
             seed=seed,
             dtype=setting.rows.dtype,
+            audit=list(self._audited),
         )
 
     def _translate(self, state: dict[str, Any], setting: "_Setting") -> dict[str, Any]:

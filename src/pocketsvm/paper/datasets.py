@@ -348,7 +348,7 @@ DATA_SETS = (
             Source(
                 "SUSY (21k rows)",
                 (File("susy21k", 20_930, 18),),
-                f"20,930 real rows of SUSY's 5,000,000: they stand for its accuracy. {RANDOM_SPLIT}",
+                "20,930 real rows of SUSY's 5,000,000 stand for its accuracy. " + RANDOM_SPLIT,
             ),
         ),
         published=_published(
