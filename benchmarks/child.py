@@ -11,7 +11,7 @@ import numpy as np
 from measure import fastest, one_thread, passes_only, peak_memory, timed
 from sklearn.metrics import accuracy_score
 
-from pocketsvm import BudgetedSVC, _core
+from pocketsvm import BudgetedSVC, _core, load_svmlight
 
 
 def decision_rate(n_rows, n_features, budget, rounds):
@@ -45,7 +45,7 @@ def training_memory(n_rows, n_features, budget):
 
 def text_to_model(path, n_features, n_test, budget, polish, n_jobs):
     """From LIBSVM text to a model in one pass: the clock of each step, accuracy, peak memory."""
-    reading = timed(lambda: datasets.read(path, n_features, n_jobs))
+    reading = timed(lambda: load_svmlight(path, n_features, n_jobs=n_jobs))
     X, y = reading.value
     make = BudgetedSVC if polish else passes_only
     model = make(

@@ -60,7 +60,7 @@ def measure(quick):
 
 
 def compare(table, data_set, quick):
-    X, y, X_test, y_test = data_set.load()
+    X, y, X_test, y_test = datasets.load(data_set)
     if quick:
         chosen = np.random.default_rng(0).permutation(X.shape[0])[:QUICK_ROWS]
         X, y = X[chosen], y[chosen]

@@ -20,7 +20,8 @@ from sklearn.svm import SVC
 from tables import Table
 
 import pocketsvm
-from pocketsvm import _core
+from pocketsvm import _core, load_svmlight
+from pocketsvm.paper.datasets import find
 
 BUDGET = 500
 QUICK_STRATEGIES = ("gss", "lookup-wd", "merge")
@@ -127,7 +128,7 @@ def strategies(quick):
     names = QUICK_STRATEGIES if quick else _core.strategies()
     compare_strategies(table, f"generated, {n_rows:,} x 18", X, y, settings, names, quick)
     for data_set in datasets.available():
-        X, y, _, _ = data_set.load()
+        X, y, _, _ = datasets.load(data_set)
         settings = {"C": data_set.C, "gamma": data_set.gamma, "max_iter": 1}
         compare_strategies(table, data_set.name, X, y, settings, names, quick)
     return table.done()
@@ -142,7 +143,7 @@ def whole_trainings(quick):
         TRAINING_NOTE,
     )
     for data_set in datasets.available():
-        X, y, _, _ = data_set.load()
+        X, y, _, _ = datasets.load(data_set)
         settings = {"C": data_set.C, "gamma": data_set.gamma, "max_iter": passes}
         compare_strategies(table, data_set.name, X, y, settings, QUICK_STRATEGIES, quick)
     return table.done()
@@ -233,7 +234,7 @@ def prediction(quick):
     adult = next((d for d in datasets.available() if d.name == "ADULT"), None)
     if adult is None:
         return table.done()
-    X, y, X_test, _ = adult.load()
+    X, y, X_test, _ = datasets.load(adult)
     X, y = (X[:3000], y[:3000]) if quick else (X, y)
     models = {"SVC": SVC(C=adult.C, gamma=adult.gamma, cache_size=1000).fit(X, y)}
     for budget in adult.budgets:
@@ -287,7 +288,7 @@ def text_files(folder, quick):
     write_text(generated, 20_000 if quick else 300_000, 18)
     yield "generated", generated
     for name in ("a9a", "ijcnn1", "w8a"):
-        source = datasets.find(name)
+        source = find(name)
         if source is None:
             continue
         path = folder / name
@@ -303,8 +304,8 @@ def unpacked(path):
 def reading_times(path, plain, quick):
     calls = {
         "sklearn": lambda: load_svmlight_file(str(path), dtype=np.float32),
-        "one": lambda: datasets.read(path, n_jobs=1),
-        "two": lambda: datasets.read(path, n_jobs=2),
+        "one": lambda: load_svmlight(path, n_jobs=1),
+        "two": lambda: load_svmlight(path, n_jobs=2),
     }
     if path.suffix == ".gz":
         calls["decompression"] = lambda: unpacked(path)
