@@ -8,9 +8,10 @@
 //
 // A solver is a small class that answers `wd` for lanes of candidates, and `h` for a chosen pair:
 //     template <class L> L wd(L m, L t) const;     template <class L> L h(L m, L t) const;
-// It says with `cancels` whether its wd has lost digits where it is small, and with `prunes` that
-// candidates which cannot win need not be asked for: for that its wd must be good to one part in a
-// thousand wherever kappa is close to 1.
+// It says with `cancels` whether its wd has lost digits where it is small, with `prunes` that
+// candidates which cannot win need not be asked for (for that its wd must be good to one part in a
+// thousand wherever kappa is close to 1), and with `error` by which share its wd can be off:
+// between candidates that are so close to each other, the closed form at its h decides.
 #pragma once
 
 #include <cmath>
@@ -41,6 +42,7 @@ class GoldenSection {
     // wd is a difference of nearly equal numbers: its rounding errors are those of e.
     static constexpr bool cancels = true;
     static constexpr bool prunes = false;
+    static constexpr double error = 0;
     explicit GoldenSection(double eps) : eps_(eps) {}
 
     // On [0, 1/2], where s has one mode. (Any wider, and at m = 1/2 it would meet points that are
@@ -197,6 +199,7 @@ class LookupH {
   public:
     static constexpr bool cancels = true;
     static constexpr bool prunes = false;
+    static constexpr double error = 0;
     explicit LookupH(const MergeTable& table) : table_(table) {}
     template <class L>
     L h(L m, L t) const {
@@ -211,11 +214,12 @@ class LookupH {
     const MergeTable& table_;
 };
 
-// `lookup-wd`: wd from the table; h only for the chosen pair.
+// `lookup-wd`: wd from the table, whatever its error; h only for the chosen pair.
 class LookupWD {
   public:
     static constexpr bool cancels = false;
     static constexpr bool prunes = false;
+    static constexpr double error = 0;
     explicit LookupWD(const MergeTable& table) : table_(table) {}
     template <class L>
     L h(L m, L t) const {
@@ -230,10 +234,13 @@ class LookupWD {
     const MergeTable& table_;
 };
 
-// `merge`: the same on the scaled table, and only for candidates that can win.
+// `merge`: the same on the scaled table, and only for candidates that can win. Where all are far
+// away, they cost the same to eight digits and more, of which the table has four and a half.
 class PrunedLookup : public LookupWD {
   public:
     static constexpr bool prunes = true;
+    static constexpr double error =
+        4e-5;  // ten times that beside the cusp at m = 1/2, kappa = e^-2
     using LookupWD::LookupWD;
 };
 

@@ -5,6 +5,7 @@ and by ``g = gamma d^2 = -ln(kappa)``. Near kappa = 1 only ``g`` has digits left
 take it.
 """
 
+from copy import deepcopy
 from functools import cache
 from typing import NamedTuple
 
@@ -242,18 +243,31 @@ class Reference:
     def criterion(self, first):
         """WD with every slot as the strategy computes it; infinite where it is no candidate."""
         m, g, scale = self.pairs(first)
+        closed_form = scale**2 * wd(m, g, self.solve_h(m, g))
         if self.maintenance == "lookup-wd":
-            value = table().plain_wd(m, g)
+            value = scale**2 * table().plain_wd(m, g)
         elif self.maintenance == "merge":
-            value = table().scaled_wd(m, g)
+            value = scale**2 * table().scaled_wd(m, g)
+            near = value <= value[self.candidates(first)].min() * (1 + 4e-5)
+            value = np.where(near, closed_form, value)
         else:
-            value = wd(m, g, self.solve_h(m, g))
-        return np.where(self.candidates(first), scale**2 * value, np.inf)
+            value = closed_form
+        return np.where(self.candidates(first), value, np.inf)
 
     def degradations(self, first):
         """The exact minimum of WD with every slot; infinite where it is no candidate."""
         m, g, scale = self.pairs(first)
         return np.where(self.candidates(first), scale**2 * wd(m, g, best_h(m, g)), np.inf)
+
+    def asked(self, maintenance, first):
+        """What another strategy would do with that partner: the second one, and its WD."""
+        other = deepcopy(self)
+        other.maintenance = maintenance
+        if maintenance not in MERGING:
+            return -1, other._drop(first)
+        second = int(np.argmin(other.criterion(first)))
+        m, g, scale = (values[second] for values in other.pairs(first))
+        return second, scale**2 * wd(m, g, other.solve_h(m, g))
 
     def apply(self, first, second, h):
         """Merge (second >= 0), remove or project, and record what it did."""
@@ -290,3 +304,48 @@ class Reference:
         beta = np.linalg.solve(kernel[others] + ridge, dropped * kernel[slot])
         self.coefficients[others] += beta
         return dropped**2 - 2 * dropped * beta @ kernel[slot] + beta @ kernel[others] @ beta
+
+
+# --- the audit -----------------------------------------------------------------------------------
+
+
+class Audit:
+    """What several strategies would do in the states of one run, counted as the core counts."""
+
+    def __init__(self, names):
+        self.counts = {
+            name: {
+                "events": 0,
+                "merges": 0,
+                "factors": 0,
+                "factor": 0.0,
+                "degradation": 0.0,
+                "least_degradation": 0.0,
+                "equal": dict.fromkeys(names, 0),
+                "tied": dict.fromkeys(names, 0),
+            }
+            for name in names
+        }
+
+    def ask(self, state):
+        first = state.first_partner()
+        if not state.candidates(first).any():
+            return
+        least = state.degradations(first)
+        answers = {name: state.asked(name, first) for name in self.counts}
+        precise = answers["gss-precise"][1]
+        for name, (second, degradation) in answers.items():
+            counts = self.counts[name]
+            counts["events"] += 1
+            counts["merges"] += second >= 0
+            counts["degradation"] += degradation
+            counts["least_degradation"] += precise
+            if precise > 0:
+                counts["factors"] += 1
+                counts["factor"] += degradation / precise
+            for other, (other_second, _) in answers.items():
+                if second < 0 or other_second < 0:
+                    continue
+                tied = abs(least[second] - least[other_second]) <= 1e-9 * least[second]
+                counts["equal"][other] += second == other_second
+                counts["tied"][other] += second != other_second and tied

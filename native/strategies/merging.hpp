@@ -105,7 +105,8 @@ class Merging final : public Maintenance<Real> {
         const Rounding rounding = rounding_at(std::exp2(-double(candidates.exponents[best])),
                                               exponent_error(set, first, slot));
         const double ratio = set.coefficient(slot) / set.coefficient(first);
-        const double slack = rounding.of_distance + rounding.of_closed_form * ratio;
+        const double slack = rounding.of_distance + rounding.of_closed_form * ratio +
+                             Solver::error * degradations_[best];
         if (slack <= 1e-6 * degradations_[best]) return slot;
         return settle(set, first, candidates, degradations_[best] + slack, rounding);
     }
@@ -237,8 +238,8 @@ class Merging final : public Maintenance<Real> {
                 Solver::cancels ? 16 * working_unit * (1 - kappa + error) : 0};
     }
 
-    // Decides among those that rounding may have put above the best, from distances by differences,
-    // in double.
+    // Decides among those that rounding, or the solver's error, may have put above the best, from
+    // distances by differences, in double.
     std::size_t settle(const SupportSet<Real>& set, std::size_t first, const Candidates& candidates,
                        double threshold, const Rounding& rounding) {
         const L unit = L::all(Working(1 / set.coefficient(first)));
@@ -266,7 +267,7 @@ class Merging final : public Maintenance<Real> {
                 t[k] = pair.t;
                 sum[k] = pair.sum;
             }
-            solver_.wd(D::load(m), D::load(t)).store(wd);
+            precise_wd(D::load(m), D::load(t)).store(wd);
             for (std::size_t k = 0; k < count; ++k)
                 if (wd[k] * sum[k] * sum[k] < least) {
                     least = wd[k] * sum[k] * sum[k];
@@ -274,6 +275,13 @@ class Merging final : public Maintenance<Real> {
                 }
         }
         return best;
+    }
+
+    D precise_wd(D m, D t) const {
+        if constexpr (Solver::error > 0)
+            return degradation_at(solver_.h(m, t), m, t);
+        else
+            return solver_.wd(m, t);
     }
 
     // The chosen pair, exactly: h by the solver, the rest in closed form at that h.
