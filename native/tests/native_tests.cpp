@@ -158,6 +158,42 @@ void pruning_changes_no_decision(double spread, int distinct, double offset = 0)
     }
 }
 
+// One vector to go, at 0, and three that it can be merged with: two equal ones and a farther one.
+template <class Real>
+void audit_compares_decisions() {
+    const Gaussian<Real> kernel(0.5);
+    SupportSet<Real> set(5, 1);
+    const Real x[] = {2, 1, 1, 3, 0};
+    const double coefficients[] = {1.5, 2, 2, -0.25, 1};
+    for (std::size_t i = 0; i < 5; ++i) {
+        const DenseRow<Real> row{x + i, 1};
+        set.add(row, squared_norm(row), coefficients[i], std::int64_t(i));
+    }
+    const char* names[] = {"merge", "removal", "gss-precise", "projection", "gss"};
+    Audit<Real> audit(names, 5);
+    audit.reserve({kernel, set.capacity(), 1});
+    audit.ask(kernel, set, 3, nullptr);  // the only one of its sign
+    CHECK(audit.counts(0).events == 0);
+    for (int round = 1; round <= 3; ++round) {
+        audit.ask(kernel, set, 4, nullptr);
+        for (std::size_t k = 0; k < 5; ++k) {
+            const AuditCounts& counts = audit.counts(k);
+            const bool merges = k % 2 == 0;
+            CHECK(counts.events == round && counts.factors == round);
+            CHECK(counts.merges == (merges ? round : 0));
+            CHECK(audit.agreement(k, 2).equal == counts.merges && audit.agreement(k, 2).tied == 0);
+            CHECK(audit.agreement(2, k).equal == counts.merges);
+        }
+    }
+    CHECK(audit.counts(2).factor == 3);
+    CHECK(audit.counts(0).factor >= 3 && audit.counts(0).factor < 3.00001);
+    CHECK(audit.counts(4).factor > audit.counts(0).factor);
+    const double least = audit.counts(2).degradation;
+    CHECK(audit.counts(1).degradation == 3 && audit.counts(1).least_degradation == least);
+    CHECK(std::fabs(audit.counts(1).factor - 9 / least) < 1e-12 * 9 / least);
+    CHECK(audit.counts(3).degradation < audit.counts(1).degradation);
+}
+
 struct Problem {
     std::size_t n, d;
     std::vector<float> dense;
@@ -323,6 +359,8 @@ int main() {
     pruning_changes_no_decision<float>(0.01, 0, 15);
     pruning_changes_no_decision<double>(0.005, 0, 6e5);
     for (int distinct : {1, 2, 4, 50}) pruning_changes_no_decision<float>(0, distinct);
+    audit_compares_decisions<float>();
+    audit_compares_decisions<double>();
     std::size_t n_cores;
     const Core* const* cores = available_cores(n_cores);
     for (std::size_t i = 0; i < n_cores; ++i) {
