@@ -159,9 +159,10 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(text, message, cache):
 
 def test_where_the_digest_is_not_the_only_one_rows_and_features_are_checked(cache):
     write(cache, "small", TRAIN.replace(b"-3.5", b"-3.50"))
-    a_file("small", TRAIN, 4, one_text=False).read(cache / "small")
-    with pytest.raises(ValueError, match="SHA-256"):
-        a_file("small", TRAIN, 4).read(cache / "small")
+    file = a_file("small", TRAIN, 4, one_text=False)
+    assert file.check(cache / "small") == "rows and features"
+    write(cache, "small", TRAIN)
+    assert file.check(cache / "small") == "SHA-256"
 
 
 def test_what_is_missing_or_unknown_is_named(cache):
@@ -324,19 +325,20 @@ def test_fetch_and_list_on_the_command_line(server, cache, small, capsys):
     serve(server)
     assert run(["data", "list", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [(row["file"], row["path"], row["checked"]) for row in rows] == [
+    assert [(row["file"], row["path"], row["checked_by"]) for row in rows] == [
         ("small", None, None),
         ("small.t", None, None),
     ]
     assert run(["data", "fetch", "small", "--page", server.page]) == 0
-    assert f"small: {cache / 'small'} (checked: SHA-256)" in capsys.readouterr().out
+    assert f"small: {cache / 'small'}, checked" in capsys.readouterr().out
     write(cache, "small.t", TEST + b"?")
     assert run(["data", "list", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["checked"] for row in rows] == [True, False]
+    assert [row["checked_by"] for row in rows] == ["SHA-256", None]
     assert "small.t, line 3, column 1" in rows[1]["problem"]
     assert run(["data", "list", "--json", "--no-check"]) == 0
-    assert [row["checked"] for row in json.loads(capsys.readouterr().out)] == [None, None]
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["checked_by"] or row["problem"] for row in rows] == [None, None]
     assert run(["data", "list"]) == 0
     shown = capsys.readouterr().out
     assert "A made one." in shown

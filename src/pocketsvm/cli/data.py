@@ -4,9 +4,10 @@ import json
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from ..paper.datasets import DATA_SETS, File, named
 from ..paper.download import PAGE, fetch
@@ -34,16 +35,16 @@ def list_files(
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    table = Table("data set", "file", "rows x features", "where", "checked")
+    names = (Column(name, no_wrap=True) for name in ("data set", "file", "rows x features"))
+    table = Table(*names, Column("where", overflow="fold"), "checked", box=SIMPLE_HEAD)
     for row in rows:
         shape = f"{row['rows']:,} x {row['features']}"
-        where = row["path"] or "–"
-        table.add_row(row["source"], row["file"], shape, where, _words(row))
+        table.add_row(row["source"], row["file"], shape, row["path"] or "–", _words(row))
     console = Console()
     console.print(table)
     for data_set in DATA_SETS:
         for source in data_set.sources:
-            console.print(f"{source.label}: {source.says}", highlight=False)
+            console.print(f"[bold]{source.label}[/]: {source.says}", highlight=False)
 
 
 @app.command("fetch")
@@ -54,19 +55,27 @@ def fetch_files(
 ) -> None:
     """Download the files of a data set into the cache folder, and check them."""
     source = named(name).sources[0]
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, TransferSpeedColumn(), console=Console(stderr=True)) as progress:
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
         paths = fetch(source, force=force, page=page, progress=_Bar(progress, source.label))
     for file, path in zip(source.files, paths, strict=True):
-        print(f"{file.name}: {path} (checked: {file.checked_by})")
+        print(f"{file.name}: {path}, checked")
 
 
 def _state(file: File, check: bool) -> dict[str, Any]:
     path = file.find()
-    problem = None
+    checked_by = problem = None
     if path is not None and check:
         try:
-            file.read(path)
+            checked_by = file.check(path)
         except (ValueError, OSError) as error:
             problem = str(error)
     return {
@@ -74,8 +83,7 @@ def _state(file: File, check: bool) -> dict[str, Any]:
         "rows": file.n_rows,
         "features": file.n_features,
         "path": None if path is None else str(path),
-        "checked": None if path is None or not check else problem is None,
-        "checked_by": file.checked_by,
+        "checked_by": checked_by,
         "problem": problem,
     }
 
@@ -83,9 +91,9 @@ def _state(file: File, check: bool) -> dict[str, Any]:
 def _words(row: dict[str, Any]) -> str:
     if row["path"] is None:
         return "not there"
-    if row["checked"] is None:
-        return "not checked"
-    return row["checked_by"] if row["checked"] else f"wrong: {row['problem']}"
+    if row["problem"] is not None:
+        return f"wrong: {row['problem']}"
+    return row["checked_by"] or "not checked"
 
 
 class _Bar:
