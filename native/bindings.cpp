@@ -413,15 +413,15 @@ void check_codes(const Code* codes, std::size_t n_rows, std::size_t n_classes) {
                    std::to_string(codes[i]) + " in row " + std::to_string(i));
 }
 
-void check_classes(const Rows& rows, const AnyVector& codes,
-                   const std::vector<std::int32_t>& positives, const Vector& class_weight,
-                   const std::optional<Vector>& sample_weight) {
-    const std::size_t n_rows = rows.view().n_rows, n_classes = class_weight.shape(0);
-    require(n_rows > 0, "rows must not be empty");
-    require(n_rows < std::numeric_limits<std::uint32_t>::max(),
-            "a pass takes fewer than 2^32 - 1 rows, got " + std::to_string(n_rows));
-    require(codes.shape(0) == n_rows, "codes must have one entry a row, " + std::to_string(n_rows) +
-                                          ", got " + std::to_string(codes.shape(0)));
+void check_length(const char* name, std::size_t length, std::size_t n_rows) {
+    require(length == n_rows, std::string(name) + " must have one entry a row, " +
+                                  std::to_string(n_rows) + ", got " + std::to_string(length));
+}
+
+void check_classes(std::size_t n_rows, const AnyVector& codes,
+                   const std::vector<std::int32_t>& positives, const Vector& class_weight) {
+    const std::size_t n_classes = class_weight.shape(0);
+    check_length("codes", codes.shape(0), n_rows);
     if (wide_codes(codes))
         check_codes(static_cast<const std::int32_t*>(codes.data()), n_rows, n_classes);
     else
@@ -434,46 +434,81 @@ void check_classes(const Rows& rows, const AnyVector& codes,
         require(std::isfinite(class_weight.data()[k]) && class_weight.data()[k] > 0,
                 "class_weight must be positive and finite, got " +
                     std::to_string(class_weight.data()[k]));
-    if (!sample_weight) return;
-    require(sample_weight->shape(0) == n_rows, "sample_weight must have one entry a row, " +
-                                                   std::to_string(n_rows) + ", got " +
-                                                   std::to_string(sample_weight->shape(0)));
+}
+
+void check_targets(std::size_t n_rows, const Vector& targets, double epsilon) {
+    check_length("targets", targets.shape(0), n_rows);
+    for (std::size_t i = 0; i < n_rows; ++i)
+        if (!std::isfinite(targets.data()[i]))
+            refuse("targets must be finite, got " + std::to_string(targets.data()[i]) + " in row " +
+                   std::to_string(i));
+    require(std::isfinite(epsilon) && epsilon >= 0,
+            "epsilon must be finite and not negative, got " + std::to_string(epsilon));
+}
+
+const double* check_weights(std::size_t n_rows, const std::optional<Vector>& sample_weight) {
+    if (!sample_weight) return nullptr;
+    check_length("sample_weight", sample_weight->shape(0), n_rows);
     for (std::size_t i = 0; i < n_rows; ++i)
         if (!(std::isfinite(sample_weight->data()[i]) && sample_weight->data()[i] > 0))
             refuse("sample_weight must be positive and finite, got " +
                    std::to_string(sample_weight->data()[i]) + " in row " + std::to_string(i));
+    return sample_weight->data();
 }
 
-void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, AnyVector codes,
-                const std::vector<std::int32_t>& positives, Vector class_weight,
-                std::optional<Vector> sample_weight, std::size_t n_threads) {
-    require(positives.size() == trainers.size(), "positives must name one class for each trainer");
-    check_classes(rows, codes, positives, class_weight, sample_weight);
+void check_trainers(const std::vector<PyTrainer*>& trainers, const RowsView& rows) {
+    require(rows.n_rows > 0, "rows must not be empty");
+    require(rows.n_rows < std::numeric_limits<std::uint32_t>::max(),
+            "a pass takes fewer than 2^32 - 1 rows, got " + std::to_string(rows.n_rows));
     for (std::size_t k = 0; k < trainers.size(); ++k) {
         PyTrainer& trainer = *trainers[k];
-        require(trainer.n_features() == rows.view().n_features,
+        require(trainer.n_features() == rows.n_features,
                 "rows must have " + std::to_string(trainer.n_features()) + " features, got " +
-                    std::to_string(rows.view().n_features));
-        require(trainer.precision() == rows.view().precision,
+                    std::to_string(rows.n_features));
+        require(trainer.precision() == rows.precision,
                 std::string("rows must be ") + name_of(trainer.precision()));
         for (std::size_t j = 0; j < k; ++j)
             require(trainers[j] != trainers[k], "trainers must be distinct");
     }
+}
+
+// One pass of every trainer, side by side; targets_of(k) are those of the loss of trainer k.
+template <class Function>
+void run_passes(const std::vector<PyTrainer*>& trainers, const RowsView& rows,
+                std::size_t n_threads, Function targets_of) {
     PythonInterrupt interrupt;
     bool finished;
     {
         nb::gil_scoped_release release;
         finished =
             parallel(trainers.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-                const Classes classes{codes.data(), wide_codes(codes), class_weight.data(),
-                                      sample_weight ? sample_weight->data() : nullptr,
-                                      positives[k]};
                 ThreadCrew helpers(n_threads > trainers.size() ? n_threads / trainers.size() - 1
                                                                : 0);
-                return trainers[k]->trainer().pass(rows.view(), classes, own, helpers);
+                return trainers[k]->trainer().pass(rows, targets_of(k), own, helpers);
             });
     }
     if (!finished) throw nb::python_error();
+}
+
+void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, AnyVector codes,
+                const std::vector<std::int32_t>& positives, Vector class_weight,
+                std::optional<Vector> sample_weight, std::size_t n_threads) {
+    require(positives.size() == trainers.size(), "positives must name one class for each trainer");
+    check_trainers(trainers, rows.view());
+    check_classes(rows.view().n_rows, codes, positives, class_weight);
+    const double* weight = check_weights(rows.view().n_rows, sample_weight);
+    run_passes(trainers, rows.view(), n_threads, [&](std::size_t k) {
+        return Classes{codes.data(), wide_codes(codes), class_weight.data(), weight, positives[k]};
+    });
+}
+
+void train_pass_on_targets(PyTrainer& trainer, const Rows& rows, Vector targets, double epsilon,
+                           std::optional<Vector> sample_weight, std::size_t n_threads) {
+    check_trainers({&trainer}, rows.view());
+    check_targets(rows.view().n_rows, targets, epsilon);
+    const double* weight = check_weights(rows.view().n_rows, sample_weight);
+    run_passes({&trainer}, rows.view(), n_threads,
+               [&](std::size_t) { return Targets{targets.data(), weight, epsilon}; });
 }
 
 // ----- prediction ------------------------------------------------------------------------------
@@ -656,6 +691,8 @@ NB_MODULE(_core, module) {
 
     module.def("train_pass", &train_pass, "trainers"_a, "rows"_a, "codes"_a.noconvert(),
                "positives"_a, "class_weight"_a, "sample_weight"_a.none(), "n_threads"_a);
+    module.def("train_pass_on_targets", &train_pass_on_targets, "trainer"_a, "rows"_a,
+               "targets"_a.noconvert(), "epsilon"_a, "sample_weight"_a.none(), "n_threads"_a);
     module.def("decide", &decide, "vectors"_a.noconvert(), "coefficients"_a, "intercepts"_a,
                "gamma"_a, "rows"_a, "n_threads"_a);
     module.def("kernel_block", &kernel_block, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,

@@ -33,6 +33,13 @@ struct Classes {
     std::int32_t positive;     // the class that is +1; all others are -1
 };
 
+// Targets of the epsilon-insensitive loss: the value of each row, and the weights of rows.
+struct Targets {
+    const double* values;
+    const double* row_weight;  // null: all ones
+    double epsilon;
+};
+
 // One act of budget maintenance. Slots are those of before the act.
 struct Event {
     std::int64_t step;
@@ -138,6 +145,8 @@ class Trainer {
     // One pass over all rows in a fresh random order; false if it was interrupted. The result does
     // not depend on the size of the crew.
     virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt,
+                      Crew& crew) = 0;
+    virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt,
                       Crew& crew) = 0;
     virtual void restore(const StateView& state) = 0;
     virtual void set_recorder(Recorder* recorder) = 0;

@@ -28,4 +28,20 @@ class Hinge {
     Classes classes_;
 };
 
+// max(0, |y - f| - epsilon), weighted.
+class EpsilonInsensitive {
+  public:
+    explicit EpsilonInsensitive(const Targets& targets) : targets_(targets) {}
+
+    double step(std::size_t row, double decision) const {
+        const double residual = targets_.values[row] - decision;
+        if (residual <= targets_.epsilon && residual >= -targets_.epsilon) return 0;
+        const double weight = targets_.row_weight == nullptr ? 1 : targets_.row_weight[row];
+        return residual > 0 ? weight : -weight;
+    }
+
+  private:
+    Targets targets_;
+};
+
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -21,27 +21,11 @@ class BudgetTrainer final : public Trainer {
 
     bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt,
               Crew& crew) override {
-        const double begin = Stopwatch::now();
-        if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
-        generator_.shuffle(order_.data(), view.n_rows);
-        maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
-        const bool finished = with_rows<Real>(view, [&](auto& rows) {
-            const Hinge loss(classes);
-            if (!can_help(crew, view.n_rows)) {
-                InTurn<Real> source(kernel_, set_, exponents_.data());
-                return run(rows, loss, source, interrupt);
-            }
-            Lookahead<std::remove_reference_t<decltype(rows)>> source(kernel_, set_, view, order_,
-                                                                      crew);
-            const bool finished = run(rows, loss, source, interrupt);
-            seconds_ahead_ += source.seconds();
-            return finished;
-        });
-        profile_.seconds_total += Stopwatch::now() - begin;
-        profile_.seconds_margin = margin_clock_.total() + seconds_ahead_;
-        profile_.seconds_solve = solve_clock_.total();
-        profile_.seconds_rest = rest_clock_.total();
-        return finished;
+        return pass_with(Hinge(classes), view, interrupt, crew);
+    }
+    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt,
+              Crew& crew) override {
+        return pass_with(EpsilonInsensitive(targets), view, interrupt, crew);
     }
 
     void restore(const StateView& state) override {
@@ -95,13 +79,37 @@ class BudgetTrainer final : public Trainer {
         if (audit_ != nullptr) audit_->reserve(setting);
     }
 
+    template <class Loss>
+    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt, Crew& crew) {
+        const double begin = Stopwatch::now();
+        if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
+        generator_.shuffle(order_.data(), view.n_rows);
+        maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
+        const bool finished = with_rows<Real>(view, [&](auto& rows) {
+            if (!can_help(crew, view.n_rows)) {
+                InTurn<Real> source(kernel_, set_, exponents_.data());
+                return run(rows, loss, source, interrupt);
+            }
+            Lookahead<std::remove_reference_t<decltype(rows)>> source(kernel_, set_, view, order_,
+                                                                      crew);
+            const bool finished = run(rows, loss, source, interrupt);
+            seconds_ahead_ += source.seconds();
+            return finished;
+        });
+        profile_.seconds_total += Stopwatch::now() - begin;
+        profile_.seconds_margin = margin_clock_.total() + seconds_ahead_;
+        profile_.seconds_solve = solve_clock_.total();
+        profile_.seconds_rest = rest_clock_.total();
+        return finished;
+    }
+
     // Whether handing rows from thread to thread costs less than computing them.
     bool can_help(const Crew& crew, std::size_t n_rows) const {
         return crew.size() > 0 && budget_ >= 64 && n_rows >= 1000;
     }
 
-    template <class Rows, class Source>
-    bool run(Rows& rows, const Hinge& loss, Source& source, Interrupt& interrupt) {
+    template <class Rows, class Loss, class Source>
+    bool run(Rows& rows, const Loss& loss, Source& source, Interrupt& interrupt) {
         // A question a millisecond or so: about a million multiply-adds.
         const std::size_t patience = 1 + (1u << 20) / (1 + budget_ * (16 + set_.n_features()));
         for (std::size_t begin = 0; begin < order_.size(); begin += patience) {
@@ -116,8 +124,8 @@ class BudgetTrainer final : public Trainer {
         return true;
     }
 
-    template <class Row, class Source>
-    void step(const Row& row, std::size_t i, const Hinge& loss, Source& source) {
+    template <class Row, class Loss, class Source>
+    void step(const Row& row, std::size_t i, const Loss& loss, Source& source) {
         const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
         const KernelRow<Real> kernel = source.take(row, i);

@@ -125,6 +125,16 @@ def train_pass(
     Raises KeyboardInterrupt soon after Ctrl-C; the trainers are then to be thrown away.
     """
 
+def train_pass_on_targets(
+    trainer: Trainer,
+    rows: Rows,
+    targets: NDArray[np.float64],
+    epsilon: float,
+    sample_weight: NDArray[np.float64] | None,
+    n_threads: int,
+) -> None:
+    """One pass over all rows with the epsilon-insensitive loss; the rest is as in train_pass."""
+
 def decide(
     vectors: NDArray[Any],
     coefficients: NDArray[np.float64],
