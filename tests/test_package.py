@@ -37,6 +37,7 @@ def test_the_examples_in_the_docstrings_run(name):
 def test_everything_public_is_there_and_documented():
     assert sorted(pocketsvm.__all__) == [
         "BudgetedSVC",
+        "BudgetedSVR",
         "MergeTable",
         "golden_section",
         "load_model",

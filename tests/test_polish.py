@@ -22,7 +22,7 @@ def moons(n=600, noise=0.2):
     return make_moons(n, noise=noise, random_state=0)
 
 
-def reference_objective(clf, X, signs, c, width=module.WIDTH):
+def reference_objective(clf, X, signs, c, width=module.Hinge.width):
     """The objective of the module's docstring, by scikit-learn's kernel, in float64."""
     S = clf.support_vectors_.astype(float)
     K = rbf_kernel(S, gamma=clf.gamma_) + module.JITTER * np.eye(len(S))

@@ -17,13 +17,14 @@ opens the merging problem itself to look at.
 from importlib.metadata import version
 
 from ._versions import show_versions
-from .estimators import BudgetedSVC
+from .estimators import BudgetedSVC, BudgetedSVR
 from .files import load_svmlight
 from .merge_table import MergeTable, golden_section
 from .model import load_model
 
 __all__ = [
     "BudgetedSVC",
+    "BudgetedSVR",
     "MergeTable",
     "golden_section",
     "load_model",

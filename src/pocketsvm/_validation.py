@@ -41,6 +41,9 @@ LEAST_WEIGHT = 1e-20
 # The largest coefficient of a model to be continued, in units of the weight of a new row.
 COEFFICIENT_RANGE = (1e-15, 1e15)
 
+# Decision values are summed up in float32.
+LARGEST_TARGET = 1e30
+
 LABELS_AT_ONCE = 1 << 16
 
 
@@ -227,25 +230,71 @@ def decision_values(
     return _core.decide(vectors, coefficients, intercepts, gamma, rows, n_threads)
 
 
-# --- labels and weights -------------------------------------------------------------------------
+# --- targets and weights ------------------------------------------------------------------------
 
 
-@dataclass
-class LabelledRows:
-    """Checked training data: rows of positive weight, their classes as codes, their weights."""
+@dataclass(kw_only=True)
+class TrainingRows:
+    """Checked training data: rows of positive weight, their targets, their weights."""
 
     X: Any
     y: NDArray[Any]
+    sample_weight: NDArray[np.float64] | None
+    weight_unit: float
+    offset: float = 0.0  # what decision values begin from
+
+    @property
+    def n_problems(self) -> int:
+        """How many trainers the rows need."""
+        return 1
+
+
+@dataclass(kw_only=True)
+class LabelledRows(TrainingRows):
+    """Rows with classes."""
+
     classes: NDArray[Any]
     codes: NDArray[Any]  # int8, or int32 for many classes
     class_weight: NDArray[np.float64]  # in units of weight_unit
-    sample_weight: NDArray[np.float64] | None
-    weight_unit: float
+
+    @property
+    def positives(self) -> list[int]:
+        """The class that is +1, for each one-vs-rest problem."""
+        return [1] if len(self.classes) == 2 else list(range(len(self.classes)))
+
+    @property
+    def n_problems(self) -> int:
+        return len(self.positives)
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """What the model is to remember of them."""
+        return {"classes_": self.classes}
 
     def row_weight(self) -> NDArray[np.float64]:
         """Return the whole weight of each row."""
         weight = self.class_weight[self.codes] * self.weight_unit
         return weight if self.sample_weight is None else weight * self.sample_weight
+
+
+@dataclass(kw_only=True)
+class TargetRows(TrainingRows):
+    """Rows with numbers, which the passes see less the offset; weights in units of weight_unit."""
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """What the model is to remember of them."""
+        return {"_offset": self.offset}
+
+    def row_weight(self) -> NDArray[np.float64]:
+        """Return the whole weight of each row."""
+        weight = np.full(len(self.y), self.weight_unit)
+        return weight if self.sample_weight is None else weight * self.sample_weight
+
+    def spread(self) -> float:
+        """Return the median distance from the offset, or the mean where that is zero."""
+        distance = np.abs(self.y - self.offset)
+        return float(np.median(distance) or distance.mean() or 1.0)
 
 
 def labelled_rows(
@@ -272,7 +321,41 @@ def labelled_rows(
         else:
             weights[~counted] = 1.0  # no row is left that it would weigh
     codes = encode_labels(y, found)
-    return LabelledRows(X, y, found, codes, *_in_units(weights, sample_weight, codes))
+    weights, sample_weight, unit = _in_units(weights, sample_weight, codes)
+    return LabelledRows(
+        X=X,
+        y=y,
+        sample_weight=sample_weight,
+        weight_unit=unit,
+        classes=found,
+        codes=codes,
+        class_weight=weights,
+    )
+
+
+def target_rows(
+    X: Any, y: NDArray[Any], sample_weight: Any, offset: float | None = None
+) -> TargetRows:
+    """Take checked numbers and leave out rows of zero weight, as if they were not there.
+
+    offset None means their median.
+    """
+    y = y.astype(np.float64, copy=False)
+    sample_weight = check_sample_weight(sample_weight, X)
+    if sample_weight is not None and not sample_weight.all():
+        X, y, sample_weight = _keep(sample_weight > 0, X, y, sample_weight)
+    weights, sample_weight, unit = _in_units(np.ones(1), sample_weight, 0)
+    if sample_weight is not None:
+        sample_weight = sample_weight * weights
+    if offset is None:
+        offset = float(np.quantile(y, 0.5, weights=sample_weight, method="inverted_cdf"))
+    largest = float(np.abs(y).max())
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"The targets y are as large as {largest:.3g}; they must stay below "
+            f"{LARGEST_TARGET:g}. Scale them."
+        )
+    return TargetRows(X=X, y=y, sample_weight=sample_weight, weight_unit=unit, offset=offset)
 
 
 def _keep(kept: NDArray[np.bool_], X: Any, y: NDArray[Any], sample_weight: Any) -> tuple:
@@ -357,7 +440,7 @@ def class_weights(
 def _in_units(
     weights: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
-    codes: NDArray[np.int32],
+    codes: NDArray[np.int32] | int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, float]:
     """Divide the class weights so that no row weighs more than two, and return the divisor.
 

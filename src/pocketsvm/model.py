@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import estimators
 from ._array_file import DTYPES, Array, Entry, PathLike, read_array, read_header, take, write_arrays
+from ._machine import BudgetedMachine
 from ._validation import ALPHA_RANGE, FLOAT32_GAMMA
 
 __all__ = ["Model", "Scaling", "load_model", "read_model", "save_model"]
@@ -121,7 +122,7 @@ class Model:
         """
         if isinstance(estimator, cls):
             return estimator
-        if not isinstance(estimator, estimators._BudgetedMachine):
+        if not isinstance(estimator, BudgetedMachine):
             raise TypeError(
                 f"Expected a fitted estimator of pocketsvm, got {type(estimator).__name__}."
             )
@@ -306,7 +307,7 @@ def _restore(
 
 def _class_named(name: str) -> Any:
     cls = getattr(estimators, name, None) if name in estimators.__all__ else None
-    is_machine = isinstance(cls, type) and issubclass(cls, estimators._BudgetedMachine)
+    is_machine = isinstance(cls, type) and issubclass(cls, BudgetedMachine)
     return cls if is_machine else None
 
 

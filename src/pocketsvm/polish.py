@@ -3,12 +3,13 @@
 The last iterate of stochastic gradient descent is noisy, but the support vectors that it has found
 are good. With them fixed, the SVM's own problem has one unknown a vector, and the intercept:
 
-    minimise over beta, b    1/2 beta' (K + JITTER I) beta  +  sum_i c_i L(1 - y_i (k_i beta + b)),
+    minimise over beta, b    1/2 beta' (K + JITTER I) beta  +  sum_i c_i loss_i(k_i beta + b),
 
 where K holds the kernel values among the vectors, k_i those of row i, c_i is C times the weight of
-the row, and L is the hinge loss with its kink rounded off, `width` to either side:
+the row. A loss is made of ramps max(0, u), with u linear in the decision value; here their kinks
+are rounded off, `width` to either side:
 
-    L(u) = 0 for u < -width,   (u + width)^2 / (4 width) in between,   u for u > width.
+    ramp(u) = 0 for u < -width,   (u + width)^2 / (4 width) in between,   u for u > width.
 
 K is all but singular where merged vectors nearly coincide; JITTER keeps the coefficients of such
 vectors from growing against each other beyond what float32 can add up again.
@@ -29,16 +30,16 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from . import _core
+from ._validation import as_rows
 
-WIDTH = 0.5
 JITTER = 1e-6
 MAX_STEPS = 50
 # Solved when a Newton step promises less than this share of the objective.
 TOLERANCE = 1e-5
 # Below this share, a step that does not keep its promise has met the rounding of float32.
 ROUNDING = 1e-3
-# The widths that lead in from far away.
-WAY_IN = (128.0, 32.0, 8.0, 2.0)
+# The widths that lead in from far away, in units of the loss's own.
+WAY_IN = (256.0, 64.0, 16.0, 4.0)
 # Kernel values are kept in memory as float32, up to this many bytes: of more rows than that, a
 # random sample is polished on. (At a budget of 500 these are 134,217 rows, 268 for each unknown.)
 LARGEST_BLOCK = 2**28
@@ -47,6 +48,64 @@ ROWS_AT_ONCE = 4096
 MOST_VECTORS = 5000
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """max(0, 1 - y f) for labels y of -1 and +1."""
+
+    labels: Array
+    width: float = 0.5
+
+    def take(self, chosen: Array) -> "Hinge":
+        """Return the loss of the chosen rows."""
+        return replace(self, labels=self.labels[chosen])
+
+    def ramps(self, decisions: Array) -> list[tuple[Array, Any]]:
+        """Return u of every ramp, and its slope in the decision value."""
+        return [(1 - self.labels * decisions, -self.labels)]
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive:
+    """max(0, |y - f| - epsilon) for targets y: a ramp above the tube and one below."""
+
+    targets: Array
+    epsilon: float
+    width: float
+
+    def take(self, chosen: Array) -> "EpsilonInsensitive":
+        """Return the loss of the chosen rows."""
+        return replace(self, targets=self.targets[chosen])
+
+    def ramps(self, decisions: Array) -> list[tuple[Array, Any]]:
+        """Return u of every ramp, and its slope in the decision value."""
+        residuals = self.targets - decisions
+        return [(residuals - self.epsilon, -1.0), (-residuals - self.epsilon, 1.0)]
+
+
+Loss = Hinge | EpsilonInsensitive
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows to polish on, as they came and as the core sees them, their weights and losses."""
+
+    X: Any
+    rows: _core.Rows
+    c: Array  # C times the weight of each row
+    losses: list[Loss]  # one an output
+
+    def thin(self, n_rows: int, random: np.random.Generator) -> "Sample":
+        """Choose so many rows that stand for all; the sample itself where it has no more."""
+        n_all = len(self.c)
+        if n_rows >= n_all:
+            return self
+        chosen = np.sort(random.choice(n_all, n_rows, replace=False))
+        X, c = self.X[chosen], self.c[chosen] * (n_all / n_rows)
+        return Sample(
+            X, as_rows(X, self.rows.dtype), c, [loss.take(chosen) for loss in self.losses]
+        )
 
 
 @dataclass
@@ -66,9 +125,7 @@ def polish(
     vectors: Array,
     start: list[tuple[Array, float]],
     gamma: float,
-    rows: _core.Rows,
-    labels: Iterable[Array],
-    c: Array,
+    sample: Sample,
     fit_intercept: bool,
     n_threads: int,
 ) -> list[Solution]:
@@ -85,14 +142,8 @@ def polish(
     gamma : float
         The kernel's coefficient.
 
-    rows : Rows
+    sample : Sample
         The rows to polish on, at most `sample_size` of them.
-
-    labels : iterable of arrays of shape (n_rows,)
-        -1 and +1, for each output.
-
-    c : array of shape (n_rows,)
-        C times the weight of each row.
 
     fit_intercept : bool
         Whether the intercept is solved for (without penalty) or stays zero.
@@ -100,11 +151,11 @@ def polish(
     n_threads : int
         Threads; the bits of the solutions do not depend on them.
     """
-    with _ONE_BLAS_THREAD:
-        kernel = Kernel(vectors, gamma, rows, n_threads)
+    with ONE_BLAS_THREAD:
+        kernel = Kernel(vectors, gamma, sample.rows, n_threads)
         return [
-            Problem(kernel, y, c, fit_intercept).solve(coefficients, intercept)
-            for y, (coefficients, intercept) in zip(labels, start, strict=True)
+            Problem(kernel, loss, sample.c, fit_intercept).solve(coefficients, intercept)
+            for loss, (coefficients, intercept) in zip(sample.losses, start, strict=True)
         ]
 
 
@@ -124,8 +175,8 @@ def sample_size(n_rows: int, n_vectors: int) -> int:
     return min(n_rows, max(1, LARGEST_BLOCK // (4 * max(1, n_vectors))))
 
 
-def smoothed_hinge(u: Array, width: float) -> Array:
-    """L(u): the hinge loss, rounded off within `width` of its kink."""
+def rounded_ramp(u: Array, width: float) -> Array:
+    """max(0, u), rounded off within `width` of its kink."""
     rounded = (u + width) ** 2 / (4 * width)
     return np.where(np.abs(u) <= width, rounded, np.maximum(u, 0))
 
@@ -154,7 +205,7 @@ class _OneBlasThread:
                 self._limits.restore_original_limits()
 
 
-_ONE_BLAS_THREAD = _OneBlasThread()
+ONE_BLAS_THREAD = _OneBlasThread()
 
 
 class Kernel:
@@ -202,39 +253,43 @@ class Kernel:
 
 
 class Problem:
-    """The restricted SVM problem of one output: labels +-1, row weights c, a width of smoothing."""
+    """The restricted SVM problem of one output: a loss and the weights c of the rows."""
 
-    def __init__(
-        self, kernel: Kernel, y: Array, c: Array, fit_intercept: bool, width: float = WIDTH
-    ) -> None:
-        self.kernel, self.y, self.c = kernel, y, c
-        self.fit_intercept, self.width = fit_intercept, width
+    def __init__(self, kernel: Kernel, loss: Loss, c: Array, fit_intercept: bool) -> None:
+        self.kernel, self.loss, self.c = kernel, loss, c
+        self.fit_intercept, self.width = fit_intercept, loss.width
 
     def objective(self, beta: Array, decisions: Array) -> float:
         """Return the objective where the coefficients give these decision values."""
-        loss = smoothed_hinge(1 - self.y * decisions, self.width)
+        loss = sum(rounded_ramp(u, self.width) for u, _ in self.loss.ramps(decisions))
         return float(0.5 * beta @ self.kernel.penalty @ beta + self.c @ loss)
+
+    def slopes(self, decisions: Array) -> tuple[Array, Array]:
+        """Slope of the weighted loss of every row, and the number of its ramps that bend."""
+        slope, bends = np.zeros(len(self.c)), np.zeros(len(self.c))
+        for u, sign in self.loss.ramps(decisions):
+            slope += np.clip((u + self.width) / (2 * self.width), 0, 1) * self.c * sign
+            bends += np.abs(u) <= self.width
+        return slope, bends
 
     def derivatives(self, beta: Array, decisions: Array) -> tuple[Array, Array]:
         """Gradient and second derivative in (beta, b)."""
         n = len(beta)
-        u = 1 - self.y * decisions
-        slope = np.clip((u + self.width) / (2 * self.width), 0, 1) * self.c
-        between = np.abs(u) <= self.width
-        curvature = np.sqrt(self.c / (2 * self.width))
+        slope, bends = self.slopes(decisions)
+        curvature = np.sqrt(bends * self.c / (2 * self.width))
 
         def of_chunk(chunk: slice) -> tuple[Array, Array]:
-            counted = slope[chunk] > 0
+            counted = (slope[chunk] != 0) | (bends[chunk] > 0)
             rows = np.ones((np.count_nonzero(counted), n + 1))
             rows[:, :n] = self.kernel.rows[chunk][counted]
-            pull = rows.T @ (slope[chunk] * self.y[chunk])[counted]
-            bent = between[chunk][counted]
+            pull = rows.T @ slope[chunk][counted]
+            bent = bends[chunk][counted] > 0
             rows = rows[bent] * curvature[chunk][counted][bent, None]
             return pull, rows.T @ rows
 
         gradient, hessian = np.zeros(n + 1), np.zeros((n + 1, n + 1))
         for pull, outer in self.kernel.each(of_chunk):
-            gradient -= pull
+            gradient += pull
             hessian += outer
         gradient[:n] += self.kernel.penalty @ beta
         hessian[:n, :n] += self.kernel.penalty
@@ -246,7 +301,7 @@ class Problem:
         if not self.fit_intercept:
             return np.append(_solve(hessian[:n, :n], -gradient[:n]), 0.0)
         # Where no row is on the rounded part nothing holds the intercept: a little does.
-        hessian[n, n] += 1e-6 * self.c.sum()
+        hessian[n, n] += 1e-6 * self.c.sum() / (2 * self.width)
         return _solve(hessian, -gradient)
 
     def line_search(
@@ -262,22 +317,24 @@ class Problem:
 
     def solve(self, beta: Array, intercept: float) -> Solution:
         """Newton's method from the given coefficients; no step makes the objective larger."""
-        solution = self._descend(beta, intercept)
+        solution = self.descend(beta, intercept)
         if solution.converged:
             return solution
         # From far away, and a large C makes everything far, wider smoothing shows the way.
         before, steps = solution.objective_before, solution.steps
-        beta, intercept = np.zeros_like(beta), 0.0
-        for width in WAY_IN:
-            wide = Problem(self.kernel, self.y, self.c, self.fit_intercept, width)
-            found = wide._descend(beta, intercept)
+        beta = np.zeros_like(beta)
+        for times in WAY_IN:
+            wide = replace(self.loss, width=times * self.width)
+            problem = Problem(self.kernel, wide, self.c, self.fit_intercept)
+            found = problem.descend(beta, intercept)
             beta, intercept, steps = found.coefficients, found.intercept, steps + found.steps
-        found = self._descend(beta, intercept)
+        found = self.descend(beta, intercept)
         if found.objective_after < solution.objective_after:
             solution = found
         return replace(solution, objective_before=before, steps=steps + found.steps)
 
-    def _descend(self, beta: Array, intercept: float) -> Solution:
+    def descend(self, beta: Array, intercept: float) -> Solution:
+        """Newton's method from here, once."""
         decisions = self.kernel.decide(beta, intercept)
         before = value = self.objective(beta, decisions)
         steps, converged, gradient = 0, False, np.zeros(1)
