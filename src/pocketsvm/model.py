@@ -17,6 +17,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from . import estimators
@@ -112,7 +113,7 @@ class Model:
 
         Parameters
         ----------
-        estimator : BudgetedSVC or Model
+        estimator : BudgetedSVC, BudgetedSVR or Model
             The fitted estimator.
 
         Returns
@@ -148,7 +149,7 @@ def save_model(estimator: Any, path: PathLike, *, extra: dict[str, Any] | None =
 
     Parameters
     ----------
-    estimator : BudgetedSVC
+    estimator : BudgetedSVC or BudgetedSVR
         The fitted estimator, of exactly a class of this package.
 
     path : str or path-like
@@ -204,14 +205,14 @@ def load_model(path: PathLike, *, max_bytes: int = LARGEST_FILE) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The file, written by `BudgetedSVC.save`.
+        The file, written by the estimator's `save`.
 
     max_bytes : int, default=2**31
         The most bytes that the file, and the model in memory, may have.
 
     Returns
     -------
-    estimator : BudgetedSVC
+    estimator : BudgetedSVC or BudgetedSVR
         The estimator as it was saved: same parameters, same bits in its decisions, and further
         passes continue from it as they would have from the original.
 
@@ -257,7 +258,7 @@ def read_model(path: PathLike, *, max_bytes: int = LARGEST_FILE) -> tuple[Any, d
 
     Returns
     -------
-    estimator : BudgetedSVC
+    estimator : BudgetedSVC or BudgetedSVR
         The estimator as it was saved.
 
     extra : dict
@@ -289,7 +290,7 @@ def _restore(
 ) -> tuple[Any, dict[str, Any]]:
     """Check everything, sizes first, and only then read; return the estimator and the extra."""
     estimator = _estimator_of(header)
-    beside = _check_shapes(header, entries)
+    beside = _check_shapes(estimator, header, entries)
     if beside > free_bytes:
         raise ValueError(
             f"with its names and its state it takes {beside:,} bytes more in memory, "
@@ -341,6 +342,8 @@ def _describe(estimator: Any, extra: dict[str, Any]) -> tuple[dict[str, Any], di
         "profile": _describe_profile(estimator.profile_),
         "extra": {name: v for name, v in extra.items() if not isinstance(v, np.ndarray)},
     }
+    if model.classes is None:
+        header["offset"] = float(estimator._offset)
     return header, arrays
 
 
@@ -441,13 +444,14 @@ def _parameter(value: Any) -> Any:
     return value
 
 
-def _check_shapes(header: dict[str, Any], entries: dict[str, Entry]) -> int:
+def _check_shapes(estimator: Any, header: dict[str, Any], entries: dict[str, Entry]) -> int:
     """Check header and entries; return the bytes that the model takes beside the arrays."""
     _check_numbers(header)
     n_vectors, n_features = _shape(entries, "support_vectors", 2)
     (n_state,) = _shape(entries, "state.coefficients", 1)
     budget = take(header, "budget", int)
-    if not (1 <= n_vectors <= budget and 1 <= n_state <= budget and n_features >= 1):
+    # A regression whose targets lie close together has no vectors.
+    if not (n_vectors <= budget and n_state <= budget and n_features >= 1):
         raise ValueError(
             f"it claims {n_vectors} support vectors of {n_features} features, and {n_state} in "
             f"training, with a budget of {str(budget)[:100]}."
@@ -472,6 +476,8 @@ def _check_shapes(header: dict[str, Any], entries: dict[str, Entry]) -> int:
     if "state.vectors" in entries or n_state != n_vectors:
         expected["state.vectors"] = (dtype.name, (n_state, n_features))
     _compare(expected, entries)
+    if is_classifier(estimator) != (n_classes > 0):
+        raise ValueError(f"it is a {type(estimator).__name__} with {n_classes} classes.")
     return label_bytes + name_bytes + n_state * n_features * dtype.itemsize
 
 
@@ -583,7 +589,7 @@ def _check_state(arrays: dict[str, Array]) -> None:
     sizes, steps = arrays["state.sizes"], arrays["state.steps"]
     births, coefficients = arrays["state.births"], arrays["state.coefficients"]
     n_state = len(coefficients)
-    if not ((sizes >= 1) & (sizes <= n_state)).all() or sum(sizes.tolist()) != n_state:
+    if not ((sizes >= 0) & (sizes <= n_state)).all() or sum(sizes.tolist()) != n_state:
         raise ValueError(f"its numbers of vectors a problem do not sum up to {n_state}.")
     if not ((steps >= 1) & (steps <= MOST_STEPS)).all():
         raise ValueError("its numbers of steps are out of range.")
@@ -620,7 +626,9 @@ def _attributes(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, A
         "_states": _states(arrays),
         "_unit_alpha": float(header["unit_alpha"]),
     }
-    if header.get("classes") is not None:
+    if header.get("classes") is None:
+        attributes["_offset"] = take(header, "offset", float)
+    else:
         attributes["classes_"] = _check_sorted(_labels(header["classes"], arrays))
     if "feature_names.ends" in arrays:
         attributes["feature_names_in_"] = np.array(_strings("feature_names", arrays), dtype=object)

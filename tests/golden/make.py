@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_blobs, make_friedman2, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pocketsvm import BudgetedSVC
+from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm._array_file import VERSION
 from pocketsvm.model import save_model
 
@@ -34,12 +34,18 @@ def three_classes():
     return clf.fit(X, labels), X[:5]
 
 
+def regression():
+    X, y = make_friedman2(300, noise=20.0, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return BudgetedSVR(10, 100.0, epsilon=5.0, max_iter=3, random_state=0).fit(X, y), X[:5]
+
+
 def write(name, clf, X):
     stem = f"{name}-v{VERSION}"
     kernel = rbf_kernel(X, clf.support_vectors_.astype(np.float64), gamma=clf.gamma_)
     known = {
         "parameters": clf.get_params(),
-        "classes": clf.classes_.tolist(),
+        "classes": clf.classes_.tolist() if hasattr(clf, "classes_") else None,
         "columns": list(getattr(X, "columns", [])),
         "X": np.asarray(X).tolist(),
         "decision": (kernel @ clf.dual_coef_.T + clf.intercept_).tolist(),
@@ -52,3 +58,4 @@ def write(name, clf, X):
 if __name__ == "__main__":
     write("two-classes", *two_classes())
     write("three-classes", *three_classes())
+    write("regression", *regression())

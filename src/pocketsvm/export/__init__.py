@@ -28,7 +28,7 @@ def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exp
 
     Parameters
     ----------
-    estimator : BudgetedSVC or Model
+    estimator : BudgetedSVC, BudgetedSVR or Model
         The fitted estimator.
 
     path : str or path-like

@@ -95,7 +95,7 @@ def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
 
     Parameters
     ----------
-    estimator : BudgetedSVC or Model
+    estimator : BudgetedSVC, BudgetedSVR or Model
         The fitted estimator.
 
     path : str or path-like

@@ -31,7 +31,7 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
 
     Parameters
     ----------
-    estimator : BudgetedSVC or Model
+    estimator : BudgetedSVC, BudgetedSVR or Model
         The fitted estimator.
 
     path : str or path-like
