@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.datasets import load_digits, make_blobs, make_friedman1, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
-from pocketsvm import BudgetedSVC
+from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.export import FORMATS, export_c, export_libsvm, export_model, export_onnx
 from pocketsvm.model import Model, Scaling
 
@@ -66,10 +66,13 @@ def assert_same_labels(found, clf, X):
     assert_array_equal(np.asarray(found)[clear], clf.predict(X)[clear])
 
 
-def regression():
-    """The exact model of a regression, as a machine that is still to come would have it."""
-    clf, X = fitted()
-    return replace(Model.of(clf), classes=None), X
+def regression(**parameters):
+    """A regression, and rows of which some are far from all its vectors."""
+    X, y = make_friedman1(300, noise=0.1, random_state=0)
+    X = X.astype(np.float32)
+    settings = {"budget": 20, "C": 10.0, "max_iter": 3, "random_state": 0} | parameters
+    model = BudgetedSVR(**settings).fit(X[:250], y[:250])
+    return model, np.concatenate([X[250:], 100 * X[250:260]])
 
 
 def scaled():
@@ -91,6 +94,16 @@ SEVERAL = [
     pytest.param({"n_classes": 4, "polish": False}, id="four, unpolished"),
     pytest.param({"n_classes": 3, "polish": False, "fit_intercept": False}, id="no intercept"),
 ]
+
+
+REGRESSIONS = pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param({}, id="polished"),
+        pytest.param({"polish": False, "fit_intercept": False}, id="unpolished"),
+        pytest.param({"epsilon": 1e3}, id="no vectors"),
+    ],
+)
 
 
 # --- what all share ------------------------------------------------------------------------------
@@ -216,10 +229,14 @@ def test_libsvm_labels_that_are_no_integers_are_positions(tmp_path, run_libsvm, 
     assert_array_equal(clf.classes_[found], clf.predict(X))
 
 
-def test_libsvm_regression(tmp_path, run_libsvm):
-    model, X = regression()
+@REGRESSIONS
+def test_libsvm_regression(tmp_path, run_libsvm, setting):
+    model, X = regression(**setting)
     assert export_libsvm(model, tmp_path / "svm.model").labels is None
-    assert_allclose(run_libsvm(tmp_path / "svm.model", X)[0], exact(model, X)[:, 0], atol=1e-12)
+    found = run_libsvm(tmp_path / "svm.model", X)[0]
+    assert_allclose(found, model.predict(X), rtol=1e-15, atol=0.1 * tolerance(model))
+    if len(model.support_vectors_):
+        assert_allclose(found, exact(model, X)[:, 0], rtol=0, atol=1e-8 * tolerance(model))
 
 
 def test_libsvm_has_no_place_for_scaling(tmp_path):
@@ -322,12 +339,13 @@ def test_onnx_far_rows_have_no_kernel(tmp_path, run_onnx):
     assert_allclose(found, np.broadcast_to(clf.intercept_, found.shape), rtol=1e-6)
 
 
-def test_onnx_regression(tmp_path, run_onnx):
-    model, X = regression()
+@REGRESSIONS
+def test_onnx_regression(tmp_path, run_onnx, setting):
+    model, X = regression(**setting)
     export_onnx(model, tmp_path / "svm.onnx")
     found = run_onnx(tmp_path / "svm.onnx", X)
     assert found.keys() == {"value"}
-    assert_allclose(found["value"], exact(model, X)[:, 0], rtol=0, atol=tolerance(model))
+    assert_allclose(found["value"], model.predict(X), rtol=1e-7, atol=tolerance(model))
 
 
 def test_onnx_scales(tmp_path, run_onnx):
@@ -406,12 +424,13 @@ def test_c_of_a_float64_model_takes_double(tmp_path, run_c):
     assert_array_equal(labels, clf.predict(X))
 
 
-def test_c_regression(tmp_path, run_c):
-    model, X = regression()
+@REGRESSIONS
+def test_c_regression(tmp_path, run_c, setting):
+    model, X = regression(**setting)
     export_c(model, tmp_path / "model.h")
     values, predicted = run_c(X)
     assert_array_equal(values[:, 0], predicted)
-    assert_allclose(predicted, exact(model, X)[:, 0], rtol=0, atol=tolerance(model))
+    assert_allclose(predicted, model.predict(X), rtol=1e-7, atol=tolerance(model))
 
 
 def test_c_scales(tmp_path, run_c):

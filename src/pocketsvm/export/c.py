@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array_file import Array, PathLike
 from ..model import Model
-from .common import INT32, Exported, cast, integer_labels, write
+from .common import INT32, Exported, cast, exportable, integer_labels, write
 
 __all__ = ["export_c"]
 
@@ -131,7 +131,7 @@ def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
         raise ValueError(
             f"name must be an identifier of C that starts with a letter, got {name!r}."
         )
-    model = Model.of(estimator)
+    model = exportable(estimator)
     words = _words(model, name)
     tables = _number_tables(model, words)
     predict, labels = PREDICT_VALUE, None

@@ -1,12 +1,13 @@
 """What the exports share: how labels are spelled, how text is written, what is said about it."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._array_file import Array, PathLike, replacing
+from ..model import Model
 
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
@@ -35,6 +36,18 @@ class Exported:
     file_size: int
     table_size: int
     labels: list[Any] | None
+
+
+def exportable(estimator: Any) -> Model:
+    """Take the decision function out of an estimator.
+
+    No format has a place for a model without vectors: it gets one, of coefficient zero.
+    """
+    model = Model.of(estimator)
+    if len(model.vectors):
+        return model
+    vectors = np.zeros((1, model.vectors.shape[1]), dtype=model.vectors.dtype)
+    return replace(model, vectors=vectors, dual_coef=np.zeros((len(model.intercept), 1)))
 
 
 def write(path: PathLike, content: bytes, table_size: int, labels: list[Any] | None) -> Exported:

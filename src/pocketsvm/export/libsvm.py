@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._array_file import Array, PathLike
-from ..model import Model
-from .common import INT32, Exported, integer_labels, write
+from .common import INT32, Exported, exportable, integer_labels, write
 
 __all__ = ["export_libsvm"]
 
@@ -58,7 +57,7 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     >>> exported.labels
     [0, 1]
     """
-    model = Model.of(estimator)
+    model = exportable(estimator)
     if model.scaling is not None:
         raise ValueError(
             "LIBSVM's model format cannot hold the scaling of the features. Scale the data before "

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._array_file import Array, PathLike
 from ..model import Model
-from .common import INT64, Exported, cast, integer_labels, write
+from .common import INT64, Exported, cast, exportable, integer_labels, write
 
 __all__ = ["export_onnx"]
 
@@ -64,7 +64,7 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
         import onnx
     except ImportError as error:
         raise ImportError("export_onnx needs onnx: pip install 'pocketsvm[onnx]'") from error
-    model = Model.of(estimator)
+    model = exportable(estimator)
     graph, labels = _Graph(onnx), None
     if model.classes is None:
         outputs = [_add_decision(graph, model, "value")]
