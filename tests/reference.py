@@ -128,6 +128,16 @@ table = cache(Table)
 # --- training ------------------------------------------------------------------------------------
 
 
+def hinge(y, decision):
+    """Minus the slope of max(0, 1 - y f) at f."""
+    return y if y * decision < 1 else 0
+
+
+def epsilon_insensitive(epsilon):
+    """Minus the slope of max(0, |y - f| - epsilon), as a function of y and f."""
+    return lambda y, decision: np.sign(y - decision) * (abs(y - decision) > epsilon)
+
+
 class Event(NamedTuple):
     """One act of budget maintenance; slots are those of before it."""
 
@@ -140,14 +150,15 @@ class Event(NamedTuple):
 
 
 class Reference:
-    """One binary problem, trained row by row.
+    """One problem, binary or of any loss, trained row by row.
 
     ``step`` decides by itself. To replay another's decisions, call ``advance`` and, where it says
     that the budget has overflowed, judge the decision (``criterion``, ``degradations``) and
     ``apply`` it.
     """
 
-    def __init__(self, *, n_features, budget, gamma, alpha, maintenance, fit_intercept):
+    def __init__(self, *, n_features, budget, gamma, alpha, maintenance, fit_intercept, loss=hinge):
+        self.loss = loss
         self.budget, self.gamma, self.alpha = budget, gamma, alpha
         self.maintenance, self.fit_intercept = maintenance, fit_intercept
         self.vectors = np.empty((0, n_features))
@@ -183,15 +194,15 @@ class Reference:
 
     def advance(self, x, y, weight=1.0):
         """A step without maintenance; returns whether the budget has overflowed."""
-        violates = y * self.decision(x) < 1
+        slope = self.loss(y, self.decision(x))
         self.steps += 1
-        if violates:
+        if slope:
             self.violations += 1
             self.vectors = np.vstack([self.vectors, x])
-            self.coefficients = np.append(self.coefficients, y * weight)
+            self.coefficients = np.append(self.coefficients, slope * weight)
             self.births = np.append(self.births, self.steps)
             if self.fit_intercept:
-                self.bias += y * weight
+                self.bias += slope * weight
         return self.size > self.budget
 
     def decide(self):

@@ -49,11 +49,12 @@ def test_everything_public_is_there_and_documented():
         assert ">>> " in thing.__doc__, f"{name} has no example"
 
 
-def test_every_parameter_is_documented():
-    documented = re.findall(r"^    (\w+) : ", pocketsvm.BudgetedSVC.__doc__, flags=re.MULTILINE)
-    parameters = list(inspect.signature(pocketsvm.BudgetedSVC).parameters)
+@pytest.mark.parametrize("estimator", [pocketsvm.BudgetedSVC, pocketsvm.BudgetedSVR])
+def test_every_parameter_is_documented(estimator):
+    documented = re.findall(r"^    (\w+) : ", estimator.__doc__, flags=re.MULTILINE)
+    parameters = list(inspect.signature(estimator).parameters)
     assert documented[: len(parameters)] == parameters
-    attributes = pocketsvm.BudgetedSVC(max_iter=1).fit([[0.0], [1.0]], [0, 1])
+    attributes = estimator(max_iter=1).fit([[0.0], [1.0]], [0, 1])
     public = {name for name in vars(attributes) if name.endswith("_")}
     assert public | {"feature_names_in_"} == set(documented[len(parameters) :])
 

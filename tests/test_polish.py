@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from sklearn.datasets import make_blobs, make_classification, make_moons
+from sklearn.datasets import make_blobs, make_classification, make_friedman1, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from pocketsvm import BudgetedSVC, _core
+from pocketsvm import BudgetedSVC, BudgetedSVR, _core, moving
 from pocketsvm import polish as module
 
 
@@ -60,6 +60,58 @@ def test_a_general_solver_finds_nothing_better(budget, C):
         options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-14},
     )
     assert value <= min(best.fun, from_zero.fun) * (1 + 1e-4)
+
+
+def regression_objective(model, X, y, c):
+    """The same for the epsilon-insensitive loss; targets less the offset."""
+    S = model.support_vectors_.astype(float)
+    K = rbf_kernel(S, gamma=model.gamma_) + module.JITTER * np.eye(len(S))
+    k = rbf_kernel(X, S, gamma=model.gamma_)
+    width = 0.1 * np.median(np.abs(y))
+
+    def objective(x):
+        residual = y - k @ x[:-1] - x[-1]
+        value, slope = 0.0, 0.0
+        for sign in (1, -1):
+            u = sign * residual - model.epsilon
+            inside = np.abs(u) <= width
+            value = value + np.where(inside, (u + width) ** 2 / (4 * width), np.maximum(u, 0))
+            slope = slope - sign * np.where(inside, (u + width) / (2 * width), u > 0)
+        gradient = np.append(K @ x[:-1] + k.T @ (c * slope), (c * slope).sum())
+        return x[:-1] @ K @ x[:-1] / 2 + c @ value, gradient
+
+    return objective
+
+
+@pytest.mark.parametrize("moves", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+@pytest.mark.parametrize(("budget", "C"), [(5, 0.1), (20, 10.0), (60, 0.3)])
+def test_a_general_solver_finds_nothing_better_for_a_regression(
+    budget, C, epsilon, moves, monkeypatch
+):
+    if not moves:
+        monkeypatch.setattr(moving, "LEAST_ROWS", 1000)
+    X, y = make_friedman1(400, n_features=5, noise=0.5, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    model = BudgetedSVR(budget, C, epsilon=epsilon, random_state=0)
+    model.fit(X, y, sample_weight=weight)
+    unpolished = BudgetedSVR(
+        budget, C, epsilon=epsilon, random_state=0, polish=False, fit_intercept=False
+    ).fit(X, y - model._offset, sample_weight=weight)
+    with threadpool_limits(1):
+        y = y - model._offset
+        objective = regression_objective(model, X, y, C * weight)
+        start = np.append(model.dual_coef_[0], model.intercept_ - model._offset)
+        value = objective(start)[0]
+        options = {"maxiter": 3000, "ftol": 1e-12}
+        best = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        before = regression_objective(unpolished, X, y, C * weight)
+        before = before(np.append(unpolished.dual_coef_[0], 0.0))[0]
+    assert_allclose(model.profile_.objective_after, value, rtol=1e-4)
+    assert_allclose(model.profile_.objective_before, before, rtol=1e-4)
+    assert value <= best.fun * (1 + 1e-4)
+    assert value <= before
+    assert model.profile_.gradient_norm < 0.01
 
 
 @pytest.mark.parametrize("maintenance", _core.strategies())
@@ -172,6 +224,8 @@ def test_a_limit_that_was_hit_is_told(monkeypatch):
     X, y = moons()
     with pytest.warns(ConvergenceWarning, match="Newton steps"):
         BudgetedSVC(20, 100.0, random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="Newton steps"):
+        BudgetedSVR(20, 100.0, random_state=0).fit(X, X[:, 0])
 
 
 def test_it_comes_close_to_the_exact_svm_with_few_vectors():

@@ -5,7 +5,7 @@ support vectors when the budget overflows, with the merging problem solved once 
 table. The way of the data::
 
     file or array ──► checked rows ──► passes over the rows ──► polished coefficients ──► model
-      files.py        _validation.py     _core (C++)              polish.py
+      files.py        _validation.py     _core (C++)         polish.py, moving.py
 
     model ──► decision_function · predict · save (model.py) · export (export/)
 

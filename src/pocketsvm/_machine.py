@@ -259,7 +259,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         sample = Sample(data.X, rows, c, self._losses(data))
         vectors, solutions = self._solve(
             vectors,
-            list(zip(coefficients, attributes["intercept_"], strict=True)),
+            list(zip(coefficients, attributes["intercept_"] - data.offset, strict=True)),
             attributes["gamma_"],
             sample.thin(sample_size(rows.n_rows, len(vectors)), random),
             random,
@@ -285,7 +285,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         return {
             "support_vectors_": vectors,
             "dual_coef_": np.stack([solution.coefficients for solution in solutions]),
-            "intercept_": np.array([solution.intercept for solution in solutions]),
+            "intercept_": data.offset + np.array([solution.intercept for solution in solutions]),
             "profile_": profile,
         }
 

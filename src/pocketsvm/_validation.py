@@ -279,7 +279,7 @@ class LabelledRows(TrainingRows):
 
 @dataclass(kw_only=True)
 class TargetRows(TrainingRows):
-    """Rows with numbers, which the passes see less the offset; weights in units of weight_unit."""
+    """Rows with numbers, which are held less the offset; weights are in units of weight_unit."""
 
     @property
     def learnt(self) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class TargetRows(TrainingRows):
 
     def spread(self) -> float:
         """Return the median distance from the offset, or the mean where that is zero."""
-        distance = np.abs(self.y - self.offset)
+        distance = np.abs(self.y)
         return float(np.median(distance) or distance.mean() or 1.0)
 
 
@@ -355,7 +355,9 @@ def target_rows(
             f"The targets y are as large as {largest:.3g}; they must stay below "
             f"{LARGEST_TARGET:g}. Scale them."
         )
-    return TargetRows(X=X, y=y, sample_weight=sample_weight, weight_unit=unit, offset=offset)
+    return TargetRows(
+        X=X, y=y - offset, sample_weight=sample_weight, weight_unit=unit, offset=offset
+    )
 
 
 def _keep(kept: NDArray[np.bool_], X: Any, y: NDArray[Any], sample_weight: Any) -> tuple:

@@ -387,9 +387,9 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         step size and its random numbers. Features must be the same; the budget may change.
 
     n_jobs : int, default=None
-        Threads for training, polishing and prediction. None means 1 unless in a `joblib.parallel_config`
-        context, -1 means all processors. The result is the same, bit for bit, whatever their
-        number.
+        Threads for training, polishing and prediction. None means 1 unless in a
+        `joblib.parallel_config` context, -1 means all processors. The result is the same, bit for
+        bit, whatever their number.
 
     random_state : int, RandomState instance or None, default=None
         Decides the order of the rows. An int makes results reproducible.
@@ -524,6 +524,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         `fit` would for 10,000 rows. The first call also fixes what predictions begin from: the
         median of its targets.
 
+        The model is the last iterate, which is off by about ``1 / (alpha_ n)``, with n the number
+        of rows so far: where the stream ends before that is small against the targets, take a
+        larger `alpha`.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -577,7 +581,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self, trainers: list[_core.Trainer], rows: _core.Rows, data: checks.TargetRows
     ) -> None:
         (trainer,) = trainers
-        targets = (data.y - data.offset, float(self.epsilon), data.sample_weight)
+        targets = (data.y, float(self.epsilon), data.sample_weight)
         _core.train_pass_on_targets(trainer, rows, *targets, effective_n_jobs(self.n_jobs))
 
     def _losses(self, data: checks.TargetRows) -> list[EpsilonInsensitive]:

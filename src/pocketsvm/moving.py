@@ -86,7 +86,11 @@ def move(
             path.position(vectors),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": _most_steps(len(sampled.c) * n_vectors), "ftol": TOLERANCE},
+            options={
+                "maxiter": _most_steps(len(sampled.c) * n_vectors),
+                "ftol": TOLERANCE,
+                "gtol": 0.0,
+            },
         )
     moved = path.vectors(found.x)
     better = polish(moved, path.start, gamma, sample, fit_intercept, n_threads)
@@ -120,7 +124,7 @@ class Path:
         fit_intercept: bool,
         n_threads: int,
     ) -> None:
-        self.start, self.steps = start, [0] * len(start)
+        self.start, self.steps, self.objective = start, [0] * len(start), 0.0
         self.gamma, self.sample = gamma, sample
         self.fit_intercept, self.n_threads = fit_intercept, n_threads
         self.shape, self.dtype = vectors.shape, vectors.dtype
@@ -136,7 +140,7 @@ class Path:
         return (position.reshape(self.shape) / self.unit + self.centre).astype(self.dtype)
 
     def look(self, position: Array) -> tuple[float, Array]:
-        """Return the objective at a point, and its gradient."""
+        """Return the objective at a point, as a share of that at the start, and its gradient."""
         vectors = self.vectors(position)
         kernel = Kernel(vectors, self.gamma, self.sample.rows, self.n_threads)
         objective, gradient = 0.0, np.zeros(self.shape)
@@ -147,7 +151,8 @@ class Path:
             self.steps[k] += solution.steps
             objective += solution.objective_after
             gradient += self._gradient(problem, vectors - self.centre, *self.start[k])
-        return objective, (gradient / self.unit).ravel()
+        self.objective = self.objective or objective
+        return objective / self.objective, (gradient / (self.unit * self.objective)).ravel()
 
     def _gradient(self, problem: Problem, vectors: Array, beta: Array, intercept: float) -> Array:
         kernel = problem.kernel

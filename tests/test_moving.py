@@ -1,0 +1,132 @@
+"""Moving: downhill by the right gradient, never uphill, and only where rows tell the way."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pocketsvm import BudgetedSVR, _core, moving
+from pocketsvm.polish import EpsilonInsensitive, Hinge, Sample, polish
+
+GAMMA = 0.4
+
+
+def problem(n=200, dtype=np.float64, n_outputs=1, offset=0.0):
+    """Vectors and a sample of rows for a smooth function, or for several."""
+    random = np.random.default_rng(0)
+    X = (random.normal(size=(n, 3)) + offset).astype(dtype)
+    targets = [np.sin(X[:, 0] - offset) + k * X[:, 1] for k in range(n_outputs)]
+    losses = [EpsilonInsensitive(y.astype(float), 0.05, 0.1) for y in targets]
+    rows = _core.Rows.dense(X)
+    return X[:8].copy(), Sample(X, rows, np.full(n, 3.0), losses)
+
+
+def solved(vectors, sample):
+    start = [(np.zeros(len(vectors)), 0.0) for _ in sample.losses]
+    return polish(vectors, start, GAMMA, sample, True, 1)
+
+
+def journey(vectors, sample):
+    start = [(s.coefficients, s.intercept) for s in solved(vectors, sample)]
+    return moving.Path(vectors, start, GAMMA, sample, True, 1)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_the_gradient_is_that_of_the_objective(n_outputs, offset):
+    vectors, sample = problem(n_outputs=n_outputs, offset=offset)
+    path = journey(vectors, sample)
+    position = path.position(vectors)
+    _, gradient = path.look(position)
+    random = np.random.default_rng(1)
+    for _ in range(5):
+        direction = random.normal(size=len(position))
+        step = 1e-3 * direction
+        rise = path.look(position + step)[0] - path.look(position - step)[0]
+        assert_allclose(rise / 2e-3, gradient @ direction, rtol=0.02, atol=1e-3)
+
+
+def test_points_stand_for_vectors():
+    vectors, sample = problem(offset=100.0, dtype=np.float32)
+    path = journey(vectors, sample)
+    assert_array_equal(path.vectors(path.position(vectors)), vectors, strict=True)
+
+
+def test_the_objective_falls_and_steps_add_up():
+    vectors, sample = problem()
+    before = solved(vectors, sample)
+    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    assert after[0].objective_after < 0.5 * before[0].objective_after
+    assert after[0].objective_before == before[0].objective_before
+    assert after[0].steps > before[0].steps
+    assert moved.dtype == vectors.dtype
+    again = solved(moved, sample)
+    assert_allclose(again[0].objective_after, after[0].objective_after, rtol=1e-3)
+
+
+def test_labels_move_vectors_too():
+    vectors, sample = problem()
+    labels = np.where(sample.X[:, 0] * sample.X[:, 1] > 0, 1, -1).astype(np.int8)
+    sample = Sample(sample.X, sample.rows, sample.c, [Hinge(labels)])
+    before = solved(vectors, sample)
+    _, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    assert after[0].objective_after < 0.8 * before[0].objective_after
+
+
+@pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
+def test_bits_do_not_depend_on_layout_or_threads(layout):
+    vectors, sample = problem(5000, dtype=np.float32)
+    twin = Sample(layout(sample.X), sample.rows, sample.c, sample.losses)
+    before = solved(vectors, sample)
+    one = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    two = moving.move(vectors, before, GAMMA, twin, True, 3, np.random.default_rng(0))
+    assert_array_equal(one[0], two[0])
+    assert_array_equal(one[1][0].coefficients, two[1][0].coefficients)
+
+
+def test_of_very_many_rows_a_sample_tells_the_way(monkeypatch):
+    vectors, sample = problem(2000)
+    before = solved(vectors, sample)
+    seen = []
+
+    def look(path, position):
+        seen.append(len(path.sample.c))
+        assert_allclose(path.sample.c.sum(), sample.c.sum())
+        return looked(path, position)
+
+    looked = moving.Path.look
+    monkeypatch.setattr(moving.Path, "look", look)
+    monkeypatch.setattr(moving, "MOST_VALUES", 300 * len(vectors))
+    _, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    assert set(seen) == {300}
+    assert after[0].objective_after < before[0].objective_after
+
+
+def test_too_few_rows_leave_the_vectors_where_they_are():
+    vectors, sample = problem(31)
+    before = solved(vectors, sample)
+    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    assert moved is vectors
+    assert after is before
+
+
+def test_a_way_that_leads_up_is_not_taken(monkeypatch):
+    vectors, sample = problem()
+    before = solved(vectors, sample)
+
+    def look(path, position):
+        objective, gradient = looked(path, position)
+        return -objective, -gradient
+
+    looked = moving.Path.look
+    monkeypatch.setattr(moving.Path, "look", look)
+    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    assert moved is vectors
+    assert after is before
+
+
+def test_wide_rows_may_be_sparse():
+    X = sp.random_array((1000, 5_000), density=0.002, rng=np.random.default_rng(0), format="csr")
+    y = np.asarray(X.sum(axis=1)).ravel()
+    model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
+    assert np.isfinite(model.dual_coef_).all()
