@@ -269,6 +269,47 @@ void helpers_change_no_bit(const Core& core) {
             }
 }
 
+void losses_are_minus_their_slopes() {
+    const double values[3] = {1.0, -2.0, 0.5}, weights[3] = {1.0, 0.25, 3.0};
+    const EpsilonInsensitive loss(Targets{values, weights, 0.5});
+    CHECK(loss.step(0, 0.4) == 1.0 && loss.step(0, 1.6) == -1.0);
+    CHECK(loss.step(0, 0.5) == 0 && loss.step(0, 1.5) == 0);  // on the tube
+    CHECK(loss.step(1, 0.0) == -0.25 && loss.step(2, -1.0) == 3.0);
+    CHECK(EpsilonInsensitive(Targets{values, nullptr, 0}).step(1, -3.0) == 1.0);
+    CHECK(EpsilonInsensitive(Targets{values, nullptr, 0}).step(1, -2.0) == 0);
+    const std::int8_t codes[3] = {0, 1, 1};
+    const double class_weight[2] = {2.0, 0.5};
+    const Hinge hinge(Classes{codes, false, class_weight, weights, 1});
+    CHECK(hinge.step(0, -0.9) == -2.0 && hinge.step(0, -1.0) == 0);
+    CHECK(hinge.step(1, 0.0) == 0.125 && hinge.step(2, 1.5) == 0);
+}
+
+void every_core_learns_targets(const Core& core) {
+    const Problem problem;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < problem.n; ++i) values.push_back(problem.dense[i * problem.d]);
+    const Targets targets{values.data(), problem.weights.data(), 0.05};
+    std::vector<float> vectors[2];
+    std::vector<double> coefficients[2];
+    for (const bool sparse : {false, true}) {
+        std::unique_ptr<Trainer> trainer(
+            core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 0.01, "merge", true, 5}));
+        Never never;
+        ThreadCrew helpers(0);
+        for (int pass = 0; pass < 3; ++pass)
+            CHECK(trainer->pass(sparse ? problem.sparse_view() : problem.dense_view(), targets,
+                                never, helpers));
+        CHECK(trainer->size() == 21);
+        const Profile& profile = trainer->profile();
+        CHECK(0 < profile.merges && profile.violations < profile.steps);
+        vectors[sparse].resize(21 * problem.d);
+        coefficients[sparse].resize(21);
+        trainer->copy_vectors(vectors[sparse].data());
+        trainer->copy_coefficients(coefficients[sparse].data());
+    }
+    CHECK(vectors[0] == vectors[1] && coefficients[0] == coefficients[1]);
+}
+
 void every_core_trains_and_predicts(const Core& core) {
     const Problem problem;
     std::size_t n_strategies;
@@ -348,6 +389,7 @@ int main() {
     exponential_is_exact_to_rounding<double>();
     sums_have_a_fixed_order();
     generator_shuffles_evenly();
+    losses_are_minus_their_slopes();
     golden_section_finds_the_optimum();
     support_set_keeps_its_slots();
     smallest_coefficient_breaks_ties();
@@ -366,6 +408,7 @@ int main() {
     for (std::size_t i = 0; i < n_cores; ++i) {
         std::printf("core: %s\n", cores[i]->name);
         every_core_trains_and_predicts(*cores[i]);
+        every_core_learns_targets(*cores[i]);
         helpers_change_no_bit(*cores[i]);
     }
     parallel_runs_every_task_once();

@@ -22,7 +22,7 @@ TOLERANCE = 1e-5
 # Small problems, which need it most and where it costs least, may take more steps: as many as see
 # this many kernel values, within these limits.
 VALUES_OF_ALL_STEPS = 2**25
-LIMITS_OF_STEPS = (50, 200)
+LIMITS_OF_STEPS = (20, 200)
 # Steps are made on a random sample of the rows: so many that there are at most this many kernel
 # values, and products of them with features.
 MOST_VALUES = 2**22

@@ -137,11 +137,8 @@ def audit(
 class _AuditedSVC(BudgetedSVC):
     """A training run like any other, whose trainer is asked for its audit at the end."""
 
-    def _describe_model(
-        self, trainers: list[_core.Trainer], gamma: float, unit_alpha: float
-    ) -> dict[str, Any]:
-        described = super()._describe_model(trainers, gamma, unit_alpha)
-        return described | {"_audit": trainers[0].audit()}
+    def _describe_model(self, trainers: list[_core.Trainer], *setting: Any) -> dict[str, Any]:
+        return super()._describe_model(trainers, *setting) | {"_audit": trainers[0].audit()}
 
 
 def _row(name: str, counts: dict[str, Any], merge_frequency: float) -> AuditRow:
