@@ -1,0 +1,73 @@
+"""Options that several commands share, as typer takes them."""
+
+from typing import Annotated
+
+import typer
+
+from ..tables import FORMATS, Options
+
+__all__ = ["Data", "Drop", "Format", "Header", "Jobs", "Json", "Label", "ModelFile", "Quiet"]
+
+TABLES = "Tables (CSV, TSV, Parquet)"
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="Data file: LIBSVM text, CSV, TSV or Parquet, compressed or not; - for standard input."
+    ),
+]
+ModelFile = Annotated[str, typer.Argument(help="Model file.")]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="The label's column, by name or number (from 1; -1 is the last). Otherwise the one "
+        "named label, target, class or y, or else the last.",
+        rich_help_panel=TABLES,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row has the columns' names.",
+        show_default="told by the file",
+        rich_help_panel=TABLES,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="Leave out a column; may be repeated.",
+        rich_help_panel=TABLES,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="|".join(FORMATS),
+        help="What the data file is.",
+        show_default="told by the file",
+    ),
+]
+Jobs = Annotated[int, typer.Option("--n-jobs", help="Threads; -1 for all processors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
+
+
+def data_options(
+    format: str | None,
+    label: str | None = None,
+    header: bool | None = None,
+    drop: list[str] | None = None,
+) -> Options:
+    """Bundle what is said of a data file."""
+    if format is not None and format not in FORMATS:
+        raise typer.BadParameter(
+            f"{format!r} is none of {', '.join(FORMATS)}.", param_hint="--format"
+        )
+    return Options(format, header, label, drop or ())
