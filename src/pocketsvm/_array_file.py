@@ -150,6 +150,12 @@ def read_header(
     return header, _entries(header, length - CHECKSUM_SIZE - start), start
 
 
+def read_version(path: PathLike) -> int:
+    """Return the version of the format that a file is of."""
+    with open(path, "rb") as file:
+        return PREFIX.unpack(file.read(PREFIX.size))[1]
+
+
 def read_array(file: BinaryIO, start: int, entry: Entry) -> Array:
     """Read an array into memory of its own."""
     array = np.empty(entry.shape, dtype=entry.dtype.newbyteorder("<"))

@@ -15,7 +15,7 @@ from .console import shown_warnings
 __all__ = ["app", "run"]
 
 # In the order in which --help shows them: a function, or a group of them called `app`.
-COMMANDS: tuple[str, ...] = ("train", "predict", "data")
+COMMANDS: tuple[str, ...] = ("train", "predict", "evaluate", "inspect", "export", "data", "bench")
 
 # What a user can cause: bad values, files that are missing or damaged, a disk that is full.
 USER_ERRORS = (ValueError, OSError, MemoryError, ImportError)
@@ -33,7 +33,8 @@ for name in COMMANDS:
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)
     else:
-        app.command(name)(getattr(module, name))
+        settings = getattr(module, "CONTEXT_SETTINGS", None)
+        app.command(name, context_settings=settings)(getattr(module, name))
 
 
 def _show_version(wanted: bool) -> None:
@@ -80,8 +81,9 @@ def _with_class_weights(arguments: list[str]) -> list[str]:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        name = "output" if error.filename is None else os.fsdecode(error.filename)
+        return f"{name}: {error.strerror}"
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory"
     return str(error)

@@ -27,7 +27,9 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def show(renderable: Any) -> None:
     """Print a result: a text or anything of rich."""
-    Console(highlight=False).print(renderable)
+    Console(highlight=False, markup=False, emoji=False).print(
+        renderable, soft_wrap=isinstance(renderable, str)
+    )
 
 
 def print_json(value: Any) -> None:
@@ -57,14 +59,14 @@ class Reporter:
     """
 
     def __init__(self, quiet: bool) -> None:
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         self.quiet = quiet
         self.bars = self.console.is_terminal and not quiet and os.environ.get("TERM") != "dumb"
 
     def say(self, message: str) -> None:
         """Print a line, unless quiet."""
         if not self.quiet:
-            self.console.print(message, markup=False, soft_wrap=True)
+            self.console.print(message, soft_wrap=True)
 
     @contextmanager
     def task(self, name: str, total: float | None = None) -> Iterator["_Task"]:

@@ -1,6 +1,6 @@
 """Options that several commands share, as typer takes them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,10 +13,11 @@ TABLES = "Tables (CSV, TSV, Parquet)"
 Data = Annotated[
     str,
     typer.Argument(
-        help="Data file: LIBSVM text, CSV, TSV or Parquet, compressed or not; - for standard input."
+        metavar="DATA",
+        help="Data file: LIBSVM text, CSV, TSV or Parquet, compressed or not; - for a pipe.",
     ),
 ]
-ModelFile = Annotated[str, typer.Argument(help="Model file.")]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
 Label = Annotated[
     str | None,
     typer.Option(
@@ -46,10 +47,9 @@ Drop = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None,
+    Literal[FORMATS] | None,  # type: ignore[valid-type]
     typer.Option(
         "--format",
-        metavar="|".join(FORMATS),
         help="What the data file is.",
         show_default="told by the file",
     ),
@@ -66,8 +66,4 @@ def data_options(
     drop: list[str] | None = None,
 ) -> Options:
     """Bundle what is said of a data file."""
-    if format is not None and format not in FORMATS:
-        raise typer.BadParameter(
-            f"{format!r} is none of {', '.join(FORMATS)}.", param_hint="--format"
-        )
     return Options(format, header, label, drop or ())

@@ -65,8 +65,8 @@ def _spelled(values: Array) -> list[str]:
 
 @contextmanager
 def _output(path: str | None) -> Iterator[BinaryIO | Any]:
-    """Open a file that appears when it is complete, or stdout, or what cannot be replaced."""
-    if path in (None, "-"):
+    """Open a file that appears when it is complete; a pipe or device, as stdout, just streams."""
+    if path is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):

@@ -43,7 +43,8 @@ class Saved:
         """Read a model file, written here or by `save_model`."""
         estimator, extra = read_model(path)
         scaler, machine = split(estimator)
-        machine.n_jobs = n_jobs
+        if n_jobs is not None:
+            machine.n_jobs = n_jobs
         first = machine if scaler is None else scaler
         names = first.__dict__.pop("feature_names_in_", None)  # the layout has them
         try:

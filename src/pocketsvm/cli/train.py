@@ -4,7 +4,7 @@ import os
 import re
 import time
 from contextlib import ExitStack
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,7 @@ from .scores import ClassScores, RegressionScores, score_file
 
 __all__ = ["train"]
 
-SCALERS = {"none": None, "standard": StandardScaler, "minmax": MinMaxScaler}
+SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 # Sparse rows become dense to be scaled: not more bytes than this.
 MOST_DENSE_BYTES = 2**32
 REGRESSION = "Regression"
@@ -32,7 +32,8 @@ REGRESSION = "Regression"
 def train(
     train: options.Data,
     model: Annotated[
-        str | None, typer.Argument(help="Model file to write; none with -v.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[MODEL]", help="Model file to write; none with -v."),
     ] = None,
     budget: Annotated[
         int, typer.Option("--budget", "-B", help="The most support vectors in the model.")
@@ -44,18 +45,12 @@ def train(
     ] = "scale",
     max_iter: Annotated[int, typer.Option("--max-iter", help="Passes over the rows.")] = 20,
     maintenance: Annotated[
-        str,
-        typer.Option(
-            "--maintenance",
-            metavar="NAME",
-            help=f"What happens when the budget overflows: {', '.join(_core.strategies())}.",
-        ),
+        Literal[tuple(_core.strategies())],  # type: ignore[misc]
+        typer.Option("--maintenance", help="What happens when the budget overflows."),
     ] = "merge",
     scale: Annotated[
-        str,
-        typer.Option(
-            "--scale", metavar="|".join(SCALERS), help="Scale the features; kept in the model."
-        ),
+        Literal["none", "standard", "minmax"],
+        typer.Option("--scale", help="Scale the features, in the model."),
     ] = "none",
     class_weight: Annotated[
         list[str] | None,
@@ -121,10 +116,6 @@ def train(
         random_state=seed,
     )
     estimator._validate_params()
-    if scale not in SCALERS:
-        raise typer.BadParameter(
-            f"{scale!r} is none of {', '.join(SCALERS)}.", param_hint="--scale"
-        )
     reporter = Reporter(quiet)
     with ExitStack() as stack:
         if model is not None:
@@ -134,8 +125,7 @@ def train(
         X, y, spellings = _training_data(table, train, regression, scale)
         if class_weight:
             estimator.set_params(class_weight=_class_weight(class_weight, y, spellings))
-        scaler = SCALERS[scale]
-        machine = join(scaler and scaler(), estimator)
+        machine = join(SCALERS[scale]() if scale in SCALERS else None, estimator)
         if folds is not None:
             _cross_validate(machine, X, y, spellings, folds, seed, reporter, json)
             return
@@ -163,8 +153,8 @@ def _estimator(regression: bool, epsilon: float | None) -> Any:
 def _check_writable(path: str) -> None:
     """Refuse a model file that could not be written, before the work is done."""
     folder = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a folder; name a model file.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path} is not a regular file, which a model file would be.")
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"there is no folder {folder} for the model file.")
     if not os.access(folder, os.W_OK | os.X_OK):
