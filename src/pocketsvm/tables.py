@@ -56,7 +56,7 @@ LABEL_NAMES = ("label", "target", "class", "y")
 PEEK = 1 << 16  # bytes looked at to tell what a file is
 LONGEST_LINE = 1 << 26
 BATCH_CHUNKS = 16  # of LIBSVM text: 4 MB
-CSV_BLOCK = 1 << 22
+CSV_BLOCK = 1 << 19  # pyarrow reads some 40 of them ahead
 PARQUET_VALUES = 1 << 20  # numbers in a batch
 
 Array = NDArray[Any]
