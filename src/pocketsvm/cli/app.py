@@ -19,6 +19,7 @@ COMMANDS: tuple[str, ...] = ("train", "predict", "evaluate", "inspect", "export"
 
 # What a user can cause: bad values, files that are missing or damaged, a disk that is full.
 USER_ERRORS = (ValueError, OSError, MemoryError, ImportError)
+INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="pocketsvm",
@@ -55,20 +56,18 @@ def _options(
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command line, by default the process's own; returns the exit code."""
+    given = _with_class_weights(sys.argv[1:] if arguments is None else arguments)
     try:
         with shown_warnings():
-            app(_with_class_weights(sys.argv[1:] if arguments is None else arguments))
-        raise AssertionError("typer always exits")
+            app(given, prog_name="pocketsvm")  # which always exits
     except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 1
-        return code or _flush()
-    except KeyboardInterrupt:
-        return _fail("interrupted", 130)
-    except BrokenPipeError:
-        _discard_output()  # its reader is gone: nothing to say, nobody to hear it
-        return 1
+        if stop.code == INTERRUPTED:
+            print("pocketsvm: interrupted", file=sys.stderr)
+        return int(stop.code or _flush())
     except USER_ERRORS as error:
-        return _fail(_message(error))
+        print(f"pocketsvm: {_message(error)}", file=sys.stderr)
+        _flush()
+    return 1
 
 
 def _with_class_weights(arguments: list[str]) -> list[str]:
@@ -87,12 +86,6 @@ def _message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory"
     return str(error)
-
-
-def _fail(message: str, code: int = 1) -> int:
-    print(f"pocketsvm: {message}", file=sys.stderr)
-    _flush()
-    return code
 
 
 def _flush() -> int:

@@ -35,6 +35,7 @@ def inspect(model: options.ModelFile, json: options.Json = False) -> None:
 def _describe(path: str) -> dict[str, Any]:
     saved = Saved.load(path)
     scaler, svm = split(saved.estimator)
+    label = saved.layout.label
     return {
         "file": path,
         "bytes": os.path.getsize(path),
@@ -45,7 +46,7 @@ def _describe(path: str) -> dict[str, Any]:
         "vectors": len(svm.support_vectors_),
         "features": svm.n_features_in_,
         "feature_names": saved.layout.names,
-        "label_column": saved.layout.label,
+        "label_column": label + 1 if isinstance(label, int) else label,
         "precision": svm.support_vectors_.dtype.name,
         "gamma": svm.gamma_,
         "alpha": svm.alpha_,

@@ -33,7 +33,7 @@ def train(
     train: options.Data,
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="Model file to write; none with -v."),
+        typer.Argument(metavar="MODEL", help="Model file to write; none with -v."),
     ] = None,
     budget: Annotated[
         int, typer.Option("--budget", "-B", help="The most support vectors in the model.")
