@@ -5,20 +5,13 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
 __all__ = ["FitProgress", "Reporter", "print_json", "show", "shown_warnings"]
 
@@ -69,23 +62,23 @@ class Reporter:
             self.console.print(message, soft_wrap=True)
 
     @contextmanager
-    def task(self, name: str, total: float | None = None) -> Iterator["_Task"]:
+    def task(self, name: str, total: int | None = None) -> Iterator["_Task"]:
         """Follow a task of so many parts, as far as that is known."""
         if self.bars:
-            with _bars(self.console) as progress:
-                key = progress.add_task(name, total=total, rate="")
-                yield _Task(lambda done, rate: progress.update(key, completed=done, rate=rate))
+            with _bars(self.console) as bars:
+                key = bars.add_task(name, total=total, text="")
+                yield _Task(total, lambda done, text: bars.update(key, completed=done, text=text))
         elif self.quiet:
-            yield _Task(lambda done, rate: None)
+            yield _Task(total, lambda done, text: None)
         else:
-            yield _Task(_Lines(self.say, name, total))
+            yield _Task(total, _Lines(self.say, name, total))
 
 
 class _Task:
-    """Counts parts and rows; tells how many rows a second there were."""
+    """Counts parts and rows; tells how many rows a second there were, and the time that is left."""
 
-    def __init__(self, update: Any) -> None:
-        self.update = update
+    def __init__(self, total: int | None, update: Callable[[int, str], None]) -> None:
+        self.total, self.update = total, update
         self.begin = time.perf_counter()
         self.done = self.rows = 0
 
@@ -94,26 +87,28 @@ class _Task:
         self.done += parts
         self.rows += n_rows
         seconds = max(time.perf_counter() - self.begin, 1e-9)
-        self.update(self.done, f"{self.rows / seconds:,.0f} rows/s")
+        text = f"{self.rows / seconds:,.0f} rows/s"
+        if self.total is None:
+            self.update(self.done, f"{self.rows:,} rows, {text}")
+        else:
+            left = timedelta(seconds=round(seconds * (self.total / self.done - 1)))
+            self.update(self.done, f"{text}, {left} left")
 
 
 class _Lines:
-    """Now and then a line, with the time that is left."""
+    """Now and then a line."""
 
-    def __init__(self, say: Any, name: str, total: float | None) -> None:
+    def __init__(self, say: Callable[[str], None], name: str, total: int | None) -> None:
         self.say, self.name, self.total = say, name, total
-        self.begin = self.last = time.perf_counter()
+        self.last = time.perf_counter()
 
-    def __call__(self, done: int, rate: str) -> None:
+    def __call__(self, done: int, text: str) -> None:
         now = time.perf_counter()
-        if now - self.last < SECONDS_BETWEEN_LINES and done != self.total:
+        if now - self.last < SECONDS_BETWEEN_LINES:
             return
         self.last = now
-        if self.total is None:
-            self.say(f"{self.name}: {done:,} rows, {rate}")
-            return
-        left = (now - self.begin) * (self.total / done - 1)
-        self.say(f"{self.name}: {done:,} of {self.total:,}, {rate}, {left:.0f} s left")
+        share = "" if self.total is None else f"{done / self.total:.0%}, "
+        self.say(f"{self.name}: {share}{text}")
 
 
 class FitProgress:
@@ -139,10 +134,8 @@ def _bars(console: Console) -> Progress:
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[text]}"),
         console=console,
         transient=True,
         expand=True,

@@ -222,7 +222,7 @@ def _fit(machine: Any, X: Any, y: Any, reporter: Reporter) -> float:
     begin = time.perf_counter()
     if scaler is not None:
         X = scaler.fit_transform(X)
-    with reporter.task("training", total=svm.max_iter) as task:
+    with reporter.task("training", total=svm.max_iter + svm.polish) as task:
         svm.set_callbacks(FitProgress(task, X.shape[0]))
         svm.fit(X, y)
     svm.set_callbacks()
