@@ -15,8 +15,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, _array_file
 from pocketsvm._array_file import CHECKSUM_SIZE, MAGIC, PREFIX, VERSION
@@ -211,6 +214,76 @@ def test_what_is_kept_beside_the_model(path):
     for value in (np.array([np.nan]), np.array(["a"]), np.zeros((1, 1, 1)), np.inf):
         with pytest.raises(ValueError, match="cannot be saved"):
             save_model(clf, path, extra={"value": value})
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [StandardScaler(), StandardScaler(with_mean=False), MinMaxScaler((-1, 2))],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["float64", "float32", "names"])
+def test_scaling_comes_back(path, scaler, kind):
+    X, y = problem()
+    X = X.astype("float64" if kind == "names" else kind) * [1, 1000]
+    if kind == "names":
+        X = pd.DataFrame(X, columns=["a", "b"])
+    pipeline = make_pipeline(clone(scaler), small()).fit(X, y)
+    twin = round_trip(pipeline, path)
+    assert list(twin.named_steps) == ["scale", "svm"]
+    assert_array_equal(twin.decision_function(X), pipeline.decision_function(X), strict=True)
+    assert_equal(vars(twin[-1]), vars(pipeline[-1]))
+    expected, found = vars(pipeline[0]), vars(twin[0])
+    assert found.keys() == expected.keys()
+    for name in expected:
+        assert_array_equal(found[name], expected[name])
+    scaling = Model.of(twin).scaling
+    affine = (np.asarray(X) - scaling.offset) * scaling.factor
+    assert_allclose(affine, pipeline[0].transform(X), rtol=1e-5, atol=1e-5)
+    assert path.read_bytes()[8] == 2  # the version: readers of version 1 refuse it
+    save_model(twin[-1], path)
+    assert path.read_bytes()[8] == 1
+
+
+def test_only_scaling_that_a_file_can_keep_is_saved(path):
+    X, y = problem()
+    for scaler in (MinMaxScaler(clip=True), StandardScaler(with_std=False)):
+        with pytest.raises(ValueError, match="This Pipeline cannot be saved"):
+            save_model(make_pipeline(scaler, small()).fit(X, y), path)
+    for pipeline in (make_pipeline(MaxAbsScaler(), small()), make_pipeline(small())):
+        with pytest.raises(TypeError, match="Only the estimators of pocketsvm"):
+            save_model(pipeline.fit(X, y), path)
+    with pytest.raises(NotFittedError):
+        save_model(make_pipeline(StandardScaler(), small().fit(X, y)), path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"scaler": "Other"}, "scales by 'Other'"),
+        ({"n_rows": 0}, "number of rows of its scaling"),
+        ({"parameters": {}}, "the parameters of its StandardScaler"),
+        ({"parameters": {"with_mean": 1, "with_std": True}}, "no bool"),
+        ({"scaler": "MinMaxScaler", "parameters": {"feature_range": [1, 0]}}, "is empty"),
+        ({"scaler": "MinMaxScaler", "parameters": {"feature_range": [1]}}, "no pair"),
+        ({"scaler": "MinMaxScaler", "parameters": {"feature_range": [0, 1]}}, "scaling.data_max"),
+    ],
+)
+def test_forged_scaling_is_refused(path, changes, reason):
+    header, data = opened(next(golden for golden in GOLDEN if golden.stem == "scaled-v2"))
+    header["scaling"] |= changes
+    refused(path, closed(header, data), reason)
+
+
+def test_a_scale_must_be_positive(path):
+    X, y = problem()
+    pipeline = make_pipeline(StandardScaler(), small()).fit(X, y)
+    pipeline[0].scale_[1] = 0
+    with pytest.raises(ValueError, match="scale that is not positive"):
+        save_model(pipeline, path)
+    pipeline[0].scale_[1] = 1e-320
+    with pytest.raises(ValueError, match="scale out of range"):
+        save_model(pipeline, path)
 
 
 def test_vectors_are_kept_once(path):

@@ -1,7 +1,6 @@
 """Data files: every format gives the same rows and labels; bad files give a clear error."""
 
 import bz2
-import doctest
 import gzip
 import io
 import lzma
@@ -66,12 +65,6 @@ def parquet(columns):
 PARQUET = parquet(
     {"a": [0.5, 1, 0.25], "b": pa.array([-2, 0, 4], pa.int8()), "c": [1e-3, 2, -1], "kind": LABELS}
 )
-
-
-def test_the_example_in_the_docstring_runs():
-    failed, attempted = doctest.testmod(tables)
-    assert failed == 0
-    assert attempted > 0
 
 
 # --- tables --------------------------------------------------------------------------------------

@@ -34,22 +34,20 @@ def join(scaler: Any, machine: Any) -> Any:
 
 def affine(scaler: Any) -> tuple[Array, Array]:
     """Return offset and factor of ``(x - offset) * factor``, the map of a fitted scaler."""
-    if isinstance(scaler, MinMaxScaler):
-        factor = np.asarray(scaler.scale_, dtype=np.float64)
-        return -np.asarray(scaler.min_, dtype=np.float64) / factor, factor
-    mean, deviation = np.asarray(scaler.mean_), np.asarray(scaler.scale_)
-    return mean if scaler.with_mean else np.zeros_like(mean), 1.0 / deviation
+    check_is_fitted(scaler)
+    if getattr(scaler, "clip", False) or scaler.scale_ is None:
+        raise ValueError(f"{scaler!r} is not supported; its defaults, and any range, are.")
+    scale = np.asarray(scaler.scale_, dtype=np.float64)
+    with np.errstate(divide="ignore", over="ignore"):  # of a forged file
+        if isinstance(scaler, MinMaxScaler):
+            return -np.asarray(scaler.min_, dtype=np.float64) / scale, scale
+        return scaler.mean_ if scaler.with_mean else np.zeros_like(scale), 1.0 / scale
 
 
 def describe(scaler: Any) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return header and arrays of a fitted scaler."""
-    check_is_fitted(scaler)
+    """Return header and arrays of a fitted scaler that `affine` accepts."""
     kind = type(scaler).__name__
-    if getattr(scaler, "clip", False):
-        raise ValueError("its scaler clips, which a file cannot keep; clip=False can be kept.")
     learnt = {name: getattr(scaler, f"{name}_") for name in LEARNT[kind]}
-    if not all(isinstance(values, np.ndarray) for values in learnt.values()):
-        raise ValueError(f"its {scaler!r} learnt no scale of the features.")
     parameters = {name: getattr(scaler, name) for name in PARAMETERS[kind]}
     if "feature_range" in parameters:
         parameters["feature_range"] = [float(bound) for bound in parameters["feature_range"]]
@@ -81,9 +79,8 @@ def restore(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
         setattr(scaler, f"{name}_", arrays[f"scaling.{name}"])
     if not (scaler.scale_ > 0).all():
         raise ValueError("a feature of its scaling has a scale that is not positive.")
-    with np.errstate(over="ignore"):
-        if not all(np.isfinite(values).all() for values in affine(scaler)):
-            raise ValueError("a feature of its scaling has a scale out of range.")
+    if not all(np.isfinite(values).all() for values in affine(scaler)):
+        raise ValueError("a feature of its scaling has a scale out of range.")
     scaler.n_features_in_ = len(scaler.scale_)
     scaler.n_samples_seen_ = np.int64(header["n_rows"])
     return scaler

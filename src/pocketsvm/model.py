@@ -128,10 +128,6 @@ class Model:
                 f"Expected a fitted estimator of pocketsvm, got {type(estimator).__name__}."
             )
         check_is_fitted(estimator)
-        scaling = None
-        if scaler is not None:
-            check_is_fitted(scaler)
-            scaling = Scaling(*_scalers.affine(scaler))
         return cls(
             vectors=estimator.support_vectors_,
             dual_coef=estimator.dual_coef_,
@@ -139,7 +135,7 @@ class Model:
             gamma=float(estimator.gamma_),
             classes=getattr(estimator, "classes_", None),
             feature_names=getattr(scaler or estimator, "feature_names_in_", None),
-            scaling=scaling,
+            scaling=None if scaler is None else Scaling(*_scalers.affine(scaler)),
         )
 
 
@@ -195,7 +191,9 @@ def save_model(estimator: Any, path: PathLike, *, extra: dict[str, Any] | None =
         raise TypeError(
             f"Only the estimators of pocketsvm themselves can be saved, got {type(estimator)!r}."
         )
-    check_is_fitted(machine)
+    for step in (scaler, machine):
+        if step is not None:
+            check_is_fitted(step)
     try:
         header, arrays = _describe(machine, scaler, extra or {})
         # What is written can be read: the same checks, the same words.
