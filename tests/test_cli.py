@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 from rich.console import Console
-from sklearn.datasets import dump_svmlight_file, make_blobs, make_moons
+from sklearn.datasets import dump_svmlight_file, make_blobs, make_friedman1, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+import pocketsvm
 from pocketsvm import BudgetedSVC, load_model, load_svmlight
 from pocketsvm._scalers import split
 from pocketsvm.cli import bench, console, train
@@ -204,6 +205,8 @@ def test_a_warning_is_one_line(call, moons, monkeypatch):
         (["train", "blobs.csv", "m.psvm", "--label", "leaf"], 1, "no column 'leaf'"),
         (["train", "blobs.csv", "m.psvm", "--label", "a", "--drop", "tree"], 1, "--regression"),
         (["train", "moons.txt", "m.psvm", "--unknown"], 2, "--unknown"),
+        (["train", "moons.txt", "moons.txt"], 2, "moons.txt is read; it would be overwritten"),
+        (["predict", "none.psvm", "moons.txt", "-o", "./moons.txt"], 2, "would be overwritten"),
         (["predict", "none.psvm", "moons.txt"], 1, "none.psvm: No such file or directory"),
         (["predict", "moons.txt", "moons.txt"], 1, "not a model file"),
         (["export", "none.psvm", "out.xyz"], 2, "ending of out.xyz does not tell"),
@@ -307,6 +310,32 @@ def test_sparse_rows_are_scaled_part_by_part(succeed, moons, monkeypatch):
     expected = succeed("predict", "m.psvm", "moons.txt", "--decision")
     monkeypatch.setattr("pocketsvm.cli.saved.DENSE_VALUES", 14)
     assert succeed("predict", "m.psvm", "moons.txt", "--decision") == expected
+
+
+# --- regression ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(pocketsvm, "BudgetedSVR"), reason="needs BudgetedSVR")
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_regression(call, succeed, folder, scale):
+    X, y = make_friedman1(300, n_features=5, random_state=0)
+    write_csv(folder / "r.csv", [*"abcde", "y"], X, map(repr, y.tolist()))
+    options = ["--regression", "-p", "0.2", "-B", "40", "-c", "100", "--scale", scale]
+    assert "test R2 0.9" in succeed("train", "r.csv", "m.psvm", *options, "--test", "r.csv")
+    machine = pocketsvm.BudgetedSVR(40, 100.0, epsilon=0.2, random_state=0)
+    if scale == "standard":
+        machine = Pipeline([("scale", StandardScaler()), ("svm", machine)])
+    assert_same_model(load_model("m.psvm"), machine.fit(X, y))
+    values = [float(line) for line in succeed("predict", "m.psvm", "r.csv").split()]
+    assert_array_equal(values, machine.predict(X))
+    found = json.loads(succeed("evaluate", "m.psvm", "r.csv", "--json"))
+    assert found["r2"] == pytest.approx(machine.score(X, y))
+    assert "cross-validation R2 0." in succeed("train", "r.csv", *options, "-v", 3)
+    assert json.loads(succeed("inspect", "m.psvm", "--json"))["classes"] is None
+    succeed("export", "m.psvm", "m.h")
+    (folder / "words.csv").write_text("a,b,c,d,e,y\n1,2,3,4,5,word\n")
+    assert "'word' is not a number" in call("evaluate", "m.psvm", "words.csv")[2]
+    assert call("train", "r.csv", "m.psvm", *options, "-w1", "2")[0] == 2
 
 
 # --- evaluate, inspect, export, bench ------------------------------------------------------------

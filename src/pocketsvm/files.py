@@ -36,6 +36,7 @@ DECOMPRESSORS: dict[str, Callable[[BinaryIO], Any]] = {
 }
 CHUNK = 1 << 18  # bytes of text: with what is parsed of them, they stay in a core's cache
 BLOCK = 1 << 16  # compressed bytes read at once
+LONGEST_LINE = 1 << 30  # of what is streamed, which need not have an end
 AHEAD = 2  # chunks in work or waiting, for each thread beside the calling one
 
 Path = str | bytes | os.PathLike[Any]
@@ -234,7 +235,7 @@ def _pieces(descriptor: int, n_pieces: int) -> Iterator[Fill]:
         yield methodcaller("read", descriptor, k * CHUNK, (k + 1) * CHUNK)
 
 
-def _streamed(file: Any) -> Iterator[Fill]:
+def _streamed(file: Any, name: str) -> Iterator[Fill]:
     """Read a file from front to back, and cut it at line ends."""
     parts: list[bytes] = []
     size = 0
@@ -244,13 +245,15 @@ def _streamed(file: Any) -> Iterator[Fill]:
             yield methodcaller("parse", parts, size + end)
             parts, size = [block[end:]], 0
         size += len(block) - end
+        if size > LONGEST_LINE:
+            raise ValueError(f"{name} has a line of more than {LONGEST_LINE:,} bytes")
     yield methodcaller("parse", parts, size)
 
 
 def _decompressed(text: Any, path: str) -> Iterator[Fill]:
     """Do the same with an archive; where it is damaged, what comes before is still parsed."""
     try:
-        yield from _streamed(text)
+        yield from _streamed(text, path)
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if getattr(error, "errno", None) is not None:
             raise  # the device's fault, not the archive's

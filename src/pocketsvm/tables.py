@@ -54,7 +54,7 @@ DELIMITERS = "\t,;"  # a line has the one that occurs most often; of equals, the
 LABEL_NAMES = ("label", "target", "class", "y")
 
 PEEK = 1 << 16  # bytes looked at to tell what a file is
-LONGEST_LINE = 1 << 26
+LONGEST_HEAD = 1 << 26
 BATCH_CHUNKS = 16  # of LIBSVM text: 4 MB
 CSV_BLOCK = 1 << 19  # pyarrow reads some 40 of them ahead
 PARQUET_VALUES = 1 << 20  # numbers in a batch
@@ -469,7 +469,7 @@ def _peek(stream: Any) -> bytes:
     """Read enough to tell what it is: two lines at least, if there are."""
     parts: list[bytes] = []
     n_bytes = n_lines = 0
-    while (n_bytes < PEEK or n_lines < 2) and n_bytes < LONGEST_LINE:
+    while (n_bytes < PEEK or n_lines < 2) and n_bytes < LONGEST_HEAD:
         if not (block := stream.read(PEEK)):
             break
         parts.append(block)
@@ -535,7 +535,7 @@ class _TextTable:
         self.has_names = self._tell_header(names, rest) if has_names is None else has_names
         self.n_skipped = filled[0] + 1 if self.has_names else 0
         self.names = names if self.has_names else [f"{k + 1}" for k in range(len(names))]
-        self.block_size = max(CSV_BLOCK, 16 * len(first))
+        self.block_size = max(CSV_BLOCK, 4 * len(first))
 
     def _split(self, line: bytes) -> list[str]:
         try:

@@ -40,6 +40,7 @@ def export(
         )
     if name is not None and kind != "c":
         raise typer.BadParameter("only C has names.", param_hint="--name")
+    options.check_apart(out, model)
     exported = export_model(_model(model), out, kind, **({} if name is None else {"name": name}))
     if json:
         print_json(

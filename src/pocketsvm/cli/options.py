@@ -1,5 +1,6 @@
 """Options that several commands share, as typer takes them."""
 
+import os
 from typing import Annotated, Literal
 
 import typer
@@ -67,3 +68,14 @@ def data_options(
 ) -> Options:
     """Bundle what is said of a data file."""
     return Options(format, header, label, drop or ())
+
+
+def check_apart(out: str | None, *sources: str) -> None:
+    """Refuse to write over a file that is read."""
+    for source in sources:
+        if (
+            out is not None
+            and os.path.exists(out)
+            and os.path.realpath(out) == os.path.realpath(source)
+        ):
+            raise typer.BadParameter(f"{out} is read; it would be overwritten.")

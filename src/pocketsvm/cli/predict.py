@@ -40,6 +40,7 @@ def predict(
     The file may have labels or not; they are not looked at. It is read in pieces: its size does
     not matter.
     """
+    options.check_apart(out, model, data)
     saved = Saved.load(model, n_jobs)
     spelled = None if saved.is_regression else np.array(saved.labels, dtype=object)
     reporter = Reporter(quiet or out is None)

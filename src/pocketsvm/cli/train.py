@@ -101,6 +101,9 @@ def train(
     """
     if (model is None) == (folds is None):
         raise typer.BadParameter("give a MODEL file to write, or -v FOLDS to cross-validate.")
+    if regression and class_weight:
+        raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
+    options.check_apart(model, train, *([] if test is None else [test]))
     told = options.data_options(format, label, header, drop)
     estimator = _estimator(regression, epsilon if regression else None)
     estimator.set_params(
