@@ -535,7 +535,7 @@ class _TextTable:
         self.has_names = self._tell_header(names, rest) if has_names is None else has_names
         self.n_skipped = filled[0] + 1 if self.has_names else 0
         self.names = names if self.has_names else [f"{k + 1}" for k in range(len(names))]
-        self.block_size = max(CSV_BLOCK, 4 * len(first))
+        self.block_size = max(CSV_BLOCK, 16 * len(first))
 
     def _split(self, line: bytes) -> list[str]:
         try:
