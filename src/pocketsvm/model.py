@@ -359,7 +359,9 @@ def _describe(
         "profile": _describe_profile(estimator.profile_),
         "extra": {name: v for name, v in extra.items() if not isinstance(v, np.ndarray)},
     }
-    return header if scaling is None else header | {"scaling": scaling}, arrays
+    if scaling is not None:
+        header["scaling"] = scaling
+    return header, arrays
 
 
 def _describe_states(states: list[dict[str, Any]], support_vectors: Array) -> dict[str, Array]:
