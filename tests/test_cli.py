@@ -305,6 +305,24 @@ def test_models_saved_in_python_predict_too(succeed, folder, moons):
     assert json.loads(succeed("evaluate", "m.psvm", "moons.txt", "--json"))["accuracy"] > 0.9
 
 
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"spellings": ["a"]},
+        {"spellings": [1, 2]},
+        {"spellings": "ab"},
+        {"label": []},
+        {"dropped": ["a"]},
+        {"first_index": 7},
+    ],
+)
+def test_what_is_kept_beside_the_model_is_checked(call, folder, extra):
+    X, y = make_moons(100, random_state=0)
+    save_model(BudgetedSVC(5, random_state=0).fit(X, y), "m.psvm", extra=extra)
+    code, _, err = call("inspect", "m.psvm")
+    assert (code, err) == (1, "pocketsvm: m.psvm: what is kept beside the model is damaged.\n")
+
+
 def test_sparse_rows_are_scaled_part_by_part(succeed, moons, monkeypatch):
     succeed("train", "moons.txt", "m.psvm", *FAST, "--scale", "standard")
     expected = succeed("predict", "m.psvm", "moons.txt", "--decision")

@@ -57,7 +57,7 @@ Format = Annotated[
 ]
 Jobs = Annotated[int, typer.Option("--n-jobs", help="Threads; -1 for all processors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no remarks.")]
 
 
 def data_options(
@@ -72,10 +72,8 @@ def data_options(
 
 def check_apart(out: str | None, *sources: str) -> None:
     """Refuse to write over a file that is read."""
+    if out is None or not os.path.exists(out):
+        return
     for source in sources:
-        if (
-            out is not None
-            and os.path.exists(out)
-            and os.path.realpath(out) == os.path.realpath(source)
-        ):
+        if os.path.realpath(out) == os.path.realpath(source):
             raise typer.BadParameter(f"{out} is read; it would be overwritten.")

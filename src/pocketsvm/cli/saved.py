@@ -47,19 +47,19 @@ class Saved:
             machine.n_jobs = n_jobs
         first = machine if scaler is None else scaler
         names = first.__dict__.pop("feature_names_in_", None)  # the layout has them
-        try:
-            layout = Layout(
-                machine.n_features_in_,
-                None if names is None else names.tolist(),
-                extra.get("label"),
-                [int(k) for k in extra.get("dropped", [])],
-                int(extra.get("first_index", 1)),
-            )
-            spellings = extra.get("spellings")
-            if spellings is not None and len(spellings) != len(machine.classes_):
-                raise ValueError
-        except (ValueError, TypeError, AttributeError):
-            raise ValueError(f"{path}: what is kept beside the model is damaged.") from None
+        label, dropped = extra.get("label"), extra.get("dropped", [])
+        first_index, spellings = extra.get("first_index", 1), extra.get("spellings")
+        right = (
+            isinstance(label, str | int | None)
+            and _all(dropped, int)
+            and first_index in (0, 1)
+            and (spellings is None or _all(spellings, str))
+            and (spellings is None or len(spellings) == len(getattr(machine, "classes_", [])))
+        )
+        if not right:
+            raise ValueError(f"{path}: what is kept beside the model is damaged.")
+        named = None if names is None else names.tolist()
+        layout = Layout(machine.n_features_in_, named, label, dropped, first_index)
         return cls(estimator, layout, spellings)
 
     def save(self, path: str) -> None:
@@ -125,3 +125,7 @@ def numbers_of(labels: Labels, name: str) -> Array:
         wrong = next(text for text in labels.names if number(text) is None)
         raise ValueError(f"{name}: the label {wrong!r} is not a number, as a regression needs.")
     return numbers
+
+
+def _all(values: Any, kind: type) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)

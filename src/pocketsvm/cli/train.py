@@ -105,7 +105,9 @@ def train(
         raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
     options.check_apart(model, train, *([] if test is None else [test]))
     told = options.data_options(format, label, header, drop)
-    estimator = _estimator(regression, epsilon if regression else None)
+    estimator: Any = (
+        estimators.BudgetedSVR(epsilon=epsilon) if regression else estimators.BudgetedSVC()
+    )
     estimator.set_params(
         budget=budget,
         C=c,
@@ -129,11 +131,10 @@ def train(
         if class_weight:
             estimator.set_params(class_weight=_class_weight(class_weight, y, spellings))
         machine = join(SCALERS[scale]() if scale in SCALERS else None, estimator)
-        if folds is not None:
+        if model is None:
             _cross_validate(machine, X, y, spellings, folds, seed, reporter, json)
             return
         seconds = _fit(machine, X, y, reporter)
-        assert model is not None
         Saved(machine, table.layout, spellings).save(model)
         saved = Saved.load(model, n_jobs)
         result = _describe(saved, model, X.shape[0], seconds)
@@ -145,12 +146,6 @@ def train(
         print_json(result)
     elif not quiet:
         _show(result, scores if test is not None else None)
-
-
-def _estimator(regression: bool, epsilon: float | None) -> Any:
-    if not regression:
-        return estimators.BudgetedSVC()
-    return estimators.BudgetedSVR(epsilon=epsilon)
 
 
 def _check_writable(path: str) -> None:
@@ -237,7 +232,7 @@ def _cross_validate(
     X: Any,
     y: Any,
     spellings: list[str] | None,
-    folds: int,
+    folds: int | None,
     seed: int,
     reporter: Reporter,
     json: bool,
@@ -254,8 +249,7 @@ def _cross_validate(
             if is_regression:
                 scores.add(y[left_out], predicted)
             else:
-                found = np.searchsorted(classes, (y[left_out], predicted))
-                scores.add(*found)
+                scores.add(*np.searchsorted(classes, (y[left_out], predicted)))
             task.advance(len(left_out))
     if json:
         print_json({"folds": folds} | scores.as_json())
