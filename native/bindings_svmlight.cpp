@@ -50,6 +50,19 @@ nb::object error_of(const SvmlightChunk& chunk) {
     return nb::make_tuple(chunk.error_place.line, chunk.error_place.column, chunk.error);
 }
 
+nb::object labels_of(const SvmlightChunk& chunk) {
+    auto* const owned = new std::vector<double>(chunk.labels);
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+    return nb::cast(
+        nb::ndarray<nb::numpy, double, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+nb::bytes spelling(const SvmlightChunk& chunk, std::size_t row) {
+    if (row >= chunk.labels.size()) throw nb::index_error("no such row");
+    const std::string_view text = label_spelling(chunk, row);
+    return nb::bytes(text.data(), text.size());
+}
+
 void append(SvmlightRows& rows, const SvmlightChunk& chunk) {
     nb::gil_scoped_release release;
     rows.append(chunk);
@@ -79,11 +92,18 @@ void bind_svmlight(nb::module_& module) {
         .def(nb::init<>())
         .def("parse", &parse_text, "parts"_a, "size"_a)
         .def("read", &read_file, "file"_a, "begin"_a, "end"_a)
+        .def_prop_ro("labels", &labels_of)
+        .def("spelling", &spelling, "row"_a)
         .def_ro("n_lines", &SvmlightChunk::n_lines)
         .def_ro("least_index", &SvmlightChunk::least_index)
         .def_ro("largest_index", &SvmlightChunk::largest_index)
         .def_prop_ro("largest_place",
                      [](const SvmlightChunk& chunk) { return as_tuple(chunk.largest_place); })
+        .def_prop_ro("infinite_place",
+                     [](const SvmlightChunk& chunk) {
+                         const bool none = chunk.infinite_place.line == 0;
+                         return none ? nb::object(nb::none()) : as_tuple(chunk.infinite_place);
+                     })
         .def_prop_ro("error", &error_of);
     nb::class_<SvmlightRows>(module, "SvmlightRows")
         .def(nb::init<std::size_t>(), "n_bytes"_a)

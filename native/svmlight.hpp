@@ -64,6 +64,7 @@ class Scratch {
 struct SvmlightChunk {
     Scratch<char> text;
     std::vector<double> labels;
+    std::vector<std::size_t> label_places;  // where in the text they are spelled
     std::vector<std::int32_t> row_lengths;  // how many features each row has
     Scratch<std::int32_t> indices;          // as written
     Scratch<float> values;
@@ -71,17 +72,20 @@ struct SvmlightChunk {
     std::uint64_t n_lines = 0;  // all lines, empty ones too
     std::int32_t least_index = std::numeric_limits<std::int32_t>::max();
     std::int32_t largest_index = -1;
-    TextPlace largest_place;  // of its first occurrence
-    std::string error;        // what was wrong, if anything; what follows it was not parsed
+    TextPlace largest_place;   // of its first occurrence
+    TextPlace infinite_place;  // of the first label or value that is not finite; line 0: none
+    std::string error;         // what was wrong, if anything; what follows it was not parsed
     TextPlace error_place;
 
     void clear() {
         labels.clear();
+        label_places.clear();
         row_lengths.clear();
         n_values = 0;
         n_lines = 0;
         least_index = std::numeric_limits<std::int32_t>::max();
         largest_index = -1;
+        infinite_place = {};
         error.clear();
     }
 };
@@ -392,8 +396,10 @@ class Parser {
             end = skip_token(p);
             const std::string_view token(p, std::size_t(end - p));
             if (!parse_double(token, label)) throw Failure{p, what_is_wrong_with_label(token)};
+            if (!std::isfinite(label)) note_infinite(p);
         }
         chunk_.labels.push_back(label);
+        chunk_.label_places.push_back(std::size_t(p - chunk_.text.data()));
         return end;
     }
 
@@ -453,7 +459,7 @@ class Parser {
     }
 
     // Returns where it ends.
-    static const char* parse_value(const char* p, float& value) {
+    const char* parse_value(const char* p, float& value) {
         const char* end = p + 1;
         if (is_digit(*p) && *end != '.') {
             std::int32_t integer =
@@ -471,7 +477,12 @@ class Parser {
             return end;
         end = skip_token(p);
         value = parse_any_value(std::string_view(p, std::size_t(end - p)));
+        if (!std::isfinite(value)) note_infinite(p);
         return end;
+    }
+
+    void note_infinite(const char* p) {
+        if (chunk_.infinite_place.line == 0) chunk_.infinite_place = place(p);
     }
 
     static float parse_any_value(std::string_view token) {
@@ -499,6 +510,12 @@ inline void parse_own_text(SvmlightChunk& chunk, std::size_t first, std::size_t 
 }
 
 }  // namespace svmlight
+
+// How the label of a row is spelled.
+inline std::string_view label_spelling(const SvmlightChunk& chunk, std::size_t row) {
+    const char* const begin = chunk.text.data() + chunk.label_places[row];
+    return {begin, std::size_t(svmlight::skip_token(begin) - begin)};
+}
 
 // Whole lines in parts; the last line may lack its line end.
 inline void parse_svmlight(const std::vector<std::string_view>& parts, SvmlightChunk& chunk) {

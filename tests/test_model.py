@@ -15,12 +15,15 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs, make_friedman1, make_moons
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, _array_file
 from pocketsvm._array_file import CHECKSUM_SIZE, MAGIC, PREFIX, VERSION
+from pocketsvm._scalers import split
 from pocketsvm.estimators import Profile
 from pocketsvm.model import Model, load_model, read_model, save_model
 
@@ -232,6 +235,76 @@ def test_a_regression_without_vectors_comes_back(path):
     assert len(twin.partial_fit(X, y).support_vectors_) > 0
 
 
+@pytest.mark.parametrize(
+    "scaler",
+    [StandardScaler(), StandardScaler(with_mean=False), MinMaxScaler((-1, 2))],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["float64", "float32", "names"])
+def test_scaling_comes_back(path, scaler, kind):
+    X, y = problem()
+    X = X.astype("float64" if kind == "names" else kind) * [1, 1000]
+    if kind == "names":
+        X = pd.DataFrame(X, columns=["a", "b"])
+    pipeline = make_pipeline(clone(scaler), small()).fit(X, y)
+    twin = round_trip(pipeline, path)
+    assert list(twin.named_steps) == ["scale", "svm"]
+    assert_array_equal(twin.decision_function(X), pipeline.decision_function(X), strict=True)
+    assert_equal(vars(twin[-1]), vars(pipeline[-1]))
+    expected, found = vars(pipeline[0]), vars(twin[0])
+    assert found.keys() == expected.keys()
+    for name in expected:
+        assert_array_equal(found[name], expected[name])
+    scaling = Model.of(twin).scaling
+    affine = (np.asarray(X) - scaling.offset) * scaling.factor
+    assert_allclose(affine, pipeline[0].transform(X), rtol=1e-5, atol=1e-5)
+    assert path.read_bytes()[8] == 2  # the version: readers of version 1 refuse it
+    save_model(twin[-1], path)
+    assert path.read_bytes()[8] == 1
+
+
+def test_only_scaling_that_a_file_can_keep_is_saved(path):
+    X, y = problem()
+    for scaler in (MinMaxScaler(clip=True), StandardScaler(with_std=False)):
+        with pytest.raises(ValueError, match="This Pipeline cannot be saved"):
+            save_model(make_pipeline(scaler, small()).fit(X, y), path)
+    for pipeline in (make_pipeline(MaxAbsScaler(), small()), make_pipeline(small())):
+        with pytest.raises(TypeError, match="Only the estimators of pocketsvm"):
+            save_model(pipeline.fit(X, y), path)
+    with pytest.raises(NotFittedError):
+        save_model(make_pipeline(StandardScaler(), small().fit(X, y)), path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"scaler": "Other"}, "scales by 'Other'"),
+        ({"n_rows": 0}, "number of rows of its scaling"),
+        ({"parameters": {}}, "the parameters of its StandardScaler"),
+        ({"parameters": {"with_mean": 1, "with_std": True}}, "no bool"),
+        ({"scaler": "MinMaxScaler", "parameters": {"feature_range": [1, 0]}}, "is empty"),
+        ({"scaler": "MinMaxScaler", "parameters": {"feature_range": [1]}}, "no pair"),
+        ({"scaler": "MinMaxScaler", "parameters": {"feature_range": [0, 1]}}, "scaling.data_max"),
+    ],
+)
+def test_forged_scaling_is_refused(path, changes, reason):
+    header, data = opened(next(golden for golden in GOLDEN if golden.stem == "scaled-v2"))
+    header["scaling"] |= changes
+    refused(path, closed(header, data), reason)
+
+
+def test_a_scale_must_be_positive(path):
+    X, y = problem()
+    pipeline = make_pipeline(StandardScaler(), small()).fit(X, y)
+    pipeline[0].scale_[1] = 0
+    with pytest.raises(ValueError, match="scale that is not positive"):
+        save_model(pipeline, path)
+    pipeline[0].scale_[1] = 1e-320
+    with pytest.raises(ValueError, match="scale out of range"):
+        save_model(pipeline, path)
+
+
 def test_vectors_are_kept_once(path):
     X, y = make_blobs(600, n_features=400, centers=2, cluster_std=20.0, random_state=0)
     clf = small(budget=50).fit(X, y)
@@ -260,24 +333,24 @@ def test_files_of_all_versions_load(golden):
     X = np.array(known["X"])
     if known["columns"]:
         X = pd.DataFrame(X, columns=known["columns"])
-    values = clf._decision_values(X)
-    tolerance = {"rtol": 1e-4, "atol": 1e-6 * np.abs(clf.dual_coef_).sum()}
-    assert_allclose(values, known["decision"], **tolerance)
+    svm = getattr(clf, "named_steps", {"svm": clf})["svm"]
+    tolerance = {"rtol": 1e-4, "atol": 1e-6 * np.abs(svm.dual_coef_).sum()}
     if known["classes"] is None:
-        assert_allclose(clf.predict(X), known["predicted"], **tolerance)
+        assert_allclose(clf.predict(X), np.ravel(known["decision"]), **tolerance)
     else:
+        values = clf.decision_function(X).reshape(len(X), -1)
+        assert_allclose(values, known["decision"], **tolerance)
         assert clf.predict(X).tolist() == known["predicted"]
         assert clf.classes_.tolist() == known["classes"]
-    assert clf.get_params().items() >= known["parameters"].items()
-    clf.partial_fit(X, known["predicted"])
+    assert svm.get_params().items() >= known["parameters"].items()
+    if svm is clf:
+        clf.partial_fit(X, known["predicted"])
 
 
 def test_there_are_golden_files_of_this_version():
-    assert [path.stem for path in GOLDEN if path.stem.endswith(f"-v{VERSION}")] == [
-        f"regression-v{VERSION}",
-        f"three-classes-v{VERSION}",
-        f"two-classes-v{VERSION}",
-    ]
+    stems = ["regression-v1", "scaled-v2", "three-classes-v1", "two-classes-v1"]
+    assert [path.stem for path in GOLDEN] == stems
+    assert VERSION == 2
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -595,12 +668,17 @@ def attempt(path, max_bytes):
 
 def use(clf, X, y):
     """Whatever a file says that loads: no crash, no hang, finite numbers."""
-    clf.__dict__.pop("feature_names_in_", None)
-    clf.set_params(verbose=0)
+    scaler, svm = split(clf)
+    (svm if scaler is None else scaler).__dict__.pop("feature_names_in_", None)
+    svm.set_params(verbose=0)
     try:
         assert np.isfinite(clf._decision_values(X)).all()
         clf.partial_fit(X, y)
         assert np.isfinite(clf._decision_values(X)).all()
+        with np.errstate(over="ignore", invalid="ignore"):
+            assert np.isfinite(clf.decision_function(X)).all()
+            svm.partial_fit(X if scaler is None else scaler.transform(X), y)
+            assert np.isfinite(clf.decision_function(X)).all()
     except ValueError:
         pass
 

@@ -42,6 +42,7 @@ def test_everything_public_is_there_and_documented():
         "golden_section",
         "load_model",
         "load_svmlight",
+        "save_model",
         "show_versions",
     ]
     for name in pocketsvm.__all__:

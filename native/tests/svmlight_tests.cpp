@@ -146,6 +146,18 @@ void the_densest_text_has_room() {
     }
 }
 
+void spellings_and_infinities_are_found() {
+    SvmlightChunk chunk;
+    parse_svmlight({"# none\n +1 1:2\n", "-1.0#\n1e999 1:1\n", "007\t1:1 2:nan"}, chunk);
+    const char* const expected[] = {"+1", "-1.0", "1e999", "007"};
+    for (std::size_t row = 0; row < 4; ++row) CHECK(label_spelling(chunk, row) == expected[row]);
+    CHECK(chunk.infinite_place.line == 4 && chunk.infinite_place.column == 1);
+    parse_svmlight({"1 1:2\n1 2:1 3:1e39\n1 1:inf"}, chunk);
+    CHECK(chunk.infinite_place.line == 2 && chunk.infinite_place.column == 9);
+    parse_svmlight({"1 1:2"}, chunk);
+    CHECK(chunk.infinite_place.line == 0);
+}
+
 void arrays_grow_and_shrink() {
     GrowingArray<std::int32_t> array(0);
     for (std::int32_t i = 0; i < 3000000;) {
@@ -174,5 +186,6 @@ void svmlight_tests() {
     numbers_are_those_of_the_c_library();
     cuts_and_bytes_are_arbitrary();
     the_densest_text_has_room();
+    spellings_and_infinities_are_found();
     arrays_grow_and_shrink();
 }

@@ -20,7 +20,7 @@ from ._versions import show_versions
 from .estimators import BudgetedSVC, BudgetedSVR
 from .files import load_svmlight
 from .merge_table import MergeTable, golden_section
-from .model import load_model
+from .model import load_model, save_model
 
 __all__ = [
     "BudgetedSVC",
@@ -29,6 +29,7 @@ __all__ = [
     "golden_section",
     "load_model",
     "load_svmlight",
+    "save_model",
     "show_versions",
 ]
 

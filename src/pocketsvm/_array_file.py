@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 # The line ending tells a file that was copied as text.
 MAGIC = b"PKTSVM\r\n"
-VERSION = 1
+VERSION = 2  # files that do without its additions are written as version 1
 PREFIX = struct.Struct("<8sIIQ")
 ALIGNMENT = 8
 CHECKSUM_SIZE = hashlib.sha256().digest_size
@@ -74,9 +74,11 @@ class Entry:
 # --- writing ------------------------------------------------------------------------------------
 
 
-def write_arrays(path: PathLike, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+def write_arrays(
+    path: PathLike, header: dict[str, Any], arrays: dict[str, Array], file_version: int = VERSION
+) -> None:
     """Write a header and arrays to a file that appears in one step."""
-    prefix, text = _encode(header, arrays)
+    prefix, text = _encode(header, arrays, file_version)
     with replacing(path) as file:
         checksum = hashlib.sha256()
         for part in (prefix, text, *_padded(arrays)):
@@ -89,7 +91,9 @@ def _aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _encode(header: dict[str, Any], arrays: dict[str, Array]) -> tuple[bytes, bytes]:
+def _encode(
+    header: dict[str, Any], arrays: dict[str, Array], file_version: int
+) -> tuple[bytes, bytes]:
     """Return the bytes before the arrays: prefix and header."""
     table, offset = {}, 0
     for name, array in arrays.items():
@@ -102,7 +106,7 @@ def _encode(header: dict[str, Any], arrays: dict[str, Array]) -> tuple[bytes, by
     if len(text) > LARGEST_HEADER:
         raise ValueError(f"its header would be {len(text):,} bytes of at most {LARGEST_HEADER:,}.")
     length = PREFIX.size + len(text) + offset + CHECKSUM_SIZE
-    return PREFIX.pack(MAGIC, VERSION, len(text), length), text
+    return PREFIX.pack(MAGIC, file_version, len(text), length), text
 
 
 def _padded(arrays: dict[str, Array]) -> Iterator[bytes | memoryview]:
@@ -144,6 +148,12 @@ def read_header(
     file.seek(PREFIX.size)
     header = _parse(file.read(header_length))
     return header, _entries(header, length - CHECKSUM_SIZE - start), start
+
+
+def read_version(path: PathLike) -> int:
+    """Return the version of the format that a file is of."""
+    with open(path, "rb") as file:
+        return PREFIX.unpack(file.read(PREFIX.size))[1]
 
 
 def read_array(file: BinaryIO, start: int, entry: Entry) -> Array:

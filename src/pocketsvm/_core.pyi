@@ -167,6 +167,13 @@ class SvmlightChunk:
         """Take the lines of a file (a descriptor) that begin in [begin, end), to their ends."""
 
     @property
+    def labels(self) -> NDArray[np.float64]:
+        """A copy."""
+
+    def spelling(self, row: int) -> bytes:
+        """Return the label of a row as it is written."""
+
+    @property
     def n_lines(self) -> int:
         """All lines, empty ones too."""
 
@@ -181,6 +188,10 @@ class SvmlightChunk:
     @property
     def largest_place(self) -> tuple[int, int]:
         """Line and column where the largest index stands first."""
+
+    @property
+    def infinite_place(self) -> tuple[int, int] | None:
+        """Line and column of the first label or value that is not finite."""
 
     @property
     def error(self) -> tuple[int, int, str] | None:

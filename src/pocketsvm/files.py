@@ -16,9 +16,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from io import FileIO
 from numbers import Integral
 from operator import methodcaller
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +36,7 @@ DECOMPRESSORS: dict[str, Callable[[BinaryIO], Any]] = {
 }
 CHUNK = 1 << 18  # bytes of text: with what is parsed of them, they stay in a core's cache
 BLOCK = 1 << 16  # compressed bytes read at once
+LONGEST_LINE = 1 << 30  # of what is streamed, which need not have an end
 AHEAD = 2  # chunks in work or waiting, for each thread beside the calling one
 
 Path = str | bytes | os.PathLike[Any]
@@ -120,7 +122,7 @@ def load_svmlight(
         raise TypeError(f"path_or_paths must be one path or several, got {path_or_paths!r}.")
     paths: Any = [path_or_paths] if one else path_or_paths
     n_threads = effective_n_jobs(n_jobs)
-    files = [_ParsedFile(os.fsdecode(path), n_threads) for path in paths]
+    files = [ParsedText.of_file(os.fsdecode(path), n_threads) for path in paths]
     first_index = 0 if any(file.least_index == 0 for file in files) else 1
     needed = max((file.check(n_features, first_index) for file in files), default=1)
     result: list[Any] = []
@@ -129,58 +131,52 @@ def load_svmlight(
     return tuple(result) if one else result
 
 
-class _ParsedFile:
-    """The rows of one file; from where its indices count is to be decided later."""
+class ParsedText:
+    """The rows of one text; from where its indices count is to be decided later."""
 
-    def __init__(self, path: str, n_threads: int) -> None:
-        self.path = path
-        self.n_lines = 0
+    def __init__(self, name: str, expected_size: int) -> None:
+        self.name = name
+        self.rows = _core.SvmlightRows(min(expected_size, 1 << 28))
         self.least_index, self.largest_index = 2**31 - 1, -1
+        self.spellings: dict[float, str] = {}  # of each label, as it is first written
+
+    @classmethod
+    def of_file(cls, path: str, n_threads: int) -> Self:
+        """Parse a file, decompressed as its name asks for."""
         try:
             with open(path, "rb", buffering=0) as file:
-                self._parse(file, n_threads)
+                decompress = DECOMPRESSORS.get(os.path.splitext(path)[1])
+                size = os.fstat(file.fileno()).st_size
+                parsed = cls(path, size * (12 if decompress else 1))
+                with decompress(file) if decompress else file as text:
+                    for chunk, line in parsed_chunks(text, path, n_threads):
+                        parsed.append(chunk, line)
         except OSError as error:
             if error.filename is None:
                 error.filename = path
             raise
+        return parsed
 
-    def _parse(self, file: Any, n_threads: int) -> None:
-        status = os.fstat(file.fileno())
-        decompress = DECOMPRESSORS.get(os.path.splitext(self.path)[1])
-        expected_size = status.st_size * (12 if decompress else 1)
-        self.rows = _core.SvmlightRows(min(expected_size, 1 << 28))
-        if decompress:
-            with decompress(file) as text:
-                self._take(_decompressed(text, self.path), n_threads)
-        elif stat.S_ISREG(status.st_mode) and status.st_size > 0:
-            n_pieces = -(-status.st_size // CHUNK)
-            self._take(_pieces(file.fileno(), n_pieces), min(n_threads, n_pieces))
-        else:
-            self._take(_streamed(file), n_threads)
-
-    def _take(self, fills: Iterable[Fill], n_threads: int) -> None:
-        with closing(_filled(fills, n_threads)) as chunks:
-            for chunk in chunks:
-                if chunk.error:
-                    line, column, message = chunk.error
-                    raise ValueError(self._at(self.n_lines + line, column) + message)
-                if chunk.largest_index > self.largest_index:
-                    line, column = chunk.largest_place
-                    self.largest_index = chunk.largest_index
-                    self.largest_place = self.n_lines + line, column
-                self.least_index = min(self.least_index, chunk.least_index)
-                self.n_lines += chunk.n_lines
-                self.rows.append(chunk)
-
-    def _at(self, line: int, column: int) -> str:
-        return f"{self.path}, line {line}, column {column}: "
+    def append(self, chunk: _core.SvmlightChunk, line: int, *, spelled: bool = False) -> None:
+        """Append a chunk that begins after so many lines."""
+        if chunk.largest_index > self.largest_index:
+            place = chunk.largest_place
+            self.largest_index = chunk.largest_index
+            self.largest_place = line + place[0], place[1]
+        self.least_index = min(self.least_index, chunk.least_index)
+        self.rows.append(chunk)
+        if spelled:
+            for label, row in zip(*np.unique(chunk.labels, return_index=True), strict=True):
+                if label not in self.spellings:
+                    self.spellings[float(label)] = chunk.spelling(row).decode()
 
     def check(self, n_features: int | None, first_index: int) -> int:
         """Return how many features there must be; raise ValueError where n_features are fewer."""
         needed = max(self.largest_index + 1 - first_index, 1)
         if n_features is not None and n_features < needed:
             raise ValueError(
-                self._at(*self.largest_place) + f"index {self.largest_index} (the first being "
+                _at(self.name, *self.largest_place)
+                + f"index {self.largest_index} (the first being "
                 f"{first_index}) needs n_features to be at least {needed}, got {n_features}"
             )
         return needed
@@ -200,13 +196,46 @@ class _ParsedFile:
 # --- text in chunks, and chunks side by side ------------------------------------------------------
 
 
+def parsed_chunks(
+    text: Any, name: str, n_threads: int, *, finite: bool = False
+) -> Iterator[tuple[_core.SvmlightChunk, int]]:
+    """Yield a text in chunks, each with the number of lines before it; errors name the line."""
+    fills: Iterable[Fill] = _decompressed(text, name)
+    size = _regular_size(text)
+    if size:
+        n_pieces = -(-size // CHUNK)
+        fills, n_threads = _pieces(text.fileno(), n_pieces), min(n_threads, n_pieces)
+    line = 0
+    with closing(_filled(fills, n_threads)) as chunks:
+        for chunk in chunks:
+            if chunk.error:
+                raise ValueError(_at(name, line + chunk.error[0], chunk.error[1]) + chunk.error[2])
+            if finite and chunk.infinite_place:
+                place = chunk.infinite_place
+                raise ValueError(_at(name, line + place[0], place[1]) + "the number is not finite")
+            yield chunk, line
+            line += chunk.n_lines
+
+
+def _regular_size(text: Any) -> int:
+    """Bytes of a file that can be read anywhere; 0 for all others."""
+    if not isinstance(text, FileIO):
+        return 0
+    status = os.fstat(text.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _at(name: str, line: int, column: int) -> str:
+    return f"{name}, line {line}, column {column}: "
+
+
 def _pieces(descriptor: int, n_pieces: int) -> Iterator[Fill]:
     """Cut a file that can be read anywhere: each thread reads its own piece."""
     for k in range(n_pieces):
         yield methodcaller("read", descriptor, k * CHUNK, (k + 1) * CHUNK)
 
 
-def _streamed(file: Any) -> Iterator[Fill]:
+def _streamed(file: Any, name: str) -> Iterator[Fill]:
     """Read a file from front to back, and cut it at line ends."""
     parts: list[bytes] = []
     size = 0
@@ -216,13 +245,15 @@ def _streamed(file: Any) -> Iterator[Fill]:
             yield methodcaller("parse", parts, size + end)
             parts, size = [block[end:]], 0
         size += len(block) - end
+        if size > LONGEST_LINE:
+            raise ValueError(f"{name} has a line of more than {LONGEST_LINE:,} bytes")
     yield methodcaller("parse", parts, size)
 
 
 def _decompressed(text: Any, path: str) -> Iterator[Fill]:
     """Do the same with an archive; where it is damaged, what comes before is still parsed."""
     try:
-        yield from _streamed(text)
+        yield from _streamed(text, path)
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if getattr(error, "errno", None) is not None:
             raise  # the device's fault, not the archive's

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from . import estimators
+from . import _scalers, estimators
 from ._array_file import DTYPES, Array, Entry, PathLike, read_array, read_header, take, write_arrays
 from ._machine import BudgetedMachine
 from ._validation import ALPHA_RANGE, FLOAT32_GAMMA
@@ -113,8 +113,9 @@ class Model:
 
         Parameters
         ----------
-        estimator : BudgetedSVC, BudgetedSVR or Model
-            The fitted estimator.
+        estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
+            The fitted estimator; a pipeline of a StandardScaler or MinMaxScaler and one is a model
+            with scaling.
 
         Returns
         -------
@@ -123,6 +124,7 @@ class Model:
         """
         if isinstance(estimator, cls):
             return estimator
+        scaler, estimator = _scalers.split(estimator)
         if not isinstance(estimator, BudgetedMachine):
             raise TypeError(
                 f"Expected a fitted estimator of pocketsvm, got {type(estimator).__name__}."
@@ -134,7 +136,8 @@ class Model:
             intercept=estimator.intercept_,
             gamma=float(estimator.gamma_),
             classes=getattr(estimator, "classes_", None),
-            feature_names=getattr(estimator, "feature_names_in_", None),
+            feature_names=getattr(scaler or estimator, "feature_names_in_", None),
+            scaling=None if scaler is None else Scaling(*_scalers.affine(scaler)),
         )
 
 
@@ -149,8 +152,9 @@ def save_model(estimator: Any, path: PathLike, *, extra: dict[str, Any] | None =
 
     Parameters
     ----------
-    estimator : BudgetedSVC or BudgetedSVR
-        The fitted estimator, of exactly a class of this package.
+    estimator : BudgetedSVC, BudgetedSVR or Pipeline
+        The fitted estimator, of exactly a class of this package; or a pipeline of a fitted
+        StandardScaler or MinMaxScaler and such a one.
 
     path : str or path-like
         The file. Any ending will do; ours is ``.psvm``.
@@ -184,17 +188,21 @@ def save_model(estimator: Any, path: PathLike, *, extra: dict[str, Any] | None =
     >>> bool((twin.decision_function(X) == clf.decision_function(X)).all())
     True
     """
-    if _class_named(type(estimator).__name__) is not type(estimator):
+    scaler, machine = _scalers.split(estimator)
+    if _class_named(type(machine).__name__) is not type(machine):
         raise TypeError(
             f"Only the estimators of pocketsvm themselves can be saved, got {type(estimator)!r}."
         )
-    check_is_fitted(estimator)
+    for step in (scaler, machine):
+        if step is not None:
+            check_is_fitted(step)
     try:
-        header, arrays = _describe(estimator, extra or {})
+        header, arrays = _describe(machine, scaler, extra or {})
         # What is written can be read: the same checks, the same words.
         entries = {name: Entry.of(array) for name, array in arrays.items()}
         _restore(header, entries, lambda name: arrays[name])
-        write_arrays(path, header, arrays)
+        # Readers of version 1 know no scaling.
+        write_arrays(path, header, arrays, file_version=1 if scaler is None else 2)
     except ValueError as error:
         raise ValueError(f"This {type(estimator).__name__} cannot be saved: {error}") from error
 
@@ -212,9 +220,10 @@ def load_model(path: PathLike, *, max_bytes: int = LARGEST_FILE) -> Any:
 
     Returns
     -------
-    estimator : BudgetedSVC or BudgetedSVR
+    estimator : BudgetedSVC, BudgetedSVR or Pipeline
         The estimator as it was saved: same parameters, same bits in its decisions, and further
-        passes continue from it as they would have from the original.
+        passes continue from it as they would have from the original. A model with scaling comes as
+        a pipeline of the steps "scale" and "svm".
 
     Raises
     ------
@@ -258,7 +267,7 @@ def read_model(path: PathLike, *, max_bytes: int = LARGEST_FILE) -> tuple[Any, d
 
     Returns
     -------
-    estimator : BudgetedSVC or BudgetedSVR
+    estimator : BudgetedSVC, BudgetedSVR or Pipeline
         The estimator as it was saved.
 
     extra : dict
@@ -299,6 +308,10 @@ def _restore(
     arrays = {name: read(name) for name in entries}
     _check_values(arrays)
     estimator.__dict__.update(_attributes(header, arrays))
+    estimator = _scalers.join(_scaler(header, arrays), estimator)
+    if "feature_names.ends" in arrays:
+        names = np.array(_strings("feature_names", arrays), dtype=object)
+        getattr(estimator, "steps", [("", estimator)])[0][1].feature_names_in_ = names
     kept = {name: array for name, array in arrays.items() if name.startswith("extra.")}
     return estimator, header["extra"] | {name[6:]: array for name, array in kept.items()}
 
@@ -312,8 +325,10 @@ def _class_named(name: str) -> Any:
     return cls if is_machine else None
 
 
-def _describe(estimator: Any, extra: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
-    model, states = Model.of(estimator), estimator._states
+def _describe(
+    estimator: Any, scaler: Any, extra: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    model, states = Model.of(_scalers.join(scaler, estimator)), estimator._states
     arrays = {
         "support_vectors": np.asarray(model.vectors),
         "dual_coef": np.asarray(model.dual_coef, dtype=np.float64),
@@ -326,6 +341,10 @@ def _describe(estimator: Any, extra: dict[str, Any]) -> tuple[dict[str, Any], di
         arrays |= labels
     if model.feature_names is not None:
         arrays |= _describe_strings("feature_names", model.feature_names.tolist())
+    scaling = None
+    if scaler is not None:
+        scaling, learnt = _scalers.describe(scaler)
+        arrays |= learnt
     arrays |= {f"extra.{name}": a for name, a in extra.items() if isinstance(a, np.ndarray)}
     n_state = len(arrays["state.coefficients"])
     header = {
@@ -344,6 +363,8 @@ def _describe(estimator: Any, extra: dict[str, Any]) -> tuple[dict[str, Any], di
     }
     if model.classes is None:
         header["offset"] = float(estimator._offset)
+    if scaling is not None:
+        header["scaling"] = scaling
     return header, arrays
 
 
@@ -473,6 +494,8 @@ def _check_shapes(estimator: Any, header: dict[str, Any], entries: dict[str, Ent
         **labels,
         **names,
     }
+    if "scaling" in header:
+        expected |= _scalers.expected(header["scaling"], entries, n_features)
     if "state.vectors" in entries or n_state != n_vectors:
         expected["state.vectors"] = (dtype.name, (n_state, n_features))
     _compare(expected, entries)
@@ -630,9 +653,11 @@ def _attributes(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, A
         attributes["_offset"] = take(header, "offset", float)
     else:
         attributes["classes_"] = _check_sorted(_labels(header["classes"], arrays))
-    if "feature_names.ends" in arrays:
-        attributes["feature_names_in_"] = np.array(_strings("feature_names", arrays), dtype=object)
     return attributes
+
+
+def _scaler(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
+    return _scalers.restore(header["scaling"], arrays) if "scaling" in header else None
 
 
 def _profile(header: dict[str, Any]) -> estimators.Profile:

@@ -1,4 +1,4 @@
-"""Writes the golden model files of the present version; files of earlier versions stay as they are.
+"""Writes golden model files of the present version, and those that earlier ones read, as version 1.
 
     .venv/bin/python tests/golden/make.py
 
@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_blobs, make_friedman2, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm._array_file import VERSION
-from pocketsvm.model import save_model
+from pocketsvm.model import Model, save_model
 
 HERE = Path(__file__).parent
 
@@ -40,15 +41,25 @@ def regression():
     return BudgetedSVR(10, 100.0, epsilon=5.0, max_iter=3, random_state=0).fit(X, y), X[:5]
 
 
+def scaled():
+    clf, X = three_classes()
+    rows = X * [100.0, 0.01] + [5.0, -3.0]
+    steps = [("scale", StandardScaler()), ("svm", clf)]
+    return Pipeline(steps).fit(rows, clf.predict(X)), rows
+
+
 def write(name, clf, X):
-    stem = f"{name}-v{VERSION}"
-    kernel = rbf_kernel(X, clf.support_vectors_.astype(np.float64), gamma=clf.gamma_)
+    model = Model.of(clf)
+    rows, stem = np.asarray(X), f"{name}-v1"
+    if model.scaling is not None:
+        rows, stem = (rows - model.scaling.offset) * model.scaling.factor, f"{name}-v2"
+    kernel = rbf_kernel(rows, model.vectors.astype(np.float64), gamma=model.gamma)
     known = {
-        "parameters": clf.get_params(),
+        "parameters": getattr(clf, "named_steps", {"svm": clf})["svm"].get_params(),
         "classes": clf.classes_.tolist() if hasattr(clf, "classes_") else None,
         "columns": list(getattr(X, "columns", [])),
         "X": np.asarray(X).tolist(),
-        "decision": (kernel @ clf.dual_coef_.T + clf.intercept_).tolist(),
+        "decision": (kernel @ model.dual_coef.T + model.intercept).tolist(),
         "predicted": clf.predict(X).tolist(),
     }
     save_model(clf, HERE / f"{stem}.psvm")
@@ -59,3 +70,4 @@ if __name__ == "__main__":
     write("two-classes", *two_classes())
     write("three-classes", *three_classes())
     write("regression", *regression())
+    write("scaled", *scaled())

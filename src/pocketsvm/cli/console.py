@@ -1,0 +1,142 @@
+"""What commands show: progress and messages on stderr, results on stdout."""
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+
+__all__ = ["FitProgress", "Reporter", "print_json", "show", "shown_warnings"]
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def show(renderable: Any) -> None:
+    """Print a result: a text or anything of rich."""
+    Console(highlight=False, markup=False, emoji=False).print(
+        renderable, soft_wrap=isinstance(renderable, str)
+    )
+
+
+def print_json(value: Any) -> None:
+    """Print a result for machines."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Show each warning that is for users as one line on stderr."""
+
+    def show_warning(message: Any, *_: Any, **__: Any) -> None:
+        print(f"pocketsvm: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("default", RuntimeWarning)
+        warnings.showwarning = show_warning
+        yield
+
+
+class Reporter:
+    """The progress of a long task: a bar on a terminal, plain lines elsewhere, or nothing.
+
+    As a callback of scikit-learn it follows the passes of a fit.
+    """
+
+    def __init__(self, quiet: bool) -> None:
+        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self.quiet = quiet
+        self.bars = self.console.is_terminal and not quiet and os.environ.get("TERM") != "dumb"
+
+    def say(self, message: str) -> None:
+        """Print a line, unless quiet."""
+        if not self.quiet:
+            self.console.print(message, soft_wrap=True)
+
+    @contextmanager
+    def task(self, name: str, total: int | None = None) -> Iterator["_Task"]:
+        """Follow a task of so many parts, as far as that is known."""
+        if self.bars:
+            with _bars(self.console) as bars:
+                key = bars.add_task(name, total=total, text="")
+                yield _Task(total, lambda done, text: bars.update(key, completed=done, text=text))
+        elif self.quiet:
+            yield _Task(total, lambda done, text: None)
+        else:
+            yield _Task(total, _Lines(self.say, name, total))
+
+
+class _Task:
+    """Counts parts and rows; tells how many rows a second there were, and the time that is left."""
+
+    def __init__(self, total: int | None, update: Callable[[int, str], None]) -> None:
+        self.total, self.update = total, update
+        self.begin = time.perf_counter()
+        self.done = self.rows = 0
+
+    def advance(self, n_rows: int, parts: int = 1) -> None:
+        """Count so many parts of the task, which took so many rows."""
+        self.done += parts
+        self.rows += n_rows
+        seconds = max(time.perf_counter() - self.begin, 1e-9)
+        text = f"{self.rows / seconds:,.0f} rows/s"
+        if self.total is None:
+            self.update(self.done, f"{self.rows:,} rows, {text}")
+        else:
+            left = timedelta(seconds=round(seconds * (self.total / self.done - 1)))
+            self.update(self.done, f"{text}, {left} left")
+
+
+class _Lines:
+    """Now and then a line."""
+
+    def __init__(self, say: Callable[[str], None], name: str, total: int | None) -> None:
+        self.say, self.name, self.total = say, name, total
+        self.last = time.perf_counter()
+
+    def __call__(self, done: int, text: str) -> None:
+        now = time.perf_counter()
+        if now - self.last < SECONDS_BETWEEN_LINES:
+            return
+        self.last = now
+        share = "" if self.total is None else f"{done / self.total:.0%}, "
+        self.say(f"{self.name}: {share}{text}")
+
+
+class FitProgress:
+    """A callback of scikit-learn that tells a task of each pass of a fit."""
+
+    def __init__(self, task: _Task, n_rows: int) -> None:
+        self.task, self.n_rows = task, n_rows
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Do nothing, as the protocol allows."""
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """Count a pass; never stop the fit."""
+        if context.task_name == "pass":
+            self.task.advance(self.n_rows)
+        return False
+
+
+def _bars(console: Console) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[text]}"),
+        console=console,
+        transient=True,
+        expand=True,
+    )

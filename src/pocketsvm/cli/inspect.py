@@ -1,0 +1,68 @@
+"""``pocketsvm inspect``: what is in a model file."""
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+from rich.table import Table
+
+from .._array_file import read_version
+from .._scalers import split
+from . import options
+from .console import print_json, show
+from .saved import Saved
+
+__all__ = ["inspect"]
+
+MOST_SHOWN = 8  # classes and names
+
+
+def inspect(model: options.ModelFile, json: options.Json = False) -> None:
+    """Show what is in a model file."""
+    found = _describe(model)
+    if json:
+        print_json(found)
+        return
+    table = Table(box=None, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, value in found.items():
+        if value is not None:
+            table.add_row(name.replace("_", " "), _shown(value))
+    show(table)
+
+
+def _describe(path: str) -> dict[str, Any]:
+    saved = Saved.load(path)
+    scaler, svm = split(saved.estimator)
+    label = saved.layout.label
+    return {
+        "file": path,
+        "bytes": os.path.getsize(path),
+        "format_version": read_version(path),
+        "estimator": type(svm).__name__,
+        "parameters": svm.get_params(),
+        "classes": None if saved.is_regression else saved.labels,
+        "vectors": len(svm.support_vectors_),
+        "features": svm.n_features_in_,
+        "feature_names": saved.layout.names,
+        "label_column": label + 1 if isinstance(label, int) else label,
+        "precision": svm.support_vectors_.dtype.name,
+        "gamma": svm.gamma_,
+        "alpha": svm.alpha_,
+        "intercept": svm.intercept_.tolist(),
+        "passes": svm.n_iter_,
+        "scaling": None if scaler is None else type(scaler).__name__,
+        "profile": asdict(svm.profile_),
+    }
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key} = {_shown(entry)}" for key, entry in value.items())
+    if isinstance(value, list):
+        some = ", ".join(map(_shown, value[:MOST_SHOWN]))
+        return some if len(value) <= MOST_SHOWN else f"{some} and {len(value) - MOST_SHOWN:,} more"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if type(value) is int else str(value)

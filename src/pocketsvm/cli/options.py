@@ -1,0 +1,79 @@
+"""Options that several commands share, as typer takes them."""
+
+import os
+from typing import Annotated, Literal
+
+import typer
+
+from ..tables import FORMATS, Options
+
+__all__ = ["Data", "Drop", "Format", "Header", "Jobs", "Json", "Label", "ModelFile", "Quiet"]
+
+TABLES = "Tables (CSV, TSV, Parquet)"
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Data file: LIBSVM text, CSV, TSV or Parquet, compressed or not; - for a pipe.",
+    ),
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="The label's column, by name or number (from 1; -1 is the last). Otherwise the one "
+        "named label, target, class or y, or else the last.",
+        rich_help_panel=TABLES,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row has the columns' names.",
+        show_default="told by the file",
+        rich_help_panel=TABLES,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="Leave out a column; may be repeated.",
+        rich_help_panel=TABLES,
+    ),
+]
+Format = Annotated[
+    Literal[FORMATS] | None,  # type: ignore[valid-type]
+    typer.Option(
+        "--format",
+        help="What the data file is.",
+        show_default="told by the file",
+    ),
+]
+Jobs = Annotated[int, typer.Option("--n-jobs", help="Threads; -1 for all processors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no remarks.")]
+
+
+def data_options(
+    format: str | None,
+    label: str | None = None,
+    header: bool | None = None,
+    drop: list[str] | None = None,
+) -> Options:
+    """Bundle what is said of a data file."""
+    return Options(format, header, label, drop or ())
+
+
+def check_apart(out: str | None, *sources: str) -> None:
+    """Refuse to write over a file that is read."""
+    if out is None or not os.path.exists(out):
+        return
+    for source in sources:
+        if os.path.realpath(out) == os.path.realpath(source):
+            raise typer.BadParameter(f"{out} is read; it would be overwritten.")
