@@ -155,7 +155,7 @@ def tune(
         course = rounds(
             len(ParameterGrid(grid)),
             len(y),
-            largest_budget=max(budget or [last_step(estimator).budget]),
+            largest_budget=max([last_step(estimator).budget] if budget is None else budget),
             n_rarest=min(np.unique(y, return_counts=True)[1]) if classified else None,
             cv=cv,
         )

@@ -1,0 +1,201 @@
+"""Tuning: the grid, the rounds of halving, the scores that are shown."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from pocketsvm import BudgetedSVC
+from pocketsvm.tuning import DEFAULT_CS, ScoreMap, default_gammas, rounds, tune, written
+
+X, Y = make_moons(600, noise=0.2, random_state=0)
+FAST = BudgetedSVC(budget=20, max_iter=2, random_state=0)
+
+
+# --- the grid -------------------------------------------------------------------------------------
+
+
+def test_the_default_gammas_surround_scale():
+    rows = np.random.default_rng(0).normal(3.0, 5.0, size=(500, 7))
+    scale = SVC(gamma="scale").fit(rows, np.arange(500) % 2)._gamma
+    gammas = default_gammas(FAST, rows)
+    assert_allclose(np.diff(np.log2(gammas)), 2)
+    assert gammas[0] < scale / 40
+    assert gammas[-1] > scale * 10
+    assert default_gammas(FAST, scipy.sparse.csr_array(rows)) == gammas
+
+
+def test_the_default_gammas_of_a_pipeline_are_those_of_its_scaled_rows():
+    rows = np.random.default_rng(0).normal(0.0, 1e6, size=(500, 8))
+    pipeline = make_pipeline(StandardScaler(), FAST)
+    assert default_gammas(pipeline, rows) == [2.0**k for k in (-9, -7, -5, -3, -1, 1)]
+    assert not hasattr(pipeline[0], "mean_")  # a clone was fitted
+
+
+def test_the_default_grid_is_that_of_the_docs():
+    assert list(DEFAULT_CS) == [2.0**k for k in (-5, -1, 3, 7, 11, 15)]
+    rows, y = X[:60], Y[:60]
+    search = tune(FAST, rows, y, cv=2, n_jobs=1)
+    tried = search.cv_results_["params"]
+    assert len(tried) == 36
+    assert {candidate["C"] for candidate in tried} == set(DEFAULT_CS)
+    assert {candidate["gamma"] for candidate in tried} == set(default_gammas(FAST, rows))
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+def test_the_best_candidate_is_fitted_on_all_rows():
+    search = tune(FAST, X, Y, C=[0.01, 10], gamma=[1e-4, 1.0])
+    assert search.best_params_ == {"C": 10, "gamma": 1.0}
+    twin = clone(FAST).set_params(C=10, gamma=1.0).fit(X, Y)
+    assert_array_equal(search.best_estimator_.decision_function(X), twin.decision_function(X))
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    scores = cross_val_score(clone(FAST).set_params(C=10, gamma=1.0), X, Y, cv=folds)
+    grid = tune(FAST, X, Y, C=[10], gamma=[1.0], search="grid")
+    assert_allclose(grid.best_score_, scores.mean())
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads():
+    rows, y = make_moons(4000, noise=0.2, random_state=0)
+    one, two = (tune(FAST, rows, y, C=[1, 8], gamma=[0.1, 1, 4], n_jobs=n) for n in (1, 2))
+    assert one.n_resources_ == two.n_resources_ == [1333, 3999]
+    assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert one.best_params_ == two.best_params_
+
+
+def test_budgets_and_other_scores_are_searched_for():
+    search = tune(FAST, X, Y, C=[10], gamma=[1.0], budget=[2, 20], scoring="balanced_accuracy")
+    assert search.best_params_["budget"] == 20
+    assert search.best_score_ > 0.9
+    assert search.best_estimator_.budget == 20
+
+
+def test_a_pipeline_is_tuned_as_a_whole():
+    pipeline = make_pipeline(StandardScaler(), FAST)
+    search = tune(pipeline, X * [1, 1e4], Y, C=[10], gamma=[1e-4, 1.0])
+    assert search.best_params_ == {"budgetedsvc__C": 10, "budgetedsvc__gamma": 1.0}
+    assert search.best_score_ > 0.9
+
+
+def test_callbacks_follow_every_fit():
+    class Counter:
+        def __init__(self):
+            self.n_fits = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        teardown = on_fit_task_begin = setup
+
+        def on_fit_task_end(self, estimator, context):
+            self.n_fits += context.task_name == "candidate-split-evaluation"
+
+    counter = Counter()
+    tune(FAST, X, Y, C=[1, 10], gamma=[1.0], cv=3, callbacks=[counter])
+    assert counter.n_fits == 6
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match=re.escape("one of 'halving', 'grid', got 'random'")):
+        tune(FAST, X, Y, search="random")
+    with pytest.raises(TypeError, match="ends in one, got LogisticRegression"):
+        tune(LogisticRegression(), X, Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        tune(FAST, X, Y[:10])
+
+
+# --- the rounds -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_candidates", "n_rows", "more", "expected"),
+    [
+        (36, 2999, {}, [(36, 2999)]),
+        (36, 3000, {}, [(36, 1000), (12, 3000)]),
+        (36, 10**6, {}, [(36, 37037), (12, 111111), (4, 333333), (2, 999999)]),
+        (2, 10**6, {}, [(2, 10**6)]),
+        (1000, 10**6, {}, [(1000, 12345), (334, 37035), (112, 111105), (38, 333315), (13, 999945)]),
+        (36, 20_000, {"largest_budget": 1000}, [(36, 6666), (12, 19998)]),
+        (36, 100_000, {"n_rarest": 200}, [(36, 33333), (12, 99999)]),
+    ],
+)
+def test_rounds_begin_with_enough_rows_and_end_with_all(n_candidates, n_rows, more, expected):
+    assert rounds(n_candidates, n_rows, **{"largest_budget": 100, **more}) == expected
+
+
+@pytest.mark.parametrize("n_candidates", [3, 9, 27, 36, 81, 243])
+def test_the_plan_is_what_the_search_does(n_candidates):
+    rows, y = np.arange(4000.0)[:, None], np.arange(4000) % 2
+    model = BudgetedSVC(budget=2, max_iter=1, polish=False, random_state=0)
+    search = tune(
+        model, rows, y, C=np.geomspace(0.1, 1, n_candidates), gamma=[1e-9], cv=2, n_jobs=1
+    )
+    planned = rounds(n_candidates, 4000, largest_budget=2, n_rarest=2000, cv=2)
+    assert list(zip(search.n_candidates_, search.n_resources_, strict=True)) == planned
+
+
+# --- the map --------------------------------------------------------------------------------------
+
+
+def test_the_map_takes_the_best_of_the_latest_round():
+    search = GridSearchCV(FAST, {})
+    search.best_params_, search.best_score_ = {"C": 1, "gamma": 0.5}, 0.8
+    search.cv_results_ = {
+        "params": [
+            {"C": 1, "gamma": 0.5, "budget": 2},
+            {"C": 8, "gamma": 0.5, "budget": 2},
+            {"C": 1, "gamma": 0.5, "budget": 4},
+            {"C": 1, "gamma": 0.5, "budget": 8},
+        ],
+        "mean_test_score": np.array([0.9, 0.7, 0.8, 0.75]),
+        "n_resources": np.array([100, 100, 300, 300]),
+    }
+    found = ScoreMap.of(search)
+    assert (found.C, found.gamma, found.best) == ([1, 8], [0.5], (0, 0))
+    assert_array_equal(found.scores, [[0.8, 0.7]])
+    assert_array_equal(found.n_rows, [[300, 100]])
+    assert_array_equal(found.is_final, [[True, False]])
+
+
+def test_the_map_of_one_parameter_has_one_line():
+    search = GridSearchCV(FAST, {"gamma": ["scale", 2.0, 0.01]}, cv=2).fit(X, Y)
+    found = ScoreMap.of(search)
+    assert (found.C, found.gamma) == ([1.0], [0.01, 2.0, "scale"])
+    assert found.is_final.all()
+    with pytest.raises(ValueError, match="neither C nor gamma"):
+        ScoreMap.of(GridSearchCV(FAST, {"budget": [2, 3]}, cv=2).fit(X, Y))
+
+
+def test_a_best_value_at_the_border_is_told():
+    def borders(best):
+        found = ScoreMap([1, 2, 4], [0.1, 0.2], np.zeros((2, 3)), np.zeros((2, 3)), best, 0.0)
+        return list(found.at_border())
+
+    assert borders((1, 1)) == []  # of two values one is always at the border
+    assert borders((0, 2)) == ["the best C is the largest one tried"]
+    assert borders((0, 0)) == ["the best C is the smallest one tried"]
+
+
+def test_candidates_that_cannot_be_fitted_have_no_score():
+    rows = X + 1e9
+    with pytest.warns(FitFailedWarning), pytest.warns(UserWarning, match="non-finite"):
+        search = tune(FAST, rows, Y, C=[1.0], gamma=[1e-9, 1e5], search="grid", cv=2)
+    found = ScoreMap.of(search)
+    assert_array_equal(np.isnan(found.scores), [[False], [True]])
+    assert found.best == (0, 0)
+
+
+def test_numbers_are_written_as_powers_where_all_are():
+    assert written([0.5, 1, 8.0]) == ["2^-1", "2^0", "2^3"]
+    assert written([0.5, 3, 8.0, "scale"]) == ["0.5", "3", "8", "scale"]
