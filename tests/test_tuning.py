@@ -60,6 +60,7 @@ def test_the_best_candidate_is_fitted_on_all_rows():
     assert search.best_params_ == {"C": 10, "gamma": 1.0}
     twin = clone(FAST).set_params(C=10, gamma=1.0).fit(X, Y)
     assert_array_equal(search.best_estimator_.decision_function(X), twin.decision_function(X))
+    assert_array_equal(search.predict(X), twin.predict(X))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     scores = cross_val_score(clone(FAST).set_params(C=10, gamma=1.0), X, Y, cv=folds)
     grid = tune(FAST, X, Y, C=[10], gamma=[1.0], search="grid")

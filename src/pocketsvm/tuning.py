@@ -5,6 +5,7 @@ searches, and returns the fitted search. `ScoreMap` is what pictures and the com
 it.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, log
@@ -14,6 +15,7 @@ import numpy as np
 from joblib import parallel_config
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import (
     GridSearchCV,
@@ -148,6 +150,7 @@ def tune(
         "cv": folds(cv, shuffle=True, random_state=random_state),
         "scoring": scoring,
         "n_jobs": n_jobs,
+        "refit": False,
     }
     if search == "grid":
         searching = GridSearchCV(clone(estimator), grid, **setting)
@@ -169,8 +172,14 @@ def tune(
             return_train_score=False,
         )
     searching.set_callbacks(*callbacks)
-    with parallel_config(backend="threading"):
-        return searching.fit(X, y)
+    with parallel_config(backend="threading"), warnings.catch_warnings():
+        # Extreme candidates may not converge, which their scores tell. The best one is fitted
+        # apart from them, so that it can warn.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        searching.fit(X, y)
+    searching.refit = True
+    searching.best_estimator_ = clone(estimator).set_params(**searching.best_params_).fit(X, y)
+    return searching
 
 
 def rounds(
