@@ -734,6 +734,12 @@ class TuningDisplay:
         """
         return cls(score_map=ScoreMap.of(search)).plot(ax)
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """Inches across and down that leave room for every score."""
+        n_gammas, n_cs = self.score_map.scores.shape
+        return 2.6 + 0.75 * n_cs, 1.9 + 0.5 * n_gammas
+
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw the cells, each with its score, the best one framed.
 
@@ -749,11 +755,15 @@ class TuningDisplay:
         """
         found = self.score_map
         n_gammas, n_cs = found.scores.shape
-        _start(self, ax, figsize=(2.6 + 0.75 * n_cs, 1.9 + 0.5 * n_gammas))
+        _start(self, ax, figsize=self.size)
         from matplotlib.patches import Rectangle
 
-        self.image_ = self.ax_.imshow(found.scores, origin="lower", aspect="auto", cmap="viridis")
-        self.figure_.colorbar(self.image_, ax=self.ax_, label="mean score of the folds")
+        self.image_ = self.ax_.imshow(
+            found.scores, origin="lower", aspect="auto", cmap="viridis", vmin=found.low
+        )
+        self.figure_.colorbar(
+            self.image_, ax=self.ax_, label="mean score of the folds", extend="min"
+        )
         dark = self.image_.norm(found.scores) < 0.6
         self.texts_ = np.empty(found.scores.shape, dtype=object)
         for place, score in np.ndenumerate(found.scores):

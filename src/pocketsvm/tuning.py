@@ -5,8 +5,10 @@ searches, and returns the fitted search. `ScoreMap` is what pictures and the com
 it.
 """
 
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import floor, log
 from typing import Any, NamedTuple
@@ -151,6 +153,7 @@ def tune(
         "scoring": scoring,
         "n_jobs": n_jobs,
         "refit": False,
+        "error_score": "raise",
     }
     if search == "grid":
         searching = GridSearchCV(clone(estimator), grid, **setting)
@@ -171,15 +174,56 @@ def tune(
             random_state=random_state,
             return_train_score=False,
         )
-    searching.set_callbacks(*callbacks)
-    with parallel_config(backend="threading"), warnings.catch_warnings():
+    fits = _Fits()
+    searching.set_callbacks(fits, *callbacks)
+    with parallel_config(backend="threading"), warnings.catch_warnings(), fits.ended():
         # Extreme candidates may not converge, which their scores tell. The best one is fitted
         # apart from them, so that it can warn.
         warnings.simplefilter("ignore", ConvergenceWarning)
         searching.fit(X, y)
+    searching.set_callbacks(*callbacks)
+    if not np.isfinite(searching.best_score_):
+        raise ValueError(f"No candidate has a finite score by {scoring!r}: choose another one.")
     searching.refit = True
     searching.best_estimator_ = clone(estimator).set_params(**searching.best_params_).fit(X, y)
     return searching
+
+
+class _Fits:
+    """A callback on all fits of a search, which ends them where the search is interrupted.
+
+    Threads must not be left behind: Python cannot stop those that are in native code.
+    """
+
+    max_propagation_depth = None
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.threads: set[threading.Thread] = set()
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Do nothing, as the protocol allows."""
+
+    teardown = setup
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Take note of the thread."""
+        self.threads.add(threading.current_thread())
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """Stop the passes when the search is over."""
+        return self.is_over
+
+    @contextmanager
+    def ended(self) -> Iterator[None]:
+        """Let every fit end after its pass, and wait for it, where the block is left early."""
+        try:
+            yield
+        except BaseException:
+            self.is_over = True
+            for thread in self.threads - {threading.current_thread()}:
+                thread.join()
+            raise
 
 
 def rounds(
@@ -316,6 +360,11 @@ class ScoreMap:
     def is_final(self) -> NDArray[np.bool_]:
         """Which cells were scored in the last round, on the most rows."""
         return self.n_rows == self.n_rows.max()
+
+    @property
+    def low(self) -> float:
+        """Where colours begin, so that they can tell good from better: the lower quartile."""
+        return float(np.nanquantile(self.scores, 0.25))
 
     @classmethod
     def of(cls, search: Any) -> "ScoreMap":
