@@ -1,7 +1,7 @@
 """Run the examples of a Markdown page as a reader would: in order, in one folder.
 
 Blocks of ``python`` share one namespace; a block of ``text`` right behind one is what it prints.
-In blocks of ``console`` the lines after ``$`` are commands, the others what they print. Output is
+In blocks of ``console`` lines after ``$`` and ``>`` are commands, others what they print. Output is
 compared as doctest does it: ``...`` stands for anything.
 
     python tools/examples.py docs/guide.md docs/images
@@ -25,7 +25,8 @@ from pathlib import Path
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 
-COMMAND = re.compile(r"((?:.*\\\n)*.*\n)([\s\S]*)")  # to the first line that does not go on
+# The first line, and those that continue it: behind a backslash, or after a ``>``.
+COMMAND = re.compile(r"(.*\n(?:(?<=\\\n).*\n|> .*\n)*)([\s\S]*)")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def examples(text: str) -> Iterator[Example]:
         elif language == "console":
             for command in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
                 typed, shown = COMMAND.fullmatch(command).groups()
+                typed = re.sub("^> ", "", typed, flags=re.MULTILINE)
                 yield Example(language, typed, shown, line)
 
 

@@ -591,7 +591,7 @@ class BudgetDisplay:
                 color=COLORS[0],
                 alpha=0.2,
                 linewidth=0,
-                label=f"one standard deviation of {scores.shape[1]}",
+                label=f"± one standard deviation of {scores.shape[1]}",
             )
         self.reference_line_ = None
         if self.reference is not None:
@@ -603,7 +603,7 @@ class BudgetDisplay:
         self.ax_.xaxis.set_minor_locator(NullLocator())
         self.ax_.set(xlabel="budget of support vectors", ylabel=self.score_name)
         _quiet(self.ax_)
-        self.ax_.legend(frameon=False, loc="lower right")
+        self.ax_.legend(frameon=False)
         return self
 
 
