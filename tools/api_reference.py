@@ -76,9 +76,10 @@ def _signature(name: str, thing) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             parameters.append("*")
         starred = starred or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-        parameters.append(str(parameter.replace(annotation=parameter.empty)))
+        text = str(parameter.replace(annotation=parameter.empty))
+        parameters.append(text.replace("'", '"'))
     call = f"{name}({', '.join(parameters)})"
-    if len(call) > 88:
+    if len(call) > 100:
         call = f"{name}(\n    {', '.join(parameters)},\n)".replace(", ", ",\n    ")
     return f"```python\n{call}\n```"
 
@@ -92,7 +93,7 @@ def _markdown(docstring: str) -> str:
         if title in LISTS:
             parts.append(_entries(body))
         elif title == "Examples":
-            parts.append(f"```python\n{body.strip()}\n```")
+            parts.append(f"```pycon\n{body.strip()}\n```")
         elif title == "See Also":
             parts.append(re.sub(r"^([\w., ]+?) : ", r"- `\1`: ", body.strip(), flags=re.MULTILINE))
         else:
