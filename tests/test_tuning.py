@@ -1,6 +1,7 @@
 """Tuning: the grid, the rounds of halving, the scores that are shown."""
 
 import json
+import pickle
 import re
 import signal
 import threading
@@ -16,7 +17,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from pocketsvm import BudgetedSVC, load_model
@@ -65,7 +66,7 @@ def test_the_best_candidate_is_fitted_on_all_rows():
     assert search.best_params_ == {"C": 10, "gamma": 1.0}
     twin = clone(FAST).set_params(C=10, gamma=1.0).fit(X, Y)
     assert_array_equal(search.best_estimator_.decision_function(X), twin.decision_function(X))
-    assert_array_equal(search.predict(X), twin.predict(X))
+    assert_array_equal(pickle.loads(pickle.dumps(search)).predict(X), twin.predict(X))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     scores = cross_val_score(clone(FAST).set_params(C=10, gamma=1.0), X, Y, cv=folds)
     grid = tune(FAST, X, Y, C=[10], gamma=[1.0], search="grid")
@@ -87,8 +88,9 @@ def test_budgets_and_other_scores_are_searched_for():
     assert search.best_estimator_.budget == 20
 
 
-def test_a_pipeline_is_tuned_as_a_whole():
-    pipeline = make_pipeline(StandardScaler(), FAST)
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1))])
+def test_a_pipeline_is_tuned_as_a_whole(scaler):
+    pipeline = make_pipeline(scaler, FAST)
     search = tune(pipeline, X * [1, 1e4], Y, C=[10], gamma=[1e-4, 1.0])
     assert search.best_params_ == {"budgetedsvc__C": 10, "budgetedsvc__gamma": 1.0}
     assert search.best_score_ > 0.9

@@ -105,7 +105,8 @@ def tune(
 
     n_jobs : int, default=-1
         Fits side by side, in threads of this process: training runs without the GIL, and the rows
-        are not copied. -1 means all processors. The result does not depend on it.
+        are not copied. -1 means all processors. The result does not depend on it. The best
+        candidate is fitted with the estimator's own `n_jobs`.
 
     random_state : int, default=0
         Decides the folds, and which rows the rounds of halving see.
@@ -147,6 +148,8 @@ def tune(
         for name, tried in values.items()
         if tried is not None
     }
+    fits, candidate = _Fits(), clone(estimator)
+    last_step(candidate).set_params(n_jobs=1).set_callbacks(fits)
     folds = StratifiedKFold if classified else KFold
     setting = {
         "cv": folds(cv, shuffle=True, random_state=random_state),
@@ -156,7 +159,7 @@ def tune(
         "error_score": "raise",
     }
     if search == "grid":
-        searching = GridSearchCV(clone(estimator), grid, **setting)
+        searching = GridSearchCV(candidate, grid, **setting)
     else:
         course = rounds(
             len(ParameterGrid(grid)),
@@ -166,7 +169,7 @@ def tune(
             cv=cv,
         )
         searching = HalvingGridSearchCV(
-            clone(estimator),
+            candidate,
             grid,
             **setting,
             factor=FACTOR,
@@ -174,17 +177,16 @@ def tune(
             random_state=random_state,
             return_train_score=False,
         )
-    fits = _Fits()
     searching.set_callbacks(fits, *callbacks)
     with parallel_config(backend="threading"), warnings.catch_warnings(), fits.ended():
         # Extreme candidates may not converge, which their scores tell. The best one is fitted
         # apart from them, so that it can warn.
         warnings.simplefilter("ignore", ConvergenceWarning)
         searching.fit(X, y)
-    searching.set_callbacks(*callbacks)
+    last_step(candidate).set_params(n_jobs=last_step(estimator).n_jobs).set_callbacks()
+    searching.set_params(refit=True).set_callbacks(*callbacks)
     if not np.isfinite(searching.best_score_):
         raise ValueError(f"No candidate has a finite score by {scoring!r}: choose another one.")
-    searching.refit = True
     searching.best_estimator_ = clone(estimator).set_params(**searching.best_params_).fit(X, y)
     return searching
 
@@ -194,8 +196,6 @@ class _Fits:
 
     Threads must not be left behind: Python cannot stop those that are in native code.
     """
-
-    max_propagation_depth = None
 
     def __init__(self) -> None:
         self.is_over = False

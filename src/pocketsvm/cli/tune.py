@@ -146,7 +146,7 @@ def tune(
         )
     told = options.data_options(format, label, header, drop)
     estimator = _estimator(regression, epsilon if regression else None)
-    estimator.set_params(budget=budget, max_iter=max_iter, random_state=seed)
+    estimator.set_params(budget=budget, max_iter=max_iter, n_jobs=n_jobs, random_state=seed)
     estimator._validate_params()
     machine = join(options.new_scaler(scale), estimator)
     for path in (model, plot):
