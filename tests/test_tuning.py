@@ -49,11 +49,11 @@ def test_the_default_gammas_of_a_pipeline_are_those_of_its_scaled_rows():
 
 
 def test_the_default_grid_is_that_of_the_docs():
-    assert list(DEFAULT_CS) == [2.0**k for k in (-5, -1, 3, 7, 11, 15)]
+    assert list(DEFAULT_CS) == [2.0**k for k in (-5, -1, 3, 7, 11)]
     rows, y = X[:60], Y[:60]
     search = tune(FAST, rows, y, cv=2, n_jobs=1)
     tried = search.cv_results_["params"]
-    assert len(tried) == 36
+    assert len(tried) == 30
     assert {candidate["C"] for candidate in tried} == set(DEFAULT_CS)
     assert {candidate["gamma"] for candidate in tried} == set(default_gammas(FAST, rows))
 

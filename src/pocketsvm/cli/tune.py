@@ -61,7 +61,7 @@ def tune(
             "-c",
             metavar="LIST",
             help="Values of C to try, such as 0.1,1,10 or 2^-5,2^0,2^5.",
-            show_default="2^-5,2^-1,...,2^15",
+            show_default="2^-5,2^-1,2^3,2^7,2^11",
             rich_help_panel=GRID,
         ),
     ] = None,
