@@ -344,4 +344,9 @@ def test_what_fails_leaves_nothing_behind(csv, tmp_path, capsys):
     assert pocketsvm("tune", csv, tmp_path / "no" / "a.psvm", *grid) == 1
     assert pocketsvm("tune", tmp_path / "none.csv", model, *grid) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["moons.csv"]
-    assert "there is no folder" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is no folder" in said
+    content = csv.read_bytes()
+    assert pocketsvm("tune", csv, csv, *grid) == 2
+    assert pocketsvm("tune", csv, model, *grid, "--plot", csv) == 2
+    assert csv.read_bytes() == content

@@ -127,12 +127,12 @@ def train(
 
 
 def _check_writable(path: str) -> None:
-    """Refuse a model file that could not be written, before the work is done."""
+    """Refuse a file that could not be written, before the work is done."""
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{path} is not a regular file, which a model file would be.")
+        raise ValueError(f"{path} is not a regular file, which could be written.")
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"there is no folder {folder} for the model file.")
+        raise FileNotFoundError(f"there is no folder {folder} for {os.path.basename(path)}.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"no permission to write into {folder}.")
 

@@ -144,14 +144,16 @@ def tune(
             "roc_auc, r2 and others.",
             param_hint="--scoring",
         )
+    if regression and class_weight:
+        raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
     told = options.data_options(format, label, header, drop)
     estimator = _estimator(regression, epsilon if regression else None)
     estimator.set_params(budget=budget, max_iter=max_iter, n_jobs=n_jobs, random_state=seed)
     estimator._validate_params()
     machine = join(options.new_scaler(scale), estimator)
-    for path in (model, plot):
-        if path is not None:
-            _check_writable(path)
+    for path in (model,) if plot is None else (model, plot):
+        options.check_apart(path, train)
+        _check_writable(path)
     if plot is not None:
         _check_picture(plot)
     reporter = Reporter(quiet)
