@@ -169,6 +169,10 @@ def test_bad_input_for_the_boundary_is_named(moons):
         BoundaryDisplay.from_estimator(moons, X, np.where(Y, "eggs", "spam"))
     with pytest.raises(ValueError, match="one label for each of the 400 rows"):
         BoundaryDisplay.from_estimator(moons, X, NAMES[Y][:7])
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        BoundaryDisplay.from_estimator(moons, np.ones((3, 5)))
+    with pytest.raises(ValueError, match="0 sample"):
+        BoundaryDisplay.from_estimator(moons, X[:0])
     line = BudgetedSVC(budget=5).fit(X[:, :1], Y)
     with pytest.raises(ValueError, match="at least two features"):
         BoundaryDisplay.from_estimator(line, X[:, :1])

@@ -15,7 +15,8 @@ from scipy.special import expit
 from sklearn.base import clone, is_classifier
 from sklearn.decomposition import PCA
 from sklearn.model_selection import validation_curve
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .merge_table import MergeTable
 from .profile import Profile
@@ -49,7 +50,8 @@ class BoundaryDisplay:
 
     Rows of two features are shown as they are. With more features the plane is that of the two
     leading principal components of the rows, through their mean: the boundary is the one inside
-    that plane, rows and support vectors are projected onto it.
+    that plane, rows and support vectors are projected onto it. Of many rows an even sample of at
+    most 1,500 is drawn, and decides the plane.
 
     It is recommended to use `from_estimator` to make one.
 
@@ -73,11 +75,14 @@ class BoundaryDisplay:
     vector_weights : ndarray of shape (n_sv,)
         The size of their coefficients.
 
-    rows : ndarray of shape (n_rows, 2)
-        The rows in the plane.
+    rows : ndarray of shape (n_drawn, 2)
+        The rows in the plane, or an even sample of them.
 
-    row_codes : ndarray of shape (n_rows,) or None
-        Their classes, as indices into `classes`. None: rows are not drawn.
+    n_rows : int
+        How many rows there are.
+
+    row_codes : ndarray of shape (n_drawn,) or None
+        The classes of `rows`, as indices into `classes`. None: rows are not drawn.
 
     labels : tuple of two str
         What the axes are called.
@@ -120,6 +125,7 @@ class BoundaryDisplay:
         vector_codes: NDArray[Any],
         vector_weights: NDArray[Any],
         rows: NDArray[Any],
+        n_rows: int,
         row_codes: NDArray[Any] | None = None,
         labels: tuple[str, str] = ("feature 0", "feature 1"),
     ) -> None:
@@ -131,6 +137,7 @@ class BoundaryDisplay:
         self.vector_codes = vector_codes
         self.vector_weights = vector_weights
         self.rows = rows
+        self.n_rows = n_rows
         self.row_codes = row_codes
         self.labels = labels
 
@@ -178,7 +185,10 @@ class BoundaryDisplay:
         machine = last_step(estimator)
         if not is_classifier(machine):
             raise ValueError(f"A boundary needs a classifier, got {type(machine).__name__}.")
-        plane = _Plane(estimator, machine, X)
+        n_rows = _num_samples(X)
+        drawn = np.arange(0, n_rows, max(-(-n_rows // MOST_ROWS), 1))
+        estimator.decision_function(_safe_indexing(X, drawn[:1]))  # refuses rows that do not fit
+        plane = _Plane(estimator, machine, _safe_indexing(X, drawn))
         low, high = plane.rows.min(axis=0), plane.rows.max(axis=0)
         room = margin * np.where(high > low, high - low, 1.0)
         ticks = np.linspace(low - room, high + room, grid_resolution).T
@@ -197,7 +207,8 @@ class BoundaryDisplay:
             vector_codes=coefficients.argmax(axis=0),
             vector_weights=np.linalg.norm(machine.dual_coef_, axis=0),
             rows=plane.rows,
-            row_codes=None if y is None else _codes(machine.classes_, y, len(plane.rows)),
+            n_rows=n_rows,
+            row_codes=None if y is None else _codes(machine.classes_, y, n_rows)[drawn],
             labels=plane.labels,
         )
         return display.plot(ax)
@@ -220,11 +231,10 @@ class BoundaryDisplay:
 
         colors = np.array([to_rgb(COLORS[k % len(COLORS)]) for k in range(len(self.classes))])
         self._draw_plane(colors)
-        every = -(-len(self.rows) // MOST_ROWS)
         if self.row_codes is not None:
             self.ax_.scatter(
-                *self.rows[::every].T,
-                c=0.65 * colors[self.row_codes[::every]],
+                *self.rows.T,
+                c=0.65 * colors[self.row_codes],
                 s=7,
                 alpha=0.6,
                 linewidths=0,
@@ -240,13 +250,13 @@ class BoundaryDisplay:
             zorder=3,
         )
         self.ax_.set(
-            title=f"{len(self.rows):,} rows, {len(self.vectors):,} support vectors",
+            title=f"{self.n_rows:,} rows, {len(self.vectors):,} support vectors",
             xlabel=self.labels[0],
             ylabel=self.labels[1],
             xlim=(self.xx0.min(), self.xx0.max()),
             ylim=(self.xx1.min(), self.xx1.max()),
         )
-        self._draw_legend(colors, every)
+        self._draw_legend(colors)
         return self
 
     def _draw_plane(self, colors: NDArray[Any]) -> None:
@@ -276,7 +286,7 @@ class BoundaryDisplay:
         if occurring:
             self.ax_.contour(self.xx0, self.xx1, values, occurring, **style)
 
-    def _draw_legend(self, colors: NDArray[Any], every: int) -> None:
+    def _draw_legend(self, colors: NDArray[Any]) -> None:
         from matplotlib.lines import Line2D
 
         dot: dict[str, Any] = {"marker": "o", "linestyle": "none"}
@@ -288,6 +298,7 @@ class BoundaryDisplay:
             for label, color in zip(self.classes, colors, strict=True)
         ]
         if self.row_codes is not None:
+            every = round(self.n_rows / len(self.rows))
             name = "row" if every == 1 else f"row (1 in {every})"
             handles.append(Line2D([], [], **dot, color=GREY, markersize=3, label=name))
         disc = {**dot, "color": GREY, "mec": "white", "markersize": 10}
