@@ -7,19 +7,16 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from scipy.special import expit
 from sklearn.base import clone
 
 from pocketsvm import BudgetedSVC, _core
+from pocketsvm.plots import BoundaryDisplay
 
 BUDGET = 100
 REPEATS = 3
 PICTURE = Path("demo", "boundary.png")
-SHADES = LinearSegmentedColormap.from_list("classes", ["#3b7dd8", "#f7f7f5", "#e07b39"])
-DARK = {0: "#1d4e9e", 1: "#a64b12"}
 
 
 def overlapping_classes(n_rows, random):
@@ -98,72 +95,13 @@ def draw_boundary(path):
     """Train on two spirals; draw rows, decision values, the boundary and the support vectors."""
     X, y = spirals(6000, np.random.default_rng(1))
     model = BudgetedSVC(BUDGET, C=10, gamma=8, fit_intercept=False, random_state=0).fit(X, y)
-    figure = Figure(figsize=(7.2, 7.8), dpi=150, layout="constrained")
-    axes = figure.add_subplot()
-    draw_decision(axes, model, limit=1.08 * np.abs(X).max())
-    shown = slice(None, None, 4)
-    axes.scatter(*X[shown].T, c=[DARK[label] for label in y[shown]], s=6, alpha=0.55, lw=0)
-    draw_support_vectors(axes, model)
-    axes.set(
-        title=f"{len(X):,} rows, {len(model.support_vectors_)} support vectors",
-        xticks=[],
-        yticks=[],
-    )
-    axes.set_aspect("equal")
-    figure.legend(handles=legend_entries(), loc="outside lower center", ncols=4, frameon=False)
+    figure = Figure(figsize=(7.2, 7.3), dpi=150, layout="constrained")
+    display = BoundaryDisplay.from_estimator(model, X, y, ax=figure.add_subplot())
+    display.ax_.set_aspect("equal")
+    display.ax_.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    display.legend_.set_bbox_to_anchor((0.5, 0.0))
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path)
-
-
-def draw_decision(axes, model, limit):
-    """Shade the plane by the decision value and draw where it is 0 (the boundary), -1 and 1."""
-    ticks = np.linspace(-limit, limit, 400)
-    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
-    values = model.decision_function(grid).reshape(len(ticks), -1)
-    axes.imshow(
-        expit(values),
-        extent=(-limit, limit, -limit, limit),
-        origin="lower",
-        cmap=SHADES,
-        vmin=-0.35,
-        vmax=1.35,
-        interpolation="bilinear",
-    )
-    axes.contour(
-        ticks, ticks, values, levels=[-1, 1], colors="#555555", linewidths=0.6, linestyles=":"
-    )
-    axes.contour(ticks, ticks, values, levels=[0], colors="black", linewidths=1.6)
-
-
-def draw_support_vectors(axes, model):
-    """Draw the support vectors as discs whose area grows with the coefficient."""
-    coefficients = model.dual_coef_[0]
-    axes.scatter(
-        *model.support_vectors_.T,
-        s=20 + 130 * np.abs(coefficients) / np.abs(coefficients).max(),
-        c=[DARK[int(coefficient > 0)] for coefficient in coefficients],
-        edgecolors="white",
-        linewidths=1.1,
-        zorder=3,
-    )
-
-
-def legend_entries():
-    dot = {"marker": "o", "linestyle": "none"}
-    return [
-        Line2D([], [], color="black", lw=1.6, label="boundary"),
-        Line2D([], [], color="#555555", lw=0.8, ls=":", label="margin"),
-        Line2D([], [], **dot, color=DARK[0], markersize=3, alpha=0.6, label="row (one in four)"),
-        Line2D(
-            [],
-            [],
-            **dot,
-            color=DARK[0],
-            mec="white",
-            markersize=10,
-            label="support vector (area: weight)",
-        ),
-    ]
 
 
 if __name__ == "__main__":

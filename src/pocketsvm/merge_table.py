@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["MergeTable", "golden_section"]
 
 SMALLEST_TABLE, LARGEST_TABLE = 2, 4096
-H_LEVELS, WD_LEVELS = np.linspace(0, 1, 21), np.logspace(-5, 0, 21)
 
 
 def golden_section(m: ArrayLike, kappa: ArrayLike, eps: float = 0.01) -> tuple[Any, Any]:
@@ -161,41 +160,14 @@ class MergeTable:
         axes : ndarray of two matplotlib axes
             The axes of h and of wd.
         """
-        try:
-            from matplotlib import pyplot as plt
-            from matplotlib.colors import LogNorm
-        except ImportError as error:
-            raise ImportError(
-                "MergeTable.plot needs matplotlib: pip install 'pocketsvm[plot]'"
-            ) from error
-        if axes is None:
-            _, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-        kappa, m = np.mgrid[0:1:401j, 0:1:401j]
-        # wd is exactly zero on three borders; the logarithm ends where the eye does.
-        wd = np.maximum(self.wd(m, kappa), WD_LEVELS[0])
-        _draw(axes[0], m, kappa, self.h(m, kappa), r"$h(m, \kappa)$", H_LEVELS)
-        _draw(axes[1], m, kappa, wd, r"$wd(m, \kappa)$", WD_LEVELS, norm=LogNorm())
-        return np.asarray(axes)
+        from .plots import MergeTableDisplay  # plots.py knows the table
+
+        return MergeTableDisplay(table=self).plot(axes).ax_
 
 
 @lru_cache(maxsize=16)
 def _native_table(size: int, scaled: bool) -> _core.MergeTable:
     return _core.MergeTable(size, scaled)
-
-
-def _draw(
-    axes: Any,
-    m: NDArray[Any],
-    kappa: NDArray[Any],
-    values: NDArray[Any],
-    title: str,
-    levels: NDArray[Any],
-    norm: Any = None,
-) -> None:
-    areas = axes.contourf(m, kappa, values, levels, norm=norm, cmap="viridis")
-    axes.contour(m, kappa, values, levels, colors="white", linewidths=0.3)
-    axes.figure.colorbar(areas, ax=axes, ticks=levels[::4])
-    axes.set(xlabel="$m$", ylabel=r"$\kappa$", title=title, aspect="equal")
 
 
 def _arguments(

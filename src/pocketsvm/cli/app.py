@@ -15,7 +15,16 @@ from .console import shown_warnings
 __all__ = ["app", "run"]
 
 # In the order in which --help shows them: a function, or a group of them called `app`.
-COMMANDS: tuple[str, ...] = ("train", "predict", "evaluate", "inspect", "export", "data", "bench")
+COMMANDS: tuple[str, ...] = (
+    "train",
+    "predict",
+    "evaluate",
+    "tune",
+    "inspect",
+    "export",
+    "data",
+    "bench",
+)
 
 # What a user can cause: bad values, files that are missing or damaged, a disk that is full.
 USER_ERRORS = (ValueError, OSError, MemoryError, ImportError)

@@ -62,7 +62,7 @@ class Reporter:
             self.console.print(message, soft_wrap=True)
 
     @contextmanager
-    def task(self, name: str, total: int | None = None) -> Iterator["_Task"]:
+    def task(self, name: str, total: float | None = None) -> Iterator["_Task"]:
         """Follow a task of so many parts, as far as that is known."""
         if self.bars:
             with _bars(self.console) as bars:
@@ -77,12 +77,12 @@ class Reporter:
 class _Task:
     """Counts parts and rows; tells how many rows a second there were, and the time that is left."""
 
-    def __init__(self, total: int | None, update: Callable[[int, str], None]) -> None:
+    def __init__(self, total: float | None, update: Callable[[float, str], None]) -> None:
         self.total, self.update = total, update
         self.begin = time.perf_counter()
-        self.done = self.rows = 0
+        self.done, self.rows = 0.0, 0
 
-    def advance(self, n_rows: int, parts: int = 1) -> None:
+    def advance(self, n_rows: int, parts: float = 1) -> None:
         """Count so many parts of the task, which took so many rows."""
         self.done += parts
         self.rows += n_rows
@@ -98,11 +98,11 @@ class _Task:
 class _Lines:
     """Now and then a line."""
 
-    def __init__(self, say: Callable[[str], None], name: str, total: int | None) -> None:
+    def __init__(self, say: Callable[[str], None], name: str, total: float | None) -> None:
         self.say, self.name, self.total = say, name, total
         self.last = time.perf_counter()
 
-    def __call__(self, done: int, text: str) -> None:
+    def __call__(self, done: float, text: str) -> None:
         now = time.perf_counter()
         if now - self.last < SECONDS_BETWEEN_LINES:
             return

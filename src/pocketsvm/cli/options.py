@@ -1,15 +1,37 @@
 """Options that several commands share, as typer takes them."""
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ..tables import FORMATS, Options
 
-__all__ = ["Data", "Drop", "Format", "Header", "Jobs", "Json", "Label", "ModelFile", "Quiet"]
+__all__ = [
+    "Budget",
+    "ClassWeight",
+    "Data",
+    "Drop",
+    "Epsilon",
+    "Format",
+    "Header",
+    "Jobs",
+    "Json",
+    "Label",
+    "MaxIter",
+    "ModelFile",
+    "Quiet",
+    "Regression",
+    "Scale",
+    "Seed",
+    "data_options",
+    "new_scaler",
+]
 
 TABLES = "Tables (CSV, TSV, Parquet)"
+REGRESSION = "Regression"
+SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 
 Data = Annotated[
     str,
@@ -19,6 +41,32 @@ Data = Annotated[
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
+Budget = Annotated[
+    int, typer.Option("--budget", "-B", help="The most support vectors in the model.")
+]
+MaxIter = Annotated[int, typer.Option("--max-iter", help="Passes over the rows.")]
+Scale = Annotated[
+    Literal["none", "standard", "minmax"],
+    typer.Option("--scale", help="Scale the features, in the model."),
+]
+ClassWeight = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class-weight",
+        metavar="LABEL=WEIGHT|balanced",
+        help="Weight of a class; may be repeated. LIBSVM's -wLABEL WEIGHT does the same.",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Decides the order of the rows.")]
+Regression = Annotated[
+    bool, typer.Option("--regression", help="Predict numbers.", rich_help_panel=REGRESSION)
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        "--epsilon", "-p", help="Errors up to this cost nothing.", rich_help_panel=REGRESSION
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option(
@@ -77,3 +125,8 @@ def check_apart(out: str | None, *sources: str) -> None:
     for source in sources:
         if os.path.realpath(out) == os.path.realpath(source):
             raise typer.BadParameter(f"{out} is read; it would be overwritten.")
+
+
+def new_scaler(name: str) -> Any:
+    """Return a new scaler, or None for "none"."""
+    return SCALERS[name]() if name in SCALERS else None

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 import typer
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from .. import _core, estimators
 from .._scalers import join, split
@@ -23,10 +22,8 @@ from .scores import ClassScores, RegressionScores, score_file
 
 __all__ = ["train"]
 
-SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 # Sparse rows become dense to be scaled: not more bytes than this.
 MOST_DENSE_BYTES = 2**32
-REGRESSION = "Regression"
 
 
 def train(
@@ -35,31 +32,19 @@ def train(
         str | None,
         typer.Argument(metavar="MODEL", help="Model file to write; none with -v."),
     ] = None,
-    budget: Annotated[
-        int, typer.Option("--budget", "-B", help="The most support vectors in the model.")
-    ] = 500,
+    budget: options.Budget = 500,
     c: Annotated[float, typer.Option("--c", "-c", help="Weight of the training loss.")] = 1.0,
     gamma: Annotated[
         str,
         typer.Option("--gamma", "-g", metavar="scale|auto|NUMBER", help="Kernel coefficient."),
     ] = "scale",
-    max_iter: Annotated[int, typer.Option("--max-iter", help="Passes over the rows.")] = 20,
+    max_iter: options.MaxIter = 20,
     maintenance: Annotated[
         Literal[tuple(_core.strategies())],  # type: ignore[misc]
         typer.Option("--maintenance", help="What happens when the budget overflows."),
     ] = "merge",
-    scale: Annotated[
-        Literal["none", "standard", "minmax"],
-        typer.Option("--scale", help="Scale the features, in the model."),
-    ] = "none",
-    class_weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--class-weight",
-            metavar="LABEL=WEIGHT|balanced",
-            help="Weight of a class; may be repeated. LIBSVM's -wLABEL WEIGHT does the same.",
-        ),
-    ] = None,
+    scale: options.Scale = "none",
+    class_weight: options.ClassWeight = None,
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="The regularisation itself, in place of C.")
     ] = None,
@@ -69,16 +54,9 @@ def train(
     no_polish: Annotated[
         bool, typer.Option("--no-polish", help="Keep the last iterate as it is.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Decides the order of the rows.")] = 0,
-    regression: Annotated[
-        bool, typer.Option("--regression", help="Predict numbers.", rich_help_panel=REGRESSION)
-    ] = False,
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            "--epsilon", "-p", help="Errors up to this cost nothing.", rich_help_panel=REGRESSION
-        ),
-    ] = 0.1,
+    seed: options.Seed = 0,
+    regression: options.Regression = False,
+    epsilon: options.Epsilon = 0.1,
     test: Annotated[
         str | None,
         typer.Option("--test", metavar="FILE", help="Evaluate the model on this file."),
@@ -130,7 +108,7 @@ def train(
         X, y, spellings = _training_data(table, train, regression, scale)
         if class_weight:
             estimator.set_params(class_weight=_class_weight(class_weight, y, spellings))
-        machine = join(SCALERS[scale]() if scale in SCALERS else None, estimator)
+        machine = join(options.new_scaler(scale), estimator)
         if model is None:
             _cross_validate(machine, X, y, spellings, folds, seed, reporter, json)
             return
@@ -149,12 +127,12 @@ def train(
 
 
 def _check_writable(path: str) -> None:
-    """Refuse a model file that could not be written, before the work is done."""
+    """Refuse a file that could not be written, before the work is done."""
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{path} is not a regular file, which a model file would be.")
+        raise ValueError(f"{path} is not a regular file, which could be written.")
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"there is no folder {folder} for the model file.")
+        raise FileNotFoundError(f"there is no folder {folder} for {os.path.basename(path)}.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"no permission to write into {folder}.")
 

@@ -1,0 +1,352 @@
+"""Tuning: the grid, the rounds of halving, the scores that are shown."""
+
+import json
+import pickle
+import re
+import signal
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+
+from pocketsvm import BudgetedSVC, load_model
+from pocketsvm.cli.app import run
+from pocketsvm.tuning import DEFAULT_CS, ScoreMap, default_gammas, rounds, tune, written
+
+X, Y = make_moons(600, noise=0.2, random_state=0)
+FAST = BudgetedSVC(budget=20, max_iter=2, random_state=0)
+
+
+# --- the grid -------------------------------------------------------------------------------------
+
+
+def test_the_default_gammas_surround_scale():
+    rows = np.random.default_rng(0).normal(3.0, 5.0, size=(500, 7))
+    scale = SVC(gamma="scale").fit(rows, np.arange(500) % 2)._gamma
+    gammas = default_gammas(FAST, rows)
+    assert_allclose(np.diff(np.log2(gammas)), 2)
+    assert gammas[0] < scale / 40
+    assert gammas[-1] > scale * 10
+    assert default_gammas(FAST, scipy.sparse.csr_array(rows)) == gammas
+
+
+def test_the_default_gammas_of_a_pipeline_are_those_of_its_scaled_rows():
+    rows = np.random.default_rng(0).normal(0.0, 1e6, size=(500, 8))
+    pipeline = make_pipeline(StandardScaler(), FAST)
+    assert default_gammas(pipeline, rows) == [2.0**k for k in (-9, -7, -5, -3, -1, 1)]
+    assert not hasattr(pipeline[0], "mean_")  # a clone was fitted
+
+
+def test_the_default_grid_is_that_of_the_docs():
+    assert list(DEFAULT_CS) == [2.0**k for k in (-5, -1, 3, 7, 11)]
+    rows, y = X[:60], Y[:60]
+    search = tune(FAST, rows, y, cv=2, n_jobs=1)
+    tried = search.cv_results_["params"]
+    assert len(tried) == 30
+    assert {candidate["C"] for candidate in tried} == set(DEFAULT_CS)
+    assert {candidate["gamma"] for candidate in tried} == set(default_gammas(FAST, rows))
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+def test_the_best_candidate_is_fitted_on_all_rows():
+    search = tune(FAST, X, Y, C=[0.01, 10], gamma=[1e-4, 1.0])
+    assert search.best_params_ == {"C": 10, "gamma": 1.0}
+    twin = clone(FAST).set_params(C=10, gamma=1.0).fit(X, Y)
+    assert_array_equal(search.best_estimator_.decision_function(X), twin.decision_function(X))
+    assert_array_equal(pickle.loads(pickle.dumps(search)).predict(X), twin.predict(X))
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    scores = cross_val_score(clone(FAST).set_params(C=10, gamma=1.0), X, Y, cv=folds)
+    grid = tune(FAST, X, Y, C=[10], gamma=[1.0], search="grid")
+    assert_allclose(grid.best_score_, scores.mean())
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads():
+    rows, y = make_moons(4000, noise=0.2, random_state=0)
+    one, two = (tune(FAST, rows, y, C=[1, 8], gamma=[0.1, 1, 4], n_jobs=n) for n in (1, 2))
+    assert one.n_resources_ == two.n_resources_ == [1333, 3999]
+    assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert one.best_params_ == two.best_params_
+
+
+def test_budgets_and_other_scores_are_searched_for():
+    search = tune(FAST, X, Y, C=[10], gamma=[1.0], budget=[2, 20], scoring="balanced_accuracy")
+    assert search.best_params_["budget"] == 20
+    assert search.best_score_ > 0.9
+    assert search.best_estimator_.budget == 20
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1))])
+def test_a_pipeline_is_tuned_as_a_whole(scaler):
+    pipeline = make_pipeline(scaler, FAST)
+    search = tune(pipeline, X * [1, 1e4], Y, C=[10], gamma=[1e-4, 1.0])
+    assert search.best_params_ == {"budgetedsvc__C": 10, "budgetedsvc__gamma": 1.0}
+    assert search.best_score_ > 0.9
+
+
+def test_callbacks_follow_every_fit():
+    class Counter:
+        def __init__(self):
+            self.n_fits = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        teardown = on_fit_task_begin = setup
+
+        def on_fit_task_end(self, estimator, context):
+            self.n_fits += context.task_name == "candidate-split-evaluation"
+
+    counter = Counter()
+    tune(FAST, X, Y, C=[1, 10], gamma=[1.0], cv=3, callbacks=[counter])
+    assert counter.n_fits == 6
+
+
+def test_an_interrupt_leaves_no_thread_behind():
+    class Interrupt:
+        def setup(self, estimator, context):
+            self.n_fits = 0
+
+        def teardown(self, estimator, context):
+            pass
+
+        on_fit_task_begin = teardown
+
+        def on_fit_task_end(self, estimator, context):
+            self.n_fits += 1
+            if self.n_fits == 3:
+                signal.raise_signal(signal.SIGINT)
+
+    before = threading.active_count()
+    slow = BudgetedSVC(budget=20, max_iter=2000, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        tune(slow, X, Y, C=[1] * 50, gamma=[1.0], n_jobs=2, callbacks=[Interrupt()])
+    assert threading.active_count() == before
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match=re.escape("one of 'halving', 'grid', got 'random'")):
+        tune(FAST, X, Y, search="random")
+    with pytest.raises(TypeError, match="ends in one, got LogisticRegression"):
+        tune(LogisticRegression(), X, Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        tune(FAST, X, Y[:10])
+    with pytest.raises(ValueError, match="could not convert string"):
+        tune(FAST, X, np.where(Y, "a", "b"), C=[1], gamma=[1], scoring="r2")
+    with (
+        pytest.warns(UserWarning, match="non-finite"),
+        pytest.raises(ValueError, match="No candidate has a finite score"),
+    ):
+        tune(FAST, X, Y, C=[1], gamma=[1], scoring=lambda *_: np.nan)
+
+
+# --- the rounds -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_candidates", "n_rows", "more", "expected"),
+    [
+        (36, 2999, {}, [(36, 2999)]),
+        (36, 3000, {}, [(36, 1000), (12, 3000)]),
+        (36, 10**6, {}, [(36, 37037), (12, 111111), (4, 333333), (2, 999999)]),
+        (2, 10**6, {}, [(2, 10**6)]),
+        (1000, 10**6, {}, [(1000, 12345), (334, 37035), (112, 111105), (38, 333315), (13, 999945)]),
+        (36, 20_000, {"largest_budget": 1000}, [(36, 6666), (12, 19998)]),
+        (36, 100_000, {"n_rarest": 200}, [(36, 33333), (12, 99999)]),
+    ],
+)
+def test_rounds_begin_with_enough_rows_and_end_with_all(n_candidates, n_rows, more, expected):
+    assert rounds(n_candidates, n_rows, **{"largest_budget": 100, **more}) == expected
+
+
+@pytest.mark.parametrize("n_candidates", [2, 3, 27, 36])
+def test_the_plan_is_what_the_search_does(n_candidates, monkeypatch):
+    monkeypatch.setattr("pocketsvm.tuning.FIRST_ROWS", 10)
+    rows, y = np.arange(1000.0)[:, None], np.arange(1000) % 2
+    model = BudgetedSVC(budget=2, max_iter=1, polish=False, random_state=0)
+    search = tune(
+        model, rows, y, C=np.geomspace(0.1, 1, n_candidates), gamma=[1e-9], cv=2, n_jobs=1
+    )
+    planned = rounds(n_candidates, 1000, largest_budget=2, n_rarest=500, cv=2)
+    assert list(zip(search.n_candidates_, search.n_resources_, strict=True)) == planned
+
+
+# --- the map --------------------------------------------------------------------------------------
+
+
+def test_the_map_takes_the_best_of_the_latest_round():
+    search = GridSearchCV(FAST, {})
+    search.best_params_, search.best_score_ = {"C": 1, "gamma": 0.5}, 0.8
+    search.cv_results_ = {
+        "params": [
+            {"C": 1, "gamma": 0.5, "budget": 2},
+            {"C": 8, "gamma": 0.5, "budget": 2},
+            {"C": 1, "gamma": 0.5, "budget": 4},
+            {"C": 1, "gamma": 0.5, "budget": 8},
+        ],
+        "mean_test_score": np.array([0.9, 0.7, 0.8, 0.75]),
+        "n_resources": np.array([100, 100, 300, 300]),
+    }
+    found = ScoreMap.of(search)
+    assert (found.C, found.gamma, found.best) == ([1, 8], [0.5], (0, 0))
+    assert_array_equal(found.scores, [[0.8, 0.7]])
+    assert_array_equal(found.n_rows, [[300, 100]])
+    assert_array_equal(found.is_final, [[True, False]])
+
+
+def test_the_map_of_one_parameter_has_one_line():
+    search = GridSearchCV(FAST, {"gamma": ["scale", 2.0, 0.01]}, cv=2).fit(X, Y)
+    found = ScoreMap.of(search)
+    assert (found.C, found.gamma) == ([1.0], [0.01, 2.0, "scale"])
+    assert found.is_final.all()
+    with pytest.raises(ValueError, match="neither C nor gamma"):
+        ScoreMap.of(GridSearchCV(FAST, {"budget": [2, 3]}, cv=2).fit(X, Y))
+
+
+def test_a_best_value_at_the_border_is_told():
+    def borders(best):
+        found = ScoreMap([1, 2, 4], [0.1, 0.2], np.zeros((2, 3)), np.zeros((2, 3)), best, 0.0)
+        return list(found.at_border())
+
+    assert borders((1, 1)) == []  # of two values one is always at the border
+    assert borders((0, 2)) == ["the best C is the largest one tried"]
+    assert borders((0, 0)) == ["the best C is the smallest one tried"]
+
+
+def test_candidates_that_cannot_be_fitted_have_no_score():
+    rows = X + 1e9
+    search = GridSearchCV(FAST, {"gamma": [1e-9, 1e5]}, cv=2)
+    with pytest.warns(FitFailedWarning), pytest.warns(UserWarning, match="non-finite"):
+        search.fit(rows, Y)
+    found = ScoreMap.of(search)
+    assert_array_equal(np.isnan(found.scores), [[False], [True]])
+    assert found.best == (0, 0)
+    with pytest.raises(ValueError, match="too large for the kernel"):
+        tune(FAST, rows, Y, C=[1.0], gamma=[1e-9, 1e5])
+
+
+def test_numbers_are_written_as_powers_where_all_are():
+    assert written([0.5, 1, 8.0]) == ["2^-1", "2^0", "2^3"]
+    assert written([0.5, 3, 8.0, "scale"]) == ["0.5", "3", "8", "scale"]
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """A file of rows with names, labels and very different scales."""
+    path = tmp_path / "moons.csv"
+    table = pd.DataFrame(X * [1, 1000], columns=["east", "north"])
+    table.assign(kind=np.where(Y, "spam", "ham")).to_csv(path, index=False)
+    return path
+
+
+def pocketsvm(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+FEW = ("-B", 20, "--max-iter", 2, "--scale", "standard", "-v", 3)
+
+
+def test_the_command_saves_the_model_that_train_would(csv, tmp_path, capsys):
+    tuned, trained = tmp_path / "tuned.psvm", tmp_path / "trained.psvm"
+    assert pocketsvm("tune", csv, tuned, *FEW, "-c", "2^-5,8", "-g", "0.001,1", "-q") == 0
+    assert capsys.readouterr() == ("", "")
+    fitted = (*FEW[:-2], "-c", 8, "-g", 1, "-q")
+    assert pocketsvm("train", csv, trained, *fitted) == 0
+    rows = pd.read_csv(csv)[["east", "north"]]
+    one, other = load_model(tuned), load_model(trained)
+    assert_array_equal(one.decision_function(rows), other.decision_function(rows))
+
+
+def test_the_command_prints_a_map_and_the_best(csv, tmp_path, capsys):
+    plot = tmp_path / "map.svg"
+    grid = ("--log2c", "-3,3,3", "-g", "2^-9,2^0", "--plot", plot)
+    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid) == 0
+    printed, said = capsys.readouterr()
+    lines = printed.splitlines()
+    assert lines[0].split() == ["C", "\\", "gamma", "2^-9", "2^0"]  # the longer axis goes down
+    assert [line.split()[0] for line in lines[1:4]] == ["2^3", "2^0", "2^-3"]
+    assert printed.count("*") == 1
+    assert re.search(r"^best: C \S+, gamma 1, budget 20: accuracy 0.9\d+ \(3 folds\)", lines[4])
+    assert max(map(len, lines[:5])) <= 80
+    assert "round 1 of 1: 6 candidates, 18 fits" in said
+    assert "<svg" in plot.read_text()
+
+
+def test_the_command_speaks_json(csv, tmp_path, capsys):
+    grid = ("-c", 1, "-g", "0.1,1", "--budgets", "5,20", "--scoring", "balanced_accuracy")
+    assert (
+        pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid, "--search", "grid", "--json") == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["candidates"]) == 4
+    best = max(found["candidates"], key=lambda candidate: candidate["score"])
+    assert found["score"] == best["score"]
+    assert found["best"] == {name: best[name] for name in ("c", "gamma", "budget")}
+    assert {candidate["rows"] for candidate in found["candidates"]} == {600}
+    assert found["scoring"] == "balanced_accuracy"
+
+
+def test_scores_of_dropped_candidates_stand_in_parentheses(tmp_path, capsys):
+    rows, y = make_moons(3000, noise=0.2, random_state=0)
+    path = tmp_path / "moons.csv"
+    pd.DataFrame(rows).assign(label=y).to_csv(path, index=False, header=False)
+    grid = ("-c", "1,8", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2)
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", *grid) == 0
+    printed, said = capsys.readouterr()
+    assert len(re.findall(r"\(\.\d{3}\)", printed)) == 2
+    assert "round 2 of 2: 2 candidates, 4 fits" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-c", "1,zero"], "'zero' is not a positive number"),
+        (["-c", "-1"], "'-1' is not a positive number"),
+        (["-g", "2^9999"], "'2^9999' is not a positive number"),
+        (["--log2c", "1,2"], "'1,2' is not BEGIN,END,STEP"),
+        (["--log2c", "1,2,0"], "'1,2,0' is not BEGIN,END,STEP"),
+        (["--log2g", "1,9,-1"], "'1,9,-1' is not BEGIN,END,STEP"),
+        (["-c", "1", "--log2c", "1,2,1"], "--c or --log2c, not both"),
+        (["--budgets", "1,5"], "'1,5' is not a list of budgets"),
+        (["--search", "random"], "'random' is not one of 'halving', 'grid'"),
+        (["--scoring", "luck"], "no score 'luck'"),
+        (["--plot", "map.doc"], "'map.doc' ends in none of"),
+        (["--scale", "log"], "'log' is not one of 'none'"),
+    ],
+)
+def test_misuse_is_named_before_the_work(arguments, message, csv, tmp_path, capsys):
+    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *arguments) == 2
+    said = re.sub(r"[│\s]+", " ", capsys.readouterr().err)
+    assert message in said
+    assert "read 600 rows" not in said
+    assert not (tmp_path / "a.psvm").exists()
+
+
+def test_what_fails_leaves_nothing_behind(csv, tmp_path, capsys):
+    model = tmp_path / "a.psvm"
+    grid = ("-c", 1, "-g", 1)
+    assert pocketsvm("tune", csv, model, "-v", 400, *grid) == 1
+    assert pocketsvm("tune", csv, tmp_path / "no" / "a.psvm", *grid) == 1
+    assert pocketsvm("tune", tmp_path / "none.csv", model, *grid) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["moons.csv"]
+    said = capsys.readouterr().err
+    assert "there is no folder" in said
+    content = csv.read_bytes()
+    assert pocketsvm("tune", csv, csv, *grid) == 2
+    assert pocketsvm("tune", csv, model, *grid, "--plot", csv) == 2
+    assert csv.read_bytes() == content
