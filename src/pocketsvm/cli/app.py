@@ -11,7 +11,7 @@ from .. import __version__
 __all__ = ["app", "run"]
 
 # In the order in which --help shows them: a function, or a group of them called `app`.
-COMMANDS: tuple[str, ...] = ("data",)
+COMMANDS: tuple[str, ...] = ("reproduce", "data")
 
 # What a user can cause: bad values, files that are missing or damaged, a disk that is full.
 USER_ERRORS = (ValueError, OSError, MemoryError, ImportError)
