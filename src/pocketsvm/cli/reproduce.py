@@ -82,6 +82,9 @@ def reproduce(
     tasks = plan(problems, setting)
     try:
         _run(tasks, results)
+    except KeyboardInterrupt:
+        typer.echo("Stopped. What is done is kept; the same command goes on from there.", err=True)
+        raise
     finally:  # the pages tell of what there is, however the runs ended
         done = [rows for task in tasks if None not in (rows := results.of(task.lines))]
         report = Report(

@@ -83,9 +83,10 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _numbers(table: Table) -> list[bool]:
-    """Tell which columns are numbers: those whose cells all have a digit or are empty."""
+    """Tell which columns are numbers: those whose cells all begin with one, or have none."""
+    number = re.compile(r"([≤≥] )?[-+]?\d|–$")
     columns = zip(*table.lines, strict=True)
-    return [all(re.match(r"[-+–]?[\d(]|–$", cell.ours) for cell in column) for column in columns]
+    return [all(number.match(cell.ours) for cell in column) for column in columns]
 
 
 # --- HTML -----------------------------------------------------------------------------------------
@@ -178,7 +179,8 @@ th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align
   vertical-align: top }
 td.number, th.number { text-align: right; white-space: nowrap }
 thead th { background: var(--shade); vertical-align: bottom }
-tbody th { font-weight: 600 }
+tbody th { font-weight: 600; min-width: 8rem }
+td { min-width: 4rem }
 td small { display: block; color: var(--quiet) }
 td strong { color: var(--beyond) }
 figure { margin: 1rem 0 }

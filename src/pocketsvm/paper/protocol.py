@@ -15,11 +15,11 @@ from .. import _core
 from ..estimators import BudgetedSVC
 from . import peers
 from .audit import PRECISE, AuditRow, audit
-from .datasets import DataSet, susy_like
+from .datasets import DataSet, Split, susy_like
 from .measure import one_thread
 from .results import Row, stamp
 
-__all__ = ["PARTS", "Problem", "Setting", "Task", "execute", "load_problems", "plan"]
+__all__ = ["PARTS", "Problem", "Setting", "Task", "execute", "layout", "load_problems", "plan"]
 
 PARTS = {
     "paper": "the paper's setting",
@@ -77,20 +77,24 @@ def load_problems(
     problems = []
     for data_set in data_sets:
         split = data_set.load(folder)
-        X, y, X_test, y_test = split.X_train, split.y_train, split.X_test, split.y_test
+        X, y, X_test, y_test = layout(split)
         if quick:
-            (X, y), (X_test, y_test) = (
-                _some(X, y, QUICK_ROWS),
-                _some(X_test, y_test, QUICK_TEST_ROWS),
-            )
-        if X.nnz > 0.5 * X.shape[0] * X.shape[1]:
-            X, X_test = X.toarray(), X_test.toarray()
+            X, y = _some(X, y, QUICK_ROWS)
+            X_test, y_test = _some(X_test, y_test, QUICK_TEST_ROWS)
         rows = (X, y, X_test, y_test)
         source = split.source
         problems.append(Problem(data_set, source.label, source.says, lambda r=rows: r, len(y)))
         if data_set.name == "SUSY" and source is not data_set.sources[0]:
             problems.append(_scale(data_set, QUICK_SCALE_ROWS if quick else SCALE_ROWS))
     return problems
+
+
+def layout(split: Split) -> tuple[Any, Any, Any, Any]:
+    """Return training rows and labels, test rows and labels: dense where most are not zero."""
+    X, X_test = split.X_train, split.X_test
+    if X.nnz > 0.5 * X.shape[0] * X.shape[1]:
+        X, X_test = X.toarray(), X_test.toarray()
+    return X, split.y_train, X_test, split.y_test
 
 
 def _some(X: Any, y: np.ndarray, n_rows: int) -> tuple[Any, np.ndarray]:

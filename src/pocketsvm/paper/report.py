@@ -99,7 +99,7 @@ class Report:
             yield "## What should hold"
             yield held
         yield "## Data sets"
-        yield self._data()
+        yield from self._data()
         for heading, names in SECTIONS.items():
             shown = [table for table in tables if table.name in names]
             if shown or heading in pictures:
@@ -121,16 +121,13 @@ class Report:
             f"{row['program']}, Python {row['python']}, {versions}"
         )
 
-    def _data(self) -> Table:
-        table = Table("data", "", ("data set", "training rows", "in the paper", "what it is"))
+    def _data(self) -> Iterator[str]:
         for problem in self.problems:
-            table.add(
-                problem.label,
-                f"{problem.n_rows:,}",
-                f"{problem.data_set.published.n_rows:,}",
-                problem.says,
+            published = problem.data_set.published.n_rows
+            yield (
+                f"**{problem.label}**: trained on {problem.n_rows:,} rows (the paper: "
+                f"{published:,}). {problem.says}"
             )
-        return table
 
     def _surfaces(self) -> Picture:
         return Picture(
