@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from . import figures
@@ -107,7 +108,7 @@ class Report:
                 yield from pictures.get(heading, ())
                 yield from shown
         yield "## The functions that are tabulated"
-        yield self._surfaces()
+        yield surfaces()
         yield "## Where figures differ, and why"
         yield from WHY
         yield "## How it was measured"
@@ -128,14 +129,6 @@ class Report:
                 f"**{problem.label}**: trained on {problem.n_rows:,} rows (the paper: "
                 f"{published:,}). {problem.says}"
             )
-
-    def _surfaces(self) -> Picture:
-        return Picture(
-            "surfaces",
-            "The merging problem solved: h and, on a logarithmic scale, WD, over the share m and "
-            "the kernel value κ",
-            figures.svg(figures.surfaces()),
-        )
 
     def _pictures(self) -> dict[str, list[Picture]]:
         """Return the pictures that the results allow, by the heading under which they stand."""
@@ -173,3 +166,14 @@ class Report:
                     if seconds:
                         spent.setdefault((problem.label, budget), {})[strategy] = seconds
         return spent
+
+
+@cache
+def surfaces() -> Picture:
+    """Return the picture that depends on no run."""
+    return Picture(
+        "surfaces",
+        "The merging problem solved: h and, on a logarithmic scale, WD, over the share m and the "
+        "kernel value κ",
+        figures.svg(figures.surfaces()),
+    )

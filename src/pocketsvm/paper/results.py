@@ -97,7 +97,7 @@ class Results:
 
     def add(self, rows: Iterable[Row]) -> None:
         """Keep lines; all of them or, if that fails, none."""
-        self._rows |= {key(row): row for row in rows}
+        self._rows |= {key(row): _typed(row) for row in rows}
         self._write()
 
     def save_parquet(self) -> Path:
@@ -124,7 +124,7 @@ class Results:
                 if tuple(lines.fieldnames or ()) != tuple(COLUMNS):
                     raise ValueError("its columns are others")
                 return [_typed(line) for line in lines]
-            except (ValueError, KeyError, TypeError, csv.Error) as error:
+            except (ValueError, csv.Error) as error:
                 raise ValueError(
                     f"{self.path} was not written by this version of pocketsvm ({error}); "
                     "move it away or choose another folder with --out"
@@ -139,6 +139,7 @@ class Results:
             file.write(text.getvalue().encode())
 
 
-def _typed(line: Mapping[str, str]) -> Row:
-    """Turn texts into numbers; empty ones are missing."""
-    return {name: kind(line[name]) for name, kind in COLUMNS.items() if line[name] != ""}
+def _typed(line: Row) -> Row:
+    """Give every value the type of its column; what is empty is missing."""
+    present = ((name, kind, line.get(name, "")) for name, kind in COLUMNS.items())
+    return {name: kind(value) for name, kind, value in present if value not in ("", None)}
