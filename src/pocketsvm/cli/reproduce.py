@@ -31,6 +31,8 @@ from ..paper.tables import Table
 __all__ = ["reproduce"]
 
 WIDE = 200  # columns, where the output is no terminal
+HEADINGS = ("", "part", "data set", "strategy", "B", "seed", "accuracy", "training")
+WIDTHS = ("7", "8", "26", "20", ">4", ">4", ">9", ">10")
 
 
 def reproduce(
@@ -47,7 +49,12 @@ def reproduce(
         ),
     ] = "",
     runs: Annotated[
-        int | None, typer.Option(min=1, help=f"Runs of each setting. [default: {RUNS}]")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Runs of each setting.",
+            show_default=f"{RUNS}; {QUICK_RUNS} with --quick",
+        ),
     ] = None,
     budgets: Annotated[
         str, typer.Option(metavar="B,…", help="Budgets, instead of the paper's.")
@@ -178,29 +185,31 @@ def _run(tasks: list[Task], results: Results) -> None:
     ) as progress:
         bar = progress.add_task("", total=sum(task.weight for task in left), runs="")
         for number, task in enumerate(left, 1):
-            progress.update(bar, description=_what(task), runs=f"{number}/{len(left)}")
+            name = f"{task.problem.label}, {PARTS[task.part]}"
+            progress.update(bar, description=name, runs=f"{number}/{len(left)}")
             rows = execute(task)
             results.add(rows)
             progress.update(bar, advance=task.weight)
-            progress.console.print(
-                f"{number:4d}/{len(left)}  {_what(task)}  {_outcome(rows)}",
-                highlight=False,
-                soft_wrap=True,
-            )
+            if number == 1:
+                _print(console, HEADINGS)
+            _print(console, (f"{number}/{len(left)}", *_cells(task, rows)))
 
 
-def _what(task: Task) -> str:
-    strategy = task.strategy if len(task.strategies) == 1 else f"{len(task.strategies)} strategies"
-    budget = "" if task.budget is None else f"B = {task.budget}"
-    run = "" if task.seed is None else f"run {task.seed + 1}"
-    return f"{task.part:8}  {task.problem.label:26}  {strategy:20}  {budget:9}  {run:6}"
+def _print(console: Console, cells: Sequence[str]) -> None:
+    line = "  ".join(f"{text:{width}}" for text, width in zip(cells, WIDTHS, strict=True))
+    console.print(line.rstrip(), highlight=False, markup=False, soft_wrap=True)
 
 
-def _outcome(rows: Sequence[Row]) -> str:
+def _cells(task: Task, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return what the table that grows with the runs says of one."""
+    strategy = task.strategies[0] if len(rows) == 1 else f"{len(rows)} strategies"
+    budget, run = ("" if value is None else str(value) for value in (task.budget, task.seed))
     row = rows[0]
-    if "accuracy" not in row:
-        return f"{row['events']:,} events"
-    return f"{row['accuracy']:6.2f} %  {row['seconds_fit']:8.3f} s"
+    if "accuracy" in row:
+        outcome = f"{row['accuracy']:.2f} %", f"{row['seconds_fit']:.3f} s"
+    else:
+        outcome = f"{row['events']:,}", "events"
+    return task.part, task.problem.label, strategy, budget, run, *outcome
 
 
 def _show(tables: Sequence[Table], written: Sequence[Path]) -> None:
@@ -211,7 +220,13 @@ def _show(tables: Sequence[Table], written: Sequence[Path]) -> None:
     for table in tables:
         if len(table.lines) >= MANY_LINES:
             continue
-        shown = RichTable(*table.columns, title=table.title, title_justify="left")
+        shown = RichTable(
+            *table.columns,
+            title=table.title,
+            title_justify="left",
+            caption=table.note,
+            caption_justify="left",
+        )
         for line in table.lines:
             shown.add_row(*(str(cell) for cell in line))
         console.print(shown)

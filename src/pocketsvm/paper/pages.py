@@ -191,7 +191,7 @@ summary { cursor: pointer; color: var(--quiet) }
   .scroll { overflow: visible }
   table { font-size: 7.5pt } th, td { padding: .15rem .3rem }
   td.number, th.number { white-space: normal }
-  img { min-width: 0 }
+  img { min-width: 0; width: auto; max-width: 100%; max-height: 24cm }
   tr, figure { break-inside: avoid } h2, h3 { break-after: avoid }
 }
 </style>

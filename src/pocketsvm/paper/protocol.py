@@ -4,9 +4,10 @@ Strategies are interleaved: run 1 of all of them, then run 2 and so on, so that 
 machine hits all alike. Everything works on one thread.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,14 @@ class Problem:
     data_set: DataSet
     label: str
     says: str
-    parts: Callable[[], tuple[Any, Any, Any, Any]]
+    make: Callable[[], tuple[Any, Any, Any, Any]]
     n_rows: int
     generated: bool = False
 
     @cached_property
     def rows(self) -> tuple[Any, Any, Any, Any]:
         """Training rows and labels, test rows and labels; generated ones only when needed."""
-        return self.parts()
+        return self.make()
 
 
 def load_problems(
@@ -230,22 +231,21 @@ class Task:
             strategies=self.strategies,
             seed=self.seed,
         )
-        rows = {row.strategy: row for row in asked}
-        return [_audited(rows[strategy], rows) for strategy in self.strategies]
+        return [_audited(row) for row in asked]
 
 
-def _audited(row: AuditRow, rows: Collection[str]) -> Row:
+def _audited(row: AuditRow) -> Row:
     outcome = {
         "merge_frequency": row.merge_frequency,
         "events": row.events,
+        "equal_exact": row.equal_share(PRECISE),
+        "equal_or_tied_exact": row.equal_share(PRECISE, ties=True),
+        "equal_gss": row.equal_share(BASELINE),
+        "equal_or_tied_gss": row.equal_share(BASELINE, ties=True),
         "factor": row.factor,
         "factor_of_sums": row.factor_of_sums,
     }
-    for name, other in (("exact", PRECISE), ("gss", BASELINE)):
-        if other in rows:
-            outcome[f"equal_{name}"] = row.equal_share(other)
-            outcome[f"equal_or_tied_{name}"] = row.equal_share(other, ties=True)
-    return {name: value for name, value in outcome.items() if value == value}  # no NaN
+    return {name: value for name, value in outcome.items() if not isnan(value)}
 
 
 def plan(problems: Sequence[Problem], setting: Setting) -> list[Task]:
@@ -286,11 +286,10 @@ def _interleaved(
 
 
 def _audits(problems: Sequence[Problem], setting: Setting) -> Iterator[Task]:
+    asked = tuple(dict.fromkeys((*setting.strategies, PRECISE, BASELINE)))
     for problem in problems:
         if not problem.generated:
-            yield Task(
-                "audit", problem, tuple(setting.strategies), setting.budgets_of(problem)[0], 0
-            )
+            yield Task("audit", problem, asked, min(setting.budgets_of(problem)), 0)
 
 
 def _peers(problems: Sequence[Problem], setting: Setting) -> Iterator[Task]:

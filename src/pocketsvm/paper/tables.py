@@ -28,8 +28,7 @@ class Cell:
     def __str__(self) -> str:
         if not self.published:
             return self.ours
-        mark = " !" if self.beyond else ""
-        return f"{self.ours} ({self.published}; {self.difference}{mark})"
+        return f"{self.ours}\n{self.published} {self.difference}{' !' if self.beyond else ''}"
 
 
 @dataclass(frozen=True)
@@ -302,15 +301,15 @@ def decisions(rows: Sequence[Row], problems: Sequence[Problem], setting: Setting
         if not found:
             continue
         published, any_row = problem.data_set.published, next(iter(found.values()))
-        both = [found["lookup-wd"]["equal_gss"]] if {BASELINE, "lookup-wd"} <= set(found) else []
+        both = figures([found.get("lookup-wd", {})], "equal_gss")
         table.add(
             problem.label,
             str(any_row["budget"]),
             f"{any_row['events']:,}",
             compare([100 * share for share in both], published.equal_decisions),
-            *(_agreement(found[s]) for s in others),
+            *(_agreement(found.get(s, {})) for s in others),
             *(
-                compare(figures([found[s]], "factor"), published.factor.get(s), ".6f")
+                compare(figures([found.get(s, {})], "factor"), published.factor.get(s), ".6f")
                 for s in others
             ),
         )
