@@ -12,7 +12,6 @@ from rich.table import Table as RichTable
 
 from .. import _core
 from ..paper.datasets import DATA_SETS, DataSet
-from ..paper.pages import MANY_LINES
 from ..paper.protocol import (
     PARTS,
     QUICK_RUNS,
@@ -24,9 +23,8 @@ from ..paper.protocol import (
     load_problems,
     plan,
 )
-from ..paper.report import Report
 from ..paper.results import Results, Row
-from ..paper.tables import Table
+from ..paper.tables import MANY_LINES, Table
 
 __all__ = ["reproduce"]
 
@@ -77,6 +75,8 @@ def reproduce(
 
     Every finished run is kept: a command that was stopped goes on where it was.
     """
+    from ..paper.report import Report  # needs matplotlib, which no other command does
+
     data_sets, parts = _choose(only)
     setting = Setting(
         strategies=_strategies(strategies),
@@ -85,6 +85,8 @@ def reproduce(
         parts=parts,
     )
     results = Results(out)
+    save = results.save_parquet if format == "parquet" else results.save
+    save()  # what cannot be written is found before the first run
     problems = load_problems(data_sets, data, quick)
     tasks = plan(problems, setting)
     try:
@@ -103,8 +105,7 @@ def reproduce(
             n_done=len(done),
             n_tasks=len(tasks),
         )
-        written = report.write(out, docs)
-        written.append(results.save_parquet() if format == "parquet" else results.path)
+        written = [*report.write(out, docs), save()]
     _show(report.tables, written)
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from string import Template
 
 from .._array_file import replacing
-from .tables import Cell, Table
+from .tables import MANY_LINES, Cell, Table
 
 __all__ = ["Block", "Picture", "write_html", "write_markdown"]
 
 NAME = "reproduction"
-MANY_LINES = 40  # from here on a table is folded up
 
 
 @dataclass(frozen=True)

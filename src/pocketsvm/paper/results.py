@@ -89,7 +89,6 @@ class Results:
         self.path = folder / "runs.csv"
         folder.mkdir(parents=True, exist_ok=True)
         self._rows = {key(row): row for row in self._read()}
-        self._write()  # a folder that cannot be written is found before the first run
 
     def of(self, lines: Iterable[Row]) -> list[Row | None]:
         """Return the whole lines for what is known before a run; None for those not there."""
@@ -98,7 +97,17 @@ class Results:
     def add(self, rows: Iterable[Row]) -> None:
         """Keep lines; all of them or, if that fails, none."""
         self._rows |= {key(row): _typed(row) for row in rows}
-        self._write()
+        self.save()
+
+    def save(self) -> Path:
+        """Write all lines to ``runs.csv``; what was there before is replaced in one step."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, restval="")
+        writer.writeheader()
+        writer.writerows(self._rows.values())
+        with replacing(self.path) as file:
+            file.write(text.getvalue().encode())
+        return self.path
 
     def save_parquet(self) -> Path:
         """Write the same lines to ``runs.parquet``."""
@@ -129,14 +138,6 @@ class Results:
                     f"{self.path} was not written by this version of pocketsvm ({error}); "
                     "move it away or choose another folder with --out"
                 ) from None
-
-    def _write(self) -> None:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, restval="")
-        writer.writeheader()
-        writer.writerows(self._rows.values())
-        with replacing(self.path) as file:
-            file.write(text.getvalue().encode())
 
 
 def _typed(line: Row) -> Row:

@@ -10,7 +10,9 @@ from .audit import PRECISE
 from .protocol import BASELINE, CURVE_BUDGETS, OURS, Problem, Setting
 from .results import Row
 
-__all__ = ["Cell", "Table", "all_tables", "checks", "curves", "merging_seconds"]
+__all__ = ["MANY_LINES", "Cell", "Table", "all_tables", "checks", "curves", "merging_seconds"]
+
+MANY_LINES = 40  # from here on a table is folded up
 
 
 @dataclass(frozen=True)
