@@ -84,11 +84,11 @@ def reproduce(
         budgets=_budgets(budgets),
         parts=parts,
     )
+    problems = load_problems(data_sets, data, quick)
+    tasks = plan(problems, setting)
     results = Results(out)
     save = results.save_parquet if format == "parquet" else results.save
     save()  # what cannot be written is found before the first run
-    problems = load_problems(data_sets, data, quick)
-    tasks = plan(problems, setting)
     try:
         _run(tasks, results)
     except KeyboardInterrupt:

@@ -201,6 +201,7 @@ class Task:
                 **setting,
                 max_iter=self.passes,
                 maintenance=self.strategies[0],
+                n_jobs=1,
                 random_state=self.seed,
             )
         else:

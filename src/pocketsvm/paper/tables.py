@@ -104,7 +104,7 @@ def exact(rows: Sequence[Row], problems: Sequence[Problem]) -> Table:
         "Table 1: data sets, settings, and the exact SVM",
         ("data set", "rows", "features", "C", "γ", "accuracy, %", "vectors", "training, s"),
         "Accuracy on the test rows of scikit-learn's SVC (LIBSVM), one thread, a cache of "
-        f"{peers.CACHE_MEGABYTES:,} MB; beside it what the paper prints for LIBSVM. Vectors: its "
+        f"{peers.CACHE_MEGABYTES:,} MB; under it what the paper prints for LIBSVM. Vectors: its "
         "support vectors.",
     )
     for problem in problems:
@@ -142,7 +142,7 @@ def accuracy(
         "table2" if part == "paper" else "table2-defaults",
         titles[part],
         ("data set", "B", *setting.strategies),
-        f"{notes[part]} Mean and standard deviation of {setting.runs} runs; beside it the paper's "
+        f"{notes[part]} Mean and standard deviation, runs: {setting.runs}. Under it the paper's "
         "figure and the difference, marked where it is larger than both deviations together.",
     )
     for problem in problems:
