@@ -5,8 +5,9 @@ machine hits all alike. Everything works on one thread.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from math import isnan
 from typing import Any
 
@@ -54,7 +55,7 @@ def default_strategies() -> list[str]:
 # --- the data, ready to train on ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """The rows of a data set, dense where most entries are not zero, and what they stand for."""
 
@@ -141,18 +142,12 @@ class Task:
     strategies: tuple[str, ...]
     budget: int | None = None
     seed: int | None = None
+    passes: int | None = None  # None where the model is not pocketsvm's
 
     @property
     def strategy(self) -> str:
         """The strategy, or all of them."""
         return ", ".join(self.strategies)
-
-    @property
-    def passes(self) -> int | None:
-        """Passes over the rows; None where the model is not pocketsvm's."""
-        if self.part == "defaults":
-            return DEFAULT_PASSES
-        return self.problem.data_set.passes if self.part in ("paper", "audit") else None
 
     @property
     def lines(self) -> list[Row]:
@@ -251,53 +246,50 @@ def _audited(row: AuditRow) -> Row:
 
 def plan(problems: Sequence[Problem], setting: Setting) -> list[Task]:
     """Return all runs in the order in which they are made."""
-    tasks: dict[tuple, Task] = {}
-    for part in PARTS:
-        if part in setting.parts:
-            for task in _PLANS[part](problems, setting):
-                tasks.setdefault(
-                    (task.part, task.problem.label, task.strategy, task.budget, task.seed), task
-                )
-    return list(tasks.values())
+    parts = (_PLANS[part](problems, setting) for part in PARTS if part in setting.parts)
+    return list(dict.fromkeys(chain.from_iterable(parts)))  # the curves share runs with a table
 
 
 def _paper(problems: Sequence[Problem], setting: Setting) -> Iterator[Task]:
     for problem in problems:
-        if not problem.generated:
-            yield from _interleaved("paper", problem, setting.strategies, setting)
-            continue
-        # A single run of the precise search would take longer there than all others together.
-        strategies = [strategy for strategy in setting.strategies if strategy != PRECISE]
-        fewer = replace(setting, runs=min(setting.runs, MOST_SCALE_RUNS))
-        yield from _interleaved("paper", problem, strategies, fewer)
-
-
-def _defaults(problems: Sequence[Problem], setting: Setting) -> Iterator[Task]:
-    for problem in _small(problems):
-        yield from _interleaved("defaults", problem, setting.strategies, setting)
-
-
-def _interleaved(
-    part: str, problem: Problem, strategies: Sequence[str], setting: Setting
-) -> Iterator[Task]:
-    for budget in setting.budgets_of(problem):
-        for seed in range(setting.runs):
-            for strategy in strategies:
-                yield Task(part, problem, (strategy,), budget, seed)
+        strategies, runs = setting.strategies, setting.runs
+        if problem.generated:
+            # A run of the precise search would take longer there than those of all others.
+            strategies = [strategy for strategy in strategies if strategy != PRECISE]
+            runs = min(runs, MOST_SCALE_RUNS)
+        for budget in setting.budgets_of(problem):
+            for seed in range(runs):
+                for strategy in strategies:
+                    passes = problem.data_set.passes
+                    yield Task("paper", problem, (strategy,), budget, seed, passes)
 
 
 def _audits(problems: Sequence[Problem], setting: Setting) -> Iterator[Task]:
     asked = tuple(dict.fromkeys((*setting.strategies, PRECISE, BASELINE)))
     for problem in problems:
         if not problem.generated:
-            yield Task("audit", problem, asked, min(setting.budgets_of(problem)), 0)
+            for passes in sorted({1, problem.data_set.passes}):
+                budget = min(setting.budgets_of(problem))
+                yield Task("audit", problem, asked, budget, 0, passes)
+
+
+def _defaults(problems: Sequence[Problem], setting: Setting) -> Iterator[Task]:
+    for problem in _small(problems):
+        for budget in setting.budgets_of(problem):
+            for seed in range(setting.runs):
+                for strategy in setting.strategies:
+                    yield _default(problem, strategy, budget, seed)
+
+
+def _default(problem: Problem, strategy: str, budget: int, seed: int) -> Task:
+    return Task("defaults", problem, (strategy,), budget, seed, DEFAULT_PASSES)
 
 
 def _peers(problems: Sequence[Problem], setting: Setting) -> Iterator[Task]:
     for problem in _small(problems):
         for budget in setting.budgets or CURVE_BUDGETS:
             for seed in range(min(setting.runs, MOST_PEER_RUNS)):
-                yield Task("defaults", problem, (OURS,), budget, seed)
+                yield _default(problem, OURS, budget, seed)
                 for name in peers.APPROXIMATIONS:
                     yield Task("peers", problem, (name,), budget, seed)
 
