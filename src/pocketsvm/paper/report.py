@@ -139,7 +139,7 @@ class Report:
     def _pictures(self) -> dict[str, list[Picture]]:
         """Return the pictures that the results allow, by the heading under which they stand."""
         pictures = {}
-        spent = self._merging_seconds()
+        spent = merging_seconds(self.rows, self.problems, self.setting)
         if spent:
             pictures["Time"] = [
                 Picture(
@@ -161,17 +161,6 @@ class Report:
                 for key, label in axes.items()
             ]
         return pictures
-
-    def _merging_seconds(self) -> dict[tuple[str, int], dict[str, tuple[float, float]]]:
-        spent: dict[tuple[str, int], dict[str, tuple[float, float]]] = {}
-        for problem in self.problems:
-            for budget in self.setting.budgets_of(problem):
-                where = {"part": "paper", "data": problem.label, "budget": budget}
-                for strategy in self.setting.strategies:
-                    seconds = merging_seconds(self.rows, **where, strategy=strategy)
-                    if seconds:
-                        spent.setdefault((problem.label, budget), {})[strategy] = seconds
-        return spent
 
 
 @cache

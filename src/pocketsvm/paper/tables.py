@@ -1,6 +1,6 @@
 """The paper's tables out of the lines of the runs, each figure with the published one beside it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median, stdev
 from typing import Any
@@ -51,18 +51,16 @@ class Table:
         return bool(self.lines)
 
 
-def compare(
-    ours: Sequence[float], published: Any = None, form: str = ".2f", unit: str = ""
-) -> Cell:
+def compare(ours: Sequence[float], published: Any = None, form: str = ".2f") -> Cell:
     """Put the mean of our figures, with its deviation if they are several, beside the published."""
     if not ours:
         return Cell("–")
     mean, spread = fmean(ours), stdev(ours) if len(ours) > 1 else None
-    text = f"{mean:{form}}" + (f" ± {spread:{form}}" if spread is not None else "") + unit
+    text = f"{mean:{form}}" + (f" ± {spread:{form}}" if spread is not None else "")
     if published is None:
         return Cell(text)
     value, deviation = published if isinstance(published, tuple) else (published, None)
-    beside = f"{value:{form}}" + (f" ± {deviation:{form}}" if deviation is not None else "") + unit
+    beside = f"{value:{form}}" + (f" ± {deviation:{form}}" if deviation is not None else "")
     difference = mean - value
     known = spread is not None and deviation is not None
     return Cell(
@@ -200,26 +198,37 @@ def merging_time(rows: Sequence[Row], problems: Sequence[Problem], setting: Sett
         "A: finding h, or looking WD up; B: everything else that merging takes. Medians over the "
         "runs. The paper prints these as bars without figures.",
     )
-    for problem, budget, where in _paper_settings(rows, problems, setting):
-        spent = {s: merging_seconds(rows, **where, strategy=s) for s in setting.strategies}
-        base = spent.get(BASELINE)
+    for (label, budget), spent in merging_seconds(rows, problems, setting).items():
+        base = sum(spent.get(BASELINE, ()))
         cells = []
-        for strategy, seconds in spent.items():
+        for strategy in setting.strategies:
+            seconds = spent.get(strategy)
             text = "–" if seconds is None else f"{seconds[0]:.3f} + {seconds[1]:.3f}"
-            if seconds and base and sum(base) and strategy != BASELINE:
-                text += f" ({100 * (1 - sum(seconds) / sum(base)):+.1f} %)"
+            if seconds and base and strategy != BASELINE:
+                text += f" ({_percent_saved(sum(seconds), base):+.1f} %)"
             cells.append(text)
-        table.add(problem.label, str(budget), *cells)
+        table.add(label, str(budget), *cells)
     return table
 
 
-def merging_seconds(rows: Sequence[Row], **where: Any) -> tuple[float, float] | None:
-    """Return the medians of the paper's A and B, None where there are no runs."""
-    solve, rest = (figures(rows, name, **where) for name in ("seconds_solve", "seconds_rest"))
-    return (median(solve), median(rest)) if solve else None
+def merging_seconds(
+    rows: Sequence[Row], problems: Sequence[Problem], setting: Setting
+) -> dict[tuple[str, int], dict[str, tuple[float, float]]]:
+    """Return the medians of the paper's A and B, by data set and budget, by strategy."""
+    spent: dict[tuple[str, int], dict[str, tuple[float, float]]] = {}
+    for problem, budget, where in _paper_settings(rows, problems, setting):
+        found = spent.setdefault((problem.label, budget), {})
+        for strategy in setting.strategies:
+            runs = select(rows, **where, strategy=strategy)
+            if runs:
+                solve, rest = (median(figures(runs, f"seconds_{s}")) for s in ("solve", "rest"))
+                found[strategy] = solve, rest
+    return spent
 
 
-def _paper_settings(rows: Sequence[Row], problems: Sequence[Problem], setting: Setting) -> Any:
+def _paper_settings(
+    rows: Sequence[Row], problems: Sequence[Problem], setting: Setting
+) -> Iterator[tuple[Problem, int, Row]]:
     """Every problem and budget that was run in the paper's setting, and how to select its lines."""
     for problem in problems:
         for budget in setting.budgets_of(problem):
@@ -231,7 +240,11 @@ def _paper_settings(rows: Sequence[Row], problems: Sequence[Problem], setting: S
 def _saved(seconds: Sequence[float], base: Sequence[float], published: float | None) -> Cell:
     if not seconds or not base:
         return Cell("–")
-    return compare([100 * (1 - median(seconds) / median(base))], published, ".1f")
+    return compare([_percent_saved(median(seconds), median(base))], published, ".1f")
+
+
+def _percent_saved(seconds: float, base: float) -> float:
+    return 100 * (1 - seconds / base)
 
 
 def beside_peers(rows: Sequence[Row], problems: Sequence[Problem], setting: Setting) -> Table:
@@ -340,17 +353,17 @@ def checks(rows: Sequence[Row], problems: Sequence[Problem], setting: Setting) -
     """Say what should hold, beside the worst that was measured."""
     table = Table("checks", "", ("what", "wanted", "measured, at worst", "where", "met"))
     merging, total = {}, {}
+    for (label, budget), spent in merging_seconds(rows, problems, setting).items():
+        if "lookup-wd" in spent and sum(spent.get(BASELINE, ())):
+            saved = _percent_saved(sum(spent["lookup-wd"]), sum(spent[BASELINE]))
+            merging[f"{label}, B = {budget}"] = saved
     for problem, budget, where in _paper_settings(rows, problems, setting):
-        place = f"{problem.label}, B = {budget}"
-        base = merging_seconds(rows, **where, strategy=BASELINE)
-        ours = merging_seconds(rows, **where, strategy="lookup-wd")
-        if ours and base and sum(base):
-            merging[place] = 100 * (1 - sum(ours) / sum(base))
         gss = figures(rows, "seconds_total", **where, strategy=BASELINE)
         for strategy in ("lookup-h", "lookup-wd", OURS):
             seconds = figures(rows, "seconds_total", **where, strategy=strategy)
             if seconds and gss:
-                total[f"{place}, {strategy}"] = 100 * (1 - median(seconds) / median(gss))
+                saved = _percent_saved(median(seconds), median(gss))
+                total[f"{problem.label}, B = {budget}, {strategy}"] = saved
     what = "merging time that lookup-wd saves of gss's, %"
     _check(table, what, merging, "≥", MERGING_TIME_SAVED, ".1f")
     _check(table, "training time saved of gss's, %, noise apart", total, "≥", -NOISE, ".1f")
