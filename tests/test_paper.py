@@ -327,7 +327,8 @@ def test_time_saved_is_that_of_medians():
 def test_decisions_and_what_should_hold():
     factors = {"gss-precise": 1.0, "gss": 1.05, "lookup-wd": 1.002, "merge": 1.0}
     shares = {"equal_exact": 0.9, "equal_or_tied_exact": 0.999, "equal_gss": 0.95}
-    rows = [row("audit", s, passes=1, events=9, factor=f, **shares) for s, f in factors.items()]
+    shares |= {"passes": 1, "events": 9}
+    rows = [row("audit", s, factor_of_sums=f, **shares) for s, f in factors.items()]
     setting = Setting(tuple(factors))
     table = decisions(rows, [a_problem()], setting)
     assert cell_of(table, 0, "gss = lookup-wd") == Cell("95.00", "92.54", "+2.46")

@@ -43,7 +43,9 @@ WHY = (
     "**Ties.** Many candidates tie: equal rows, and rows so far apart that every merge costs the "
     "same (most of SKIN). Which of them is taken is chance; the paper does not say how it counts "
     "them.",
-    "**Factors and passes.** With every pass the coefficients of merged vectors grow, while a new "
+    "**Factors.** The paper does not say whether it sums before it divides. We do: a mean over the "
+    "events hangs on those few whose minimum is nearly zero. It is in `runs.csv`, too (`factor`).",
+    "**Passes.** With every pass the coefficients of merged vectors grow, while a new "
     "vector enters with coefficient 1: its share m falls far below 1/400, the width of a cell of "
     "the table, and the best h below 0.01, the precision of gss. So gss and lookup-wd decide the "
     "worse the longer training goes on, lookup-wd always by far the less so. lookup-h computes WD "
