@@ -63,7 +63,7 @@ format: $(TOOLS) ## format all sources and fix what can be fixed
 	$(if $(NATIVE_SOURCES),.venv/bin/clang-format -i $(NATIVE_SOURCES))
 
 clean: ## remove all that was made, .venv included
-	rm -rf .venv build dist demo .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist demo reproduction .pytest_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -prune -exec rm -r {} +
 
 # The development tools and what the build needs, from pyproject's dependency groups.

@@ -8,10 +8,11 @@ import sys
 
 import datasets
 import numpy as np
-from measure import fastest, one_thread, passes_only, peak_memory, timed
+from measure import fastest, passes_only, peak_memory
 from sklearn.metrics import accuracy_score
 
 from pocketsvm import BudgetedSVC, _core, load_svmlight
+from pocketsvm.paper.measure import one_thread, timed
 
 
 def decision_rate(n_rows, n_features, budget, rounds):

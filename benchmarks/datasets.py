@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from pocketsvm.paper import datasets as paper
+from pocketsvm.paper.protocol import layout
 
 SUSY_GAMMA = paper.named("SUSY").gamma
 
@@ -29,11 +30,7 @@ def available():
 
 def load(data_set):
     """X_train, y_train, X_test, y_test; dense where most entries are not zero."""
-    split = data_set.load()
-    X, X_test = split.X_train, split.X_test
-    if X.nnz > 0.5 * X.shape[0] * X.shape[1]:
-        X, X_test = X.toarray(), X_test.toarray()
-    return X, split.y_train, X_test, split.y_test
+    return layout(data_set.load())
 
 
 def susy_like(n_rows, n_features=18, sharpness=1.62, seed=0):

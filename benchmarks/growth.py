@@ -2,8 +2,10 @@
 
 import datasets
 import numpy as np
-from measure import fastest, one_thread, passes_only
+from measure import fastest, passes_only
 from tables import Table
+
+from pocketsvm.paper.measure import one_thread
 
 AXES = {
     "n": "rows",

@@ -1,6 +1,5 @@
-"""Clocks, threads, memory and child processes, in one place for all benchmarks."""
+"""Rounds, memory and child processes, in one place for all benchmarks."""
 
-import gc
 import inspect
 import json
 import os
@@ -8,26 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
-from typing import Any, NamedTuple
-
-from threadpoolctl import threadpool_limits
+from typing import Any
 
 from pocketsvm import BudgetedSVC
+from pocketsvm.paper.measure import Timed, timed
 
 PATIENCE = 10.0  # seconds after which a call is not repeated
-
-
-class Timed(NamedTuple):
-    seconds: float
-    value: Any
-
-
-def timed(call: Callable[[], Any]) -> Timed:
-    gc.collect()
-    start = perf_counter()
-    value = call()
-    return Timed(perf_counter() - start, value)
 
 
 def fastest(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Timed]:
@@ -43,11 +28,6 @@ def fastest(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Timed
             if name not in best or run.seconds < best[name].seconds:
                 best[name] = run
     return best
-
-
-def one_thread():
-    """Within this context BLAS and OpenMP work on one thread, as pocketsvm does by default."""
-    return threadpool_limits(1)
 
 
 def passes_only(budget: int, **parameters: Any) -> BudgetedSVC:

@@ -1,23 +1,13 @@
 """The page: tables and pictures of all parts that were measured, with what they were run by."""
 
-import os
-import platform
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-
 import pictures
 import summary
 from tables import markdown
 
-from pocketsvm import _core
+from pocketsvm.paper import measure
+from pocketsvm.paper.figures import SPAN, draw_accuracy
 
-PACKAGES = (
-    "pocketsvm",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "scikit-learn-intelex",
-)
+PACKAGES = (*measure.PACKAGES, "scikit-learn-intelex")
 TITLES = {
     "peers": "Beside the peers",
     "speed": "Speed",
@@ -29,30 +19,7 @@ QUICK_WARNING = ("**A quick run: sizes are too small to judge by.**", "")
 
 def machine():
     """What the figures depend on, as a part's record keeps it."""
-    return {
-        "cpu": cpu_model(),
-        "cores": os.cpu_count(),
-        "instruction_set": _core.instruction_set(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "versions": {name: found for name in PACKAGES if (found := version_of(name))},
-    }
-
-
-def cpu_model():
-    """The name of the CPU, as the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def version_of(package):
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    return measure.machine() | {"versions": measure.versions(PACKAGES)}
 
 
 def write(parts, folder, remark=None):
@@ -112,9 +79,9 @@ def draw(tables, folder):
     rows = tables.get("peers", {}).get("rows")
     if rows:
         size, seconds = "accuracy-by-size.png", "accuracy-by-time.png"
-        pictures.draw_accuracy(rows, "size", "vectors in the model", folder / size)
-        pictures.draw_accuracy(rows, "fit", "seconds to train", folder / seconds)
-        shown = f"as far as {pictures.SPAN} points below the best"
+        pictures.save(draw_accuracy(rows, "size", "vectors in the model"), folder / size)
+        pictures.save(draw_accuracy(rows, "fit", "seconds to train"), folder / seconds)
+        shown = f"as far as {SPAN} points below the best"
         images["peers"] = [
             (size, f"Test accuracy over model size, {shown}"),
             (seconds, f"Test accuracy over training time, {shown}"),

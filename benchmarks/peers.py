@@ -1,18 +1,21 @@
 """Accuracy and time beside what a user would take instead, on the paper's six data sets."""
 
-import warnings
-
 import datasets
 import numpy as np
-from measure import one_thread, timed
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.linear_model import SGDClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC, LinearSVC
 from tables import Table
 
 from pocketsvm import BudgetedSVC
+from pocketsvm.paper.measure import one_thread
+from pocketsvm.paper.peers import (
+    APPROXIMATIONS,
+    CACHE_MEGABYTES,
+    EXACT,
+    NYSTROEM,
+    POCKETSVM,
+    fit_and_predict,
+    make,
+    summarise,
+)
 
 try:
     import daal4py
@@ -20,9 +23,8 @@ try:
 except ImportError:
     sklearnex = None
 
-POCKETSVM, EXACT, INTEL = "pocketsvm", "SVC", "SVC (intelex)"
-NYSTROEM, FOURIER = "Nystroem + LinearSVC", "RBFSampler + SGD"
-BUDGETED = (POCKETSVM, NYSTROEM, FOURIER)
+INTEL = "SVC (intelex)"
+BUDGETED = (POCKETSVM, *APPROXIMATIONS)
 BUDGETS = (50, 100, 200, 500)
 QUICK_ROWS = 4000
 
@@ -52,8 +54,7 @@ def measure(quick):
     )
     if sklearnex is None:
         print("Skipped: SVC of scikit-learn-intelex, which is not installed.\n")
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with one_thread():
         for data_set in datasets.available():
             compare(table, data_set, quick)
     return [table.done()]
@@ -68,65 +69,31 @@ def compare(table, data_set, quick):
         for model in BUDGETED:
             seeds = 1 if quick else 5 if model == POCKETSVM else 3
             runs = [
-                run(make(model, data_set, budget, seed, len(y)), X, y, X_test, y_test)
-                for seed in range(seeds)
+                run(model, data_set, budget, seed, X, y, X_test, y_test) for seed in range(seeds)
             ]
             table.add(data=data_set.name, model=model, budget=budget, **summarise(runs))
     if not (quick and data_set.name == "SKIN"):
-        exact = run(make(EXACT, data_set, 0, 0, len(y)), X, y, X_test, y_test)
+        exact = run(EXACT, data_set, None, None, X, y, X_test, y_test)
         table.add(data=data_set.name, model=EXACT, budget=None, **summarise([exact]))
     if sklearnex is not None:
         daal4py.daalinit(1)
         X, X_test = (
             rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in (X, X_test)
         )
-        exact = run(make(INTEL, data_set, 0, 0, len(y)), X, y, X_test, y_test)
+        exact = run(INTEL, data_set, None, None, X, y, X_test, y_test)
         table.add(data=data_set.name, model=INTEL, budget=None, **summarise([exact]))
 
 
-def make(model, data_set, budget, seed, n_rows):
-    C, gamma = data_set.C, data_set.gamma
-    match model:
-        case "pocketsvm":
-            return BudgetedSVC(budget, C, gamma=gamma, random_state=seed)
-        case "SVC":
-            return SVC(C=C, gamma=gamma, cache_size=1000)
-        case "SVC (intelex)":
-            return sklearnex.SVC(C=C, gamma=gamma, cache_size=1000)
-        case "Nystroem + LinearSVC":
-            features = Nystroem(gamma=gamma, n_components=budget, random_state=seed)
-            return make_pipeline(features, LinearSVC(C=C, random_state=seed))
-        case "RBFSampler + SGD":
-            features = RBFSampler(gamma=gamma, n_components=budget, random_state=seed)
-            return make_pipeline(features, SGDClassifier(alpha=1 / (n_rows * C), random_state=seed))
-
-
-def run(model, X, y, X_test, y_test):
-    """Accuracy in per cent, seconds to fit, seconds a row to predict, vectors to visit."""
-    fit = timed(lambda: model.fit(X, y)).seconds
-    first, second = (timed(lambda: model.predict(X_test)) for _ in range(2))
-    accuracy = 100 * float(np.mean(second.value == y_test))
-    seconds = min(first.seconds, second.seconds)
-    return accuracy, fit, seconds / len(y_test), n_vectors(model)
-
-
-def n_vectors(model):
-    """Support vectors of a kernel machine, components of an approximation."""
-    if hasattr(model, "named_steps"):
-        return int(model[0].n_components)
-    return len(model.support_vectors_) if hasattr(model, "budget") else int(sum(model.n_support_))
-
-
-def summarise(runs):
-    accuracy, fit, predict, vectors = (np.array(values) for values in zip(*runs, strict=True))
-    return {
-        "size": int(vectors.max()),
-        "accuracy": float(accuracy.mean()),
-        "deviation": float(accuracy.std(ddof=1)) if len(runs) > 1 else None,
-        "fit": float(np.median(fit)),
-        "predict": float(predict.min() * 1e6),
-        "seeds": len(runs),
-    }
+def run(model, data_set, budget, seed, X, y, X_test, y_test):
+    """Make and measure a model; of two predictions the faster counts."""
+    setting = {"C": data_set.C, "gamma": data_set.gamma}
+    if model == POCKETSVM:
+        machine = BudgetedSVC(budget, **setting, random_state=seed)
+    elif model == INTEL:
+        machine = sklearnex.SVC(**setting, cache_size=CACHE_MEGABYTES)
+    else:
+        machine = make(model, **setting, n_rows=len(y), budget=budget, seed=seed)
+    return fit_and_predict(machine, X, y, X_test, y_test, predictions=2)
 
 
 def readme(rows):

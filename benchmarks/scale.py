@@ -6,8 +6,10 @@ import tempfile
 from pathlib import Path
 
 import datasets
-from measure import can_polish, in_child, timed
+from measure import can_polish, in_child
 from tables import Table
+
+from pocketsvm.paper.measure import timed
 
 N_FEATURES = 18
 BUDGET = 500

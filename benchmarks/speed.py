@@ -6,14 +6,7 @@ from pathlib import Path
 
 import datasets
 import numpy as np
-from measure import (
-    can_measure_memory,
-    fastest,
-    in_child,
-    one_thread,
-    passes_only,
-    timed,
-)
+from measure import can_measure_memory, fastest, in_child, passes_only
 from scale import write_text
 from sklearn.datasets import load_svmlight_file
 from sklearn.svm import SVC
@@ -22,6 +15,7 @@ from tables import Table
 import pocketsvm
 from pocketsvm import _core, load_svmlight
 from pocketsvm.paper.datasets import find
+from pocketsvm.paper.measure import one_thread, timed
 
 BUDGET = 500
 QUICK_STRATEGIES = ("gss", "lookup-wd", "merge")

@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "inspect",
     "export",
     "data",
+    "reproduce",
     "bench",
 )
 
