@@ -30,7 +30,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from . import _validation as checks
-from .estimators import _BudgetedMachine
+from ._machine import BudgetedMachine
 
 __all__ = ["SEARCHES", "Round", "ScoreMap", "default_gammas", "rounds", "tune"]
 
@@ -436,7 +436,7 @@ def last_step(estimator: Any) -> Any:
     """Return the estimator of pocketsvm: the one given, or the last step of a pipeline."""
     steps = getattr(estimator, "steps", None)
     machine = steps[-1][1] if steps else estimator
-    if not isinstance(machine, _BudgetedMachine):
+    if not isinstance(machine, BudgetedMachine):
         raise TypeError(
             "Expected an estimator of pocketsvm, or a pipeline that ends in one, got "
             f"{type(machine).__name__}."
