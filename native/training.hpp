@@ -144,7 +144,7 @@ class BudgetTrainer final : public Trainer {
             set_.add(row, kernel.norm, coefficient, steps_);
         maintenance_->added(set_);
         if (fit_intercept_) bias_ += coefficient;
-        if (full) maintain(kernel.exponents);
+        if (full) maintain(source.exponents());
         source.follow();
     }
 
