@@ -429,7 +429,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
     See Also
     --------
-    BudgetedSVC : Classification.
+    pocketsvm.BudgetedSVC : Classification.
     sklearn.svm.SVR : The exact machine, with as many support vectors as it takes.
 
     Notes
