@@ -112,7 +112,9 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def _prepare_rows(self, X: Any, continued: bool) -> tuple[_core.Rows, float]:
         """Native rows and gamma; a continued model keeps its gamma and never loses precision."""
         if not continued:
-            return checks.training_rows(X, self.gamma)
+            rows, gamma = checks.training_rows(X, self.gamma)
+            checks.warn_about_scales(X)
+            return rows, gamma
         wanted = 1.0 / X.shape[1] if self.gamma == "auto" else self.gamma
         if wanted not in ("scale", self.gamma_):
             raise ValueError(
