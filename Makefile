@@ -17,7 +17,7 @@ NATIVE_SOURCES := $(shell find native -name '*.?pp')
 PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest native-test sanitize-test bench docs lint format clean
+.PHONY: help demo test pytest native-test sanitize-test bench study docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ sanitize-test: $(TOOLS) ## the native unit tests under the address and undefined
 
 bench: $(PACKAGE) ## speed and accuracy, measured on this machine
 	$(PY) benchmarks/run.py $(ARGS)
+
+study: $(PACKAGE) ## the settings that training could have, compared on held-out training rows
+	$(PY) benchmarks/study.py $(ARGS)
 
 docs: $(PACKAGE) ## the API reference and the pictures of the pages, made again
 	$(PY) tools/api_reference.py

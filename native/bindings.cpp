@@ -220,7 +220,8 @@ class PyTrainer {
   public:
     PyTrainer(std::size_t n_features, std::size_t budget, double gamma, double alpha,
               const std::string& maintenance, bool fit_intercept, std::uint64_t seed,
-              const std::string& dtype, const std::vector<std::string>& audit)
+              const std::string& dtype, double intercept_rate,
+              const std::vector<std::string>& audit)
         : precision_(precision_named(dtype)), n_features_(n_features), audited_(audit) {
         require(n_features >= 1 && n_features <= std::numeric_limits<std::int32_t>::max(),
                 "n_features must be at least 1 and below 2^31, got " + std::to_string(n_features));
@@ -240,9 +241,9 @@ class PyTrainer {
             require(is_in(name, known), "audit names '" + name + "', which is not known");
             audited.push_back(name.c_str());
         }
-        trainer_.reset(
-            core->make_trainer(precision_, {n_features, budget, gamma, alpha, maintenance.c_str(),
-                                            fit_intercept, seed, audited.data(), audited.size()}));
+        trainer_.reset(core->make_trainer(
+            precision_, {n_features, budget, gamma, alpha, maintenance.c_str(), fit_intercept,
+                         intercept_rate, seed, audited.data(), audited.size()}));
         require(trainer_ != nullptr, "maintenance '" + maintenance + "' is not known");
     }
 
@@ -678,9 +679,10 @@ NB_MODULE(_core, module) {
 
     nb::class_<PyTrainer>(module, "Trainer")
         .def(nb::init<std::size_t, std::size_t, double, double, const std::string&, bool,
-                      std::uint64_t, const std::string&, const std::vector<std::string>&>(),
+                      std::uint64_t, const std::string&, double, const std::vector<std::string>&>(),
              nb::kw_only(), "n_features"_a, "budget"_a, "gamma"_a, "alpha"_a, "maintenance"_a,
-             "fit_intercept"_a, "seed"_a, "dtype"_a, "audit"_a = std::vector<std::string>())
+             "fit_intercept"_a, "seed"_a, "dtype"_a, "intercept_rate"_a = 1.0,
+             "audit"_a = std::vector<std::string>())
         .def("state", &PyTrainer::state)
         .def("restore", &PyTrainer::restore, "state"_a)
         .def("profile", &PyTrainer::profile)

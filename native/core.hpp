@@ -123,6 +123,7 @@ struct TrainerOptions {
     double alpha;
     const char* maintenance;
     bool fit_intercept;
+    double intercept_rate;  // the square of the constant feature that the intercept multiplies
     std::uint64_t seed;
     const char* const* audited = nullptr;  // names of known strategies, gss-precise among them
     std::size_t n_audited = 0;

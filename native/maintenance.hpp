@@ -7,6 +7,7 @@
 
 #include "clock.hpp"
 #include "gaussian.hpp"
+#include "random.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
@@ -38,14 +39,19 @@ class Maintenance {
     virtual void begin(const SupportSet<Real>&) {}
 };
 
-// Which of several vectors with the smallest |coefficient| goes first.
-enum class Tie { lowest_slot, newest_then_lowest_slot };
+// Which of several vectors with the smallest |coefficient| goes first. By lot: the births draw it,
+// so that the same set gives the same answer. Newest: else the lowest slot. It costs no kernel row,
+// but a new vector that meets its own sign never changes how many there are of each: so at first,
+// for as many steps as hundred times the slots, `by_lot_then_newest` goes by lot.
+enum class Tie { lowest_slot, newest, oldest, by_lot, by_lot_then_newest };
 
 // Of all vectors, or of those with one sign.
 template <class Real>
 std::size_t smallest_coefficient(const SupportSet<Real>& set, Tie tie, int sign = 0) {
     using L = Lanes<Real>;
     const std::size_t newest = set.size() - 1;
+    if (tie == Tie::by_lot_then_newest)
+        tie = set.birth(newest) <= 100 * std::int64_t(set.size()) ? Tie::by_lot : Tie::newest;
     const L infinity = L::all(__builtin_huge_val()), zero = L::all(0);
     const L positive = L::all(sign < 0 ? 0 : 1), negative = L::all(sign > 0 ? 0 : -1);
     // Empty slots and those of the other sign are infinitely large.
@@ -57,7 +63,21 @@ std::size_t smallest_coefficient(const SupportSet<Real>& set, Tie tie, int sign 
     const L smallest = L::all(least_of<Real>(set.size(), sizes));
     const auto tied = [&](std::size_t s) { return bits(sizes(s) <= smallest); };
     const std::size_t last = newest / L::count * L::count;
-    if (tie == Tie::newest_then_lowest_slot && tied(last) >> (newest - last) & 1) return newest;
+    if (tie == Tie::newest && tied(last) >> (newest - last) & 1) return newest;
+    if (tie == Tie::oldest || tie == Tie::by_lot) {
+        const std::uint64_t lot = scramble(std::uint64_t(set.birth(newest)));
+        const auto rank = [&](std::size_t slot) {
+            const std::uint64_t birth = std::uint64_t(set.birth(slot));
+            return tie == Tie::oldest ? birth : scramble(birth ^ lot);
+        };
+        std::size_t first = set.size();
+        for (std::size_t s = 0; s < set.size(); s += L::count)
+            for (std::uint32_t left = tied(s); left != 0; left &= left - 1) {
+                const std::size_t slot = s + std::size_t(__builtin_ctz(left));
+                if (first == set.size() || rank(slot) < rank(first)) first = slot;
+            }
+        return first;
+    }
     for (std::size_t s = 0;; s += L::count)
         if (const std::uint32_t found = tied(s)) return s + std::size_t(__builtin_ctz(found));
 }

@@ -8,15 +8,19 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
+// What splitmix64 makes of its counter.
+inline std::uint64_t scramble(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 class Generator {
   public:
     explicit Generator(std::uint64_t seed) {
         for (std::uint64_t& word : state_) {
             seed += 0x9e3779b97f4a7c15u;
-            std::uint64_t z = seed;
-            z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-            z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-            word = z ^ (z >> 31);
+            word = scramble(seed);
         }
     }
 

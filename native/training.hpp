@@ -12,8 +12,9 @@ template <class Real>
 class BudgetTrainer final : public Trainer {
   public:
     BudgetTrainer(const TrainerOptions& options, const Strategy<Real>& strategy)
-        : budget_(options.budget), alpha_(options.alpha), fit_intercept_(options.fit_intercept),
-          strategy_(strategy), kernel_(options.gamma), generator_(options.seed) {
+        : budget_(options.budget), alpha_(options.alpha),
+          intercept_rate_(options.fit_intercept ? options.intercept_rate : 0), strategy_(strategy),
+          kernel_(options.gamma), generator_(options.seed) {
         if (options.n_audited > 0)
             audit_ = std::make_unique<Audit<Real>>(options.audited, options.n_audited);
         reserve(options.budget, options.n_features);
@@ -144,7 +145,7 @@ class BudgetTrainer final : public Trainer {
         else
             set_.add(row, kernel.norm, coefficient, steps_);
         maintenance_->added(set_);
-        if (fit_intercept_) bias_ += coefficient;
+        bias_ += intercept_rate_ * coefficient;
         if (full) maintain(source.exponents());
         source.follow();
     }
@@ -172,7 +173,7 @@ class BudgetTrainer final : public Trainer {
 
     std::size_t budget_;
     double alpha_;
-    bool fit_intercept_;
+    double intercept_rate_;
     const Strategy<Real>& strategy_;
     Gaussian<Real> kernel_;
     SupportSet<Real> set_;

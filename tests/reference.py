@@ -149,6 +149,13 @@ class Event(NamedTuple):
     degradation: float
 
 
+def scramble(z):
+    """What splitmix64 makes of its counter."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
 class Reference:
     """One problem, binary or of any loss, trained row by row.
 
@@ -227,6 +234,9 @@ class Reference:
         tied = slots[magnitude == magnitude.min()]
         if self.maintenance == "removal":
             return int(tied[np.argmin(self.births[tied])])
+        if self.maintenance == "merge" and self.births[-1] <= 100 * self.size:
+            lot = scramble(int(self.births[-1]))
+            return int(min(tied, key=lambda slot: scramble(int(self.births[slot]) ^ lot)))
         if self.maintenance == "merge" and tied[-1] == self.size - 1:
             return int(tied[-1])
         return int(tied[0])

@@ -124,13 +124,11 @@ def test_the_objective_never_grows_and_the_profile_tells(maintenance):
     assert profile.seconds_polish > 0
     assert profile.gradient_norm < 0.01
     assert "Newton steps" in str(profile)
-    last = BudgetedSVC(
-        20, 10.0, maintenance=maintenance, random_state=0, polish=False, fit_intercept=False
-    ).fit(X, y)
+    last = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0, polish=False).fit(X, y)
     vectors, _ = module.distinct(last.support_vectors_, last.dual_coef_)
     assert_array_equal(clf.support_vectors_, vectors)  # the vectors stay
     objective = reference_objective(last, X, np.where(y, 1.0, -1.0), np.full(len(X), 10.0))
-    before = objective(np.append(last.dual_coef_[0], 0.0))[0]
+    before = objective(np.append(last.dual_coef_[0], last.intercept_))[0]
     assert_allclose(profile.objective_before, before, rtol=1e-4)
 
 
@@ -277,6 +275,6 @@ def test_partial_fit_does_not_polish():
     assert clf.profile_.newton_steps == 0
     # After a fit it goes on from the last iterate of the passes, which polishing left alone.
     fitted = BudgetedSVC(20, random_state=0).fit(X, y)
-    plain = BudgetedSVC(20, random_state=0, polish=False, fit_intercept=False).fit(X, y)
+    plain = BudgetedSVC(20, random_state=0, polish=False).fit(X, y)
     for key in ("vectors", "coefficients", "generator"):
         assert_array_equal(fitted._states[0][key], plain._states[0][key])

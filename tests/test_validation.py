@@ -499,3 +499,31 @@ def test_many_classes_take_wider_codes():
     X = np.random.default_rng(0).normal(size=(1200, 2)).astype(np.float32)
     clf = small(budget=600, max_iter=1).fit(X, np.arange(1200) % 300)
     assert clf.decision_function(X).shape == (1200, 300)
+
+
+# --- scales of columns ---------------------------------------------------------------------------
+
+
+@LAYOUTS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_of_very_different_scale_get_a_warning(layout, dtype):
+    X, y = moons()
+    X = np.column_stack([X, np.full(len(X), 7.0)])  # the constant column does not count
+    scaled = layout((X * [1.0, 5000.0, 1.0]).astype(dtype))
+    message = r"column 1 ranges over .*, column 0 over .*StandardScaler.*--scale standard"
+    with pytest.warns(UserWarning, match=message) as caught:
+        small().fit(scaled, y)
+    assert caught[0].filename == __file__
+    small().fit(layout((X * [1.0, 300.0, 1.0]).astype(dtype)), y)
+
+
+def test_scales_are_left_alone_where_they_do_not_mislead():
+    random = np.random.default_rng(0)
+    n = 6000
+    y = np.arange(n) % 2
+    rare = sp.random_array((n, 300), density=1e-3, format="csr", rng=random)
+    rare.data[:] = 1.0
+    small().fit(sp.csr_array(sp.hstack([y[:, None], rare])), y)  # binary, some columns rare
+    outliers = np.column_stack([y, random.standard_cauchy(n) ** 3])
+    small().fit((outliers - outliers.mean(axis=0)) / outliers.std(axis=0), y)
+    small().fit(np.column_stack([y + 1.6e9, y]), y)  # an offset is no scale

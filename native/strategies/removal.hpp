@@ -10,12 +10,7 @@ template <class Real>
 class Removal final : public Maintenance<Real> {
   public:
     std::size_t first_partner(const SupportSet<Real>& set) const override {
-        std::size_t oldest = smallest_coefficient(set, Tie::lowest_slot);
-        const double size = std::fabs(set.coefficient(oldest));
-        for (std::size_t s = oldest + 1; s < set.size(); ++s)
-            if (std::fabs(set.coefficient(s)) == size && set.birth(s) < set.birth(oldest))
-                oldest = s;
-        return oldest;
+        return smallest_coefficient(set, Tie::oldest);
     }
 
     Decision decide(const SupportSet<Real>& set, std::size_t first, const Real*,

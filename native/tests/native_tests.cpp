@@ -236,8 +236,8 @@ std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const P
                                  const RowsView& rows, Recorder* log = nullptr,
                                  std::size_t budget = 21, std::size_t n_helpers = 0) {
     const double alpha = 1.0 / (8 * double(problem.n));
-    std::unique_ptr<Trainer> trainer(
-        core.make_trainer(Precision::float32, {problem.d, budget, 1.5, alpha, strategy, true, 5}));
+    std::unique_ptr<Trainer> trainer(core.make_trainer(
+        Precision::float32, {problem.d, budget, 1.5, alpha, strategy, true, 1, 5}));
     trainer->set_recorder(log);
     Never never;
     ThreadCrew helpers(n_helpers);

@@ -72,10 +72,14 @@ class Trainer:
         fit_intercept: bool,
         seed: int,
         dtype: Dtype,
+        intercept_rate: float = 1.0,
         audit: list[str] = ...,
     ) -> None:
         """The strategies of audit, of which gss-precise is one, are asked at every maintenance
-        event what they would do; it changes nothing."""
+        event what they would do; it changes nothing.
+
+        The intercept multiplies one more feature, whose value is the root of intercept_rate.
+        """
 
     def state(self) -> dict[str, Any]:
         """The keys: vectors (size, n_features) of the trainer's dtype; coefficients (size,)

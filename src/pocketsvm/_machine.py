@@ -33,6 +33,9 @@ from .profile import Profile
 
 # partial_fit cannot know the length of its stream: without `alpha` it takes C as if it were this.
 ASSUMED_STREAM_ROWS = 10_000
+# In the passes the intercept multiplies one more feature, of which this is the square. At one it is
+# so restless that the vectors are worse for it; close to zero it takes many of them to move it.
+INTERCEPT_RATE = 0.1
 
 
 class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
@@ -82,11 +85,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """Make the passes and set the attributes; n_rows None: a stream of unknown length."""
         alpha = self._regularisation(n_rows, data.weight_unit)
         rows, gamma = self._prepare_rows(data.X, continued)
-        # Polishing solves for the intercept; vectors found without one turn out better.
-        polished = self.polish and n_rows is not None and min(self.budget, n_rows) <= MOST_VECTORS
-        with_intercept = bool(self.fit_intercept) and not polished
         unit_alpha = alpha / data.weight_unit
-        setting = _Setting(rows, gamma, unit_alpha, task.max_subtasks, with_intercept)
+        setting = _Setting(rows, gamma, unit_alpha, task.max_subtasks, bool(self.fit_intercept))
         if continued:
             trainers = self._continue_trainers(setting)
         else:
@@ -106,6 +106,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         passes_made = self._run_passes(trainers, one_pass, describe, task, given)
         attributes = describe(passes_made)
         # A regression may need no vectors at all: then there is nothing to solve for.
+        polished = self.polish and n_rows is not None and min(self.budget, n_rows) <= MOST_VECTORS
         if polished and len(attributes["support_vectors_"]):
             attributes |= self._polish(attributes, data, rows)
         self._adopt(attributes)
@@ -114,7 +115,9 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def _prepare_rows(self, X: Any, continued: bool) -> tuple[_core.Rows, float]:
         """Native rows and gamma; a continued model keeps its gamma and never loses precision."""
         if not continued:
-            return checks.training_rows(X, self.gamma)
+            rows, gamma = checks.training_rows(X, self.gamma)
+            checks.warn_about_scales(X)
+            return rows, gamma
         wanted = 1.0 / X.shape[1] if self.gamma == "auto" else self.gamma
         if wanted not in ("scale", self.gamma_):
             raise ValueError(
@@ -165,6 +168,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             alpha=setting.unit_alpha,
             maintenance=self.maintenance,
             fit_intercept=setting.fit_intercept,
+            intercept_rate=INTERCEPT_RATE,
             seed=seed,
             dtype=setting.rows.dtype,
             audit=list(self._audited),

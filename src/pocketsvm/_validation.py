@@ -6,6 +6,7 @@ between float32 and float64 rows (`training_rows`).
 """
 
 import math
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _core
@@ -43,6 +44,9 @@ COEFFICIENT_RANGE = (1e-15, 1e15)
 
 # Decision values are summed up in float32.
 LARGEST_TARGET = 1e30
+# A warning where one column is as many times as wide as another, in about as many entries.
+SCALES_APART = 1000.0
+SAMPLE_FOR_SCALES = 1 << 17
 
 LABELS_AT_ONCE = 1 << 16
 
@@ -148,6 +152,41 @@ def as_rows(X: Any, dtype: Any) -> _core.Rows:
             np.ascontiguousarray(X.indices),
             np.ascontiguousarray(X.indptr),
             X.shape[1],
+        )
+
+
+def warn_about_scales(X: Any) -> None:
+    """Warn where some columns are so much wider than others that the kernel sees only those.
+
+    Judged on evenly spaced rows. Both the ranges and the standard deviations have to differ so
+    much: rare binary columns have small deviations and the same range, standardised columns with
+    outliers large ranges and the same deviation. Constant columns do not count.
+    """
+    n_sampled = max(100, SAMPLE_FOR_SCALES // X.shape[1])
+    X = X[:: -(-X.shape[0] // n_sampled)]
+    if sp.issparse(X):
+        least, most = min_max_axis(X, axis=0)
+        deviations = np.sqrt(mean_variance_axis(X, axis=0)[1])
+    else:
+        least, most = X.min(axis=0), X.max(axis=0)
+        with np.errstate(over="ignore", under="ignore"):
+            deviations = X.std(axis=0, dtype=np.float64)
+    ranges = np.subtract(most, least, dtype=np.float64)
+    varies = np.flatnonzero(ranges > 0)
+    if not varies.size:
+        return
+    ranges, deviations = ranges[varies], deviations[varies]
+    if deviations.max() <= SCALES_APART * deviations.min():
+        return
+    wide, narrow = ranges.argmax(), ranges.argmin()
+    if ranges[wide] > SCALES_APART * ranges[narrow]:
+        warnings.warn(
+            f"The columns of X differ in scale: column {varies[wide]} ranges over "
+            f"{ranges[wide]:.3g}, column {varies[narrow]} over {ranges[narrow]:.3g}. The "
+            "kernel's distances are those in the wide columns, and the narrow ones hardly count. "
+            "Standardise X: make_pipeline(StandardScaler(), ...), with MaxAbsScaler for sparse X, "
+            "or --scale standard on the command line.",
+            stacklevel=6,
         )
 
 

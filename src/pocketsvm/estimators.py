@@ -67,8 +67,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         rows than that.
 
     fit_intercept : bool, default=True
-        Whether the model has an intercept. Polishing solves for it, without penalty; the passes
-        are then made without one. Unpolished, it is treated as one more feature of value 1.
+        Whether the model has an intercept. In the passes it is treated as one more feature, of
+        value ``0.1 ** 0.5``; polishing solves for it without penalty.
 
     class_weight : dict or "balanced", default=None
         Weight of each class, multiplied with `sample_weight`. "balanced" weighs a class by
