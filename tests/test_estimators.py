@@ -90,7 +90,7 @@ def test_every_strategy_learns_the_moons(maintenance):
     X, y = moons(3000, noise=0.15)
     clf = BudgetedSVC(30, 10.0, maintenance=maintenance, random_state=0).fit(X[:2000], y[:2000])
     assert clf.score(X[2000:], y[2000:]) > (0.8 if maintenance == "removal" else 0.95)
-    assert len(clf.support_vectors_) == 30
+    assert 28 <= len(clf.support_vectors_) <= 30  # equal ones are joined
 
 
 def test_without_overflow_it_comes_close_to_the_exact_svm():

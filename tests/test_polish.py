@@ -95,9 +95,8 @@ def test_a_general_solver_finds_nothing_better_for_a_regression(
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     model = BudgetedSVR(budget, C, epsilon=epsilon, random_state=0)
     model.fit(X, y, sample_weight=weight)
-    unpolished = BudgetedSVR(
-        budget, C, epsilon=epsilon, random_state=0, polish=False, fit_intercept=False
-    ).fit(X, y - model._offset, sample_weight=weight)
+    unpolished = BudgetedSVR(budget, C, epsilon=epsilon, random_state=0, polish=False)
+    unpolished.fit(X, y, sample_weight=weight)
     with threadpool_limits(1):
         y = y - model._offset
         objective = regression_objective(model, X, y, C * weight)
@@ -106,7 +105,9 @@ def test_a_general_solver_finds_nothing_better_for_a_regression(
         options = {"maxiter": 3000, "ftol": 1e-12}
         best = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         before = regression_objective(unpolished, X, y, C * weight)
-        before = before(np.append(unpolished.dual_coef_[0], 0.0))[0]
+        before = before(
+            np.append(unpolished.dual_coef_[0], unpolished.intercept_ - unpolished._offset)
+        )[0]
     assert_allclose(model.profile_.objective_after, value, rtol=1e-4)
     assert_allclose(model.profile_.objective_before, before, rtol=1e-4)
     assert value <= best.fun * (1 + 1e-4)

@@ -374,8 +374,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
     fit_intercept : bool, default=True
         Whether the model has an intercept. The passes see the targets less their median, which
-        stays the same when a model is continued. Polishing solves for the intercept, without
-        penalty; unpolished, what is left of it is treated as one more feature of value 1.
+        stays the same when a model is continued; what is left of the intercept is treated as one
+        more feature, of value ``0.1 ** 0.5``. Polishing solves for it without penalty.
 
     alpha : float, default=None
         The regularisation lambda itself. Where given it replaces ``1 / (n C)``, with n the
