@@ -35,7 +35,7 @@ def unscaled():
 
 CASES = {
     "nothing special": easy,
-    "1 positive in 100": lambda: easy(weights=[0.99], flip_y=0.001),
+    "1 positive in 100": lambda: easy(weights=[0.99], flip_y=0, n_clusters_per_class=1),
     "10 % of the labels wrong": lambda: easy(flip_y=0.2),  # of which half are right by chance
     "2 features": lambda: easy(
         n_features=2, n_informative=2, n_redundant=0, n_clusters_per_class=2

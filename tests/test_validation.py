@@ -524,6 +524,8 @@ def test_scales_are_left_alone_where_they_do_not_mislead():
     rare = sp.random_array((n, 300), density=1e-3, format="csr", rng=random)
     rare.data[:] = 1.0
     small().fit(sp.csr_array(sp.hstack([y[:, None], rare])), y)  # binary, some columns rare
+    rare.data[:] = random.uniform(size=len(rare.data)) ** 9
+    small().fit(rare, y)  # columns of a handful of values
     outliers = np.column_stack([y, random.standard_cauchy(n) ** 3])
     small().fit((outliers - outliers.mean(axis=0)) / outliers.std(axis=0), y)
     small().fit(np.column_stack([y + 1.6e9, y]), y)  # an offset is no scale

@@ -112,12 +112,21 @@ void support_set_keeps_its_slots() {
 void smallest_coefficient_breaks_ties() {
     SupportSet<float> set(40, 1);
     const float x[1] = {1};
-    for (int i = 0; i < 37; ++i) set.add(DenseRow<float>{x, 1}, 1, i % 2 ? 2 : -1, i);
+    for (int i = 0; i < 37; ++i) set.add(DenseRow<float>{x, 1}, 1, i % 2 ? 2 : -1, (i + 9) % 37);
     CHECK(smallest_coefficient(set, Tie::lowest_slot) == 0);
-    CHECK(smallest_coefficient(set, Tie::newest_then_lowest_slot) == 36);
+    CHECK(smallest_coefficient(set, Tie::newest) == 36);
+    CHECK(smallest_coefficient(set, Tie::oldest) == 28);
     CHECK(smallest_coefficient(set, Tie::lowest_slot, +1) == 1);
+    CHECK(smallest_coefficient(set, Tie::oldest, +1) == 29);
+    const std::size_t drawn = smallest_coefficient(set, Tie::by_lot);
+    CHECK(drawn % 2 == 0 && drawn < 37);
+    CHECK(smallest_coefficient(set, Tie::by_lot_then_newest) == drawn);
+    set.add(DenseRow<float>{x, 1}, 1, -1, 3801);
+    CHECK(smallest_coefficient(set, Tie::by_lot_then_newest) == 37);
     set.set_coefficient(20, -0.5);
-    CHECK(smallest_coefficient(set, Tie::newest_then_lowest_slot) == 20);
+    CHECK(smallest_coefficient(set, Tie::oldest) == 20);
+    CHECK(smallest_coefficient(set, Tie::by_lot) == 20);
+    CHECK(smallest_coefficient(set, Tie::newest) == 20);
 }
 
 struct ExhaustiveLookup : PrunedLookup {
@@ -131,7 +140,7 @@ void pruning_changes_no_decision(double spread, int distinct, double offset = 0)
     constexpr std::size_t n = 143, d = 3;
     const Gaussian<Real> kernel(0.7);
     const Setting<Real> setting{kernel, 160, d};
-    const Tie tie = Tie::newest_then_lowest_slot;
+    const Tie tie = Tie::newest;
     const auto pruned = merging<Real>(setting, PrunedLookup(MergeTable::standard(true)), tie);
     const auto exhaustive =
         merging<Real>(setting, ExhaustiveLookup(MergeTable::standard(true)), tie);
@@ -293,7 +302,7 @@ void every_core_learns_targets(const Core& core) {
     std::vector<double> coefficients[2];
     for (const bool sparse : {false, true}) {
         std::unique_ptr<Trainer> trainer(
-            core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 0.01, "merge", true, 5}));
+            core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 0.01, "merge", true, 1, 5}));
         Never never;
         ThreadCrew helpers(0);
         for (int pass = 0; pass < 3; ++pass)
@@ -358,7 +367,7 @@ void every_core_trains_and_predicts(const Core& core) {
         }
         CHECK(worst < 1e-5 * scale);
     }
-    CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1}) == nullptr);
+    CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1, 1}) == nullptr);
 }
 
 void parallel_runs_every_task_once() {

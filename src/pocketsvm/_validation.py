@@ -160,19 +160,22 @@ def warn_about_scales(X: Any) -> None:
 
     Judged on evenly spaced rows. Both the ranges and the standard deviations have to differ so
     much: rare binary columns have small deviations and the same range, standardised columns with
-    outliers large ranges and the same deviation. Constant columns do not count.
+    outliers large ranges and the same deviation. Constant columns do not count, nor do those with
+    few entries that are not zero: a handful of values has no scale.
     """
     n_sampled = max(100, SAMPLE_FOR_SCALES // X.shape[1])
     X = X[:: -(-X.shape[0] // n_sampled)]
     if sp.issparse(X):
         least, most = min_max_axis(X, axis=0)
         deviations = np.sqrt(mean_variance_axis(X, axis=0)[1])
+        n_entries = np.bincount(X.indices, minlength=X.shape[1])
     else:
         least, most = X.min(axis=0), X.max(axis=0)
         with np.errstate(over="ignore", under="ignore"):
             deviations = X.std(axis=0, dtype=np.float64)
+        n_entries = np.count_nonzero(X, axis=0)
     ranges = np.subtract(most, least, dtype=np.float64)
-    varies = np.flatnonzero(ranges > 0)
+    varies = np.flatnonzero((ranges > 0) & (n_entries >= max(10, 0.01 * X.shape[0])))
     if not varies.size:
         return
     ranges, deviations = ranges[varies], deviations[varies]

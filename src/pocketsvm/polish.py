@@ -36,6 +36,9 @@ JITTER = 1e-6
 MAX_STEPS = 50
 # Solved when a Newton step promises less than this share of the objective.
 TOLERANCE = 1e-5
+# A line search ends where the slope is this share of what it was, or after so many turns.
+FLAT = 0.05
+MAX_TURNS = 10
 # Below this share, a step that does not keep its promise has met the rounding of float32.
 ROUNDING = 1e-3
 # The widths that lead in from far away, in units of the loss's own.
@@ -304,11 +307,38 @@ class Problem:
         hessian[n, n] += 1e-6 * self.c.sum() / (2 * self.width)
         return _solve(hessian, -gradient)
 
+    def slope_along(
+        self, beta: Array, decisions: Array, step: Array, change: Array, length: float
+    ) -> float:
+        """Return the slope of the objective along the step, after so much of it."""
+        slopes, _ = self.slopes(decisions + length * change)
+        penalty = step[:-1] @ self.kernel.penalty @ (beta + length * step[:-1])
+        return float(penalty + slopes @ change)
+
     def line_search(
         self, beta: Array, decisions: Array, step: Array, change: Array, slope: float
     ) -> tuple[float, float]:
-        """Halve the step until it keeps a share of its promise; returns its length, objective."""
+        """Find where the objective along the step has all but stopped to fall.
+
+        Returns the length of the step, halved until it keeps a share of its promise, and the
+        objective there. Along the step it is convex: a secant between a point where it falls and
+        one where it rises comes close to its least in a few turns.
+        """
         start, length = self.objective(beta, decisions), 1.0
+        falling, rising = (0.0, slope), None
+        for _ in range(MAX_TURNS):
+            found = self.slope_along(beta, decisions, step, change, length)
+            if abs(found) <= -FLAT * slope:
+                break
+            if found < 0:
+                falling = length, found
+            else:
+                rising = length, found
+            if rising is None:
+                length *= 2
+            else:
+                share = falling[1] / (falling[1] - rising[1])
+                length = falling[0] + min(max(share, 0.1), 0.9) * (rising[0] - falling[0])
         while True:
             value = self.objective(beta + length * step[:-1], decisions + length * change)
             if value <= start + 1e-4 * length * slope or length < 1e-6:
