@@ -122,7 +122,8 @@ def test_train_with_scaling_is_fit_of_a_pipeline(succeed, moons, blobs, scale, s
 
 def test_train_on_tables_is_fit_on_their_arrays(succeed, folder, blobs):
     X, labels = blobs
-    clf = BudgetedSVC(20, max_iter=3, random_state=0).fit(X, labels)
+    with pytest.warns(UserWarning, match="differ in scale"):
+        clf = BudgetedSVC(20, max_iter=3, random_state=0).fit(X, labels)
     pq.write_table(pa.table(dict(zip("abc", X.T, strict=True)) | {"tree": labels}), "blobs.parquet")
     for name in ("blobs.csv", "blobs.parquet"):
         succeed("train", name, "m.psvm", *FAST)

@@ -264,7 +264,11 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         c = data.row_weight() / (rows.n_rows * attributes["alpha_"])
         sample = Sample(data.X, rows, c, self._losses(data))
         sample = sample.thin(sample_size(rows.n_rows, len(vectors)), random)
-        start = list(zip(coefficients, attributes["intercept_"] - data.offset, strict=True))
+        biases = [
+            state["bias"] / (attributes["_unit_alpha"] * state["steps"])
+            for state in attributes["_states"]
+        ]
+        start = list(zip(coefficients, biases, strict=True))
         setting = (attributes["gamma_"], sample, bool(self.fit_intercept))
         n_threads = effective_n_jobs(self.n_jobs)
         solutions = polish(vectors, start, *setting, n_threads)

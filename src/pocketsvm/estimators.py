@@ -158,8 +158,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     >>> clf = BudgetedSVC(budget=30, C=10.0, random_state=0).fit(X, y)
     >>> clf.score(X, y) > 0.97
     True
-    >>> clf.support_vectors_.shape
-    (30, 2)
+    >>> len(clf.support_vectors_) <= 30
+    True
     """
 
     _parameter_constraints: ClassVar[dict] = {
