@@ -67,7 +67,7 @@ check_compiler() {
     set -- $CXX
     has "${1:-}" ||
         missing "there is no C++ compiler '${1:-}'." \
-            "Install GCC 11 or Clang 14, or newer, or name one: make CXX=clang++" \
+            "Install GCC 12 or Clang 14, or newer, or name one: make CXX=clang++" \
             "$(advice g++ gcc-c++ g++ gcc 'xcode-select --install')"
 
     builds <<'PROBE' ||
@@ -76,18 +76,18 @@ check_compiler() {
 #include <cstdint>
 #include <numbers>
 #include <span>
-typedef float lanes __attribute__((vector_size(64)));
+typedef float lanes __attribute__((vector_size(16)));
 template <std::floating_point T> T sum(std::span<const T> x) { T s{}; for (T v : x) s += v; return s; }
 int main() {
     const float x[] = {1, 2};
     lanes ones = lanes{} + 1.0f;
-    ones = ones > 0.0f ? ones : -ones;
+    ones = ones > 0.0f ? ones : __builtin_shufflevector(ones, ones, 3, 2, 1, 0);
     return std::popcount(std::uint32_t(sum(std::span<const float>(x)) + ones[0])) + int(std::numbers::pi) - 4;
 }
 PROBE
         missing "'$CXX' cannot build a C++20 program with vector extensions." \
             "It is: $($CXX --version 2>&1 | head -n 1)" \
-            "Install GCC 11 or Clang 14, or newer, or name one: make CXX=clang++" \
+            "Install GCC 12 or Clang 14, or newer, or name one: make CXX=clang++" \
             "$(advice g++ gcc-c++ g++ gcc 'xcode-select --install')"
 }
 

@@ -84,9 +84,9 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         change.
 
     n_jobs : int, default=None
-        Threads for the one-vs-rest problems in training and for the rows in prediction. None
-        means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result is the same, bit for bit, whatever their number.
+        Threads for training, polishing and prediction: for the one-vs-rest problems side by side,
+        and inside of each. None means 1 unless in a `joblib.parallel_config` context, -1 means all
+        processors. The result is the same, bit for bit, whatever their number.
 
     random_state : int, RandomState instance or None, default=None
         Decides the order of the rows. An int makes results reproducible.
