@@ -171,7 +171,7 @@ def quiet(axes: Any) -> None:
     plain = FuncFormatter(lambda value, _: f"{value:,.6g}")
     for axis, scale in ((axes.xaxis, axes.get_xscale()), (axes.yaxis, axes.get_yscale())):
         if scale == "log":
-            axis.set_major_locator(LogLocator(10, subs=(1, 2, 5), numticks=7))
+            axis.set_major_locator(LogLocator(10, subs=(1, 3), numticks=7))
             axis.set_major_formatter(plain)
             axis.set_minor_locator(NullLocator())
         elif not axis.have_units():
