@@ -21,8 +21,7 @@ namespace pocketsvm::POCKETSVM_SET {
 template <class Real>
 struct KernelRow {
     Real norm;
-    Real sum;               // sum_j c_j k(x, s_j)
-    const Real* exponents;  // of all slots
+    Real sum;  // sum_j c_j k(x, s_j)
 };
 
 // Kernel rows computed when it is their turn.
@@ -35,8 +34,11 @@ class InTurn {
     template <class Row>
     KernelRow<Real> take(const Row& row, std::size_t i) {
         const Real norm = squared_norm(row);
-        return {norm, kernel_.row(set_, row, norm, exponents_, i % 2 != 0), exponents_};
+        return {norm, kernel_.row(set_, row, norm, exponents_, i % 2 != 0)};
     }
+    // Of the row that was taken last, for all slots.
+    const Real* exponents() { return exponents_; }
+    // To be called when the set may have changed.
     void follow() {}
     double seconds() const { return 0; }
 
@@ -119,7 +121,8 @@ class Lookahead final : Crew::Task {
           rows_a_block_(rows_a_block_for(set)),
           n_blocks_((order.size() + rows_a_block_ - 1) / rows_a_block_), window_(crew.size() + 3),
           places_(new Place[window_]), helpers_(new Helper[crew.size()]),
-          log_(4 * window_ * rows_a_block_, set.n_features()), changed_(set.n_features()) {
+          log_(4 * window_ * rows_a_block_, set.n_features()), changed_(set.n_features()),
+          again_slots_(log_.capacity()), again_exponents_(log_.capacity() * most_rows_a_block) {
         own_.reserve(rows_a_block_, set);
         for (std::size_t k = 0; k < crew.size(); ++k) {
             helpers_[k].blocks.reserve(rows_a_block_, set);
@@ -143,17 +146,27 @@ class Lookahead final : Crew::Task {
             for (std::size_t at = 0; at < set_.size(); at += L::count)
                 __builtin_prefetch(kernel + block_->stride + at);
         const auto load = [&](std::size_t at) { return L::load(kernel + at); };
-        return {block_->rows.norms()[row_], kernel_.weighted_sum(set_, load),
-                block_->exponents_of(row_)};
+        return {block_->rows.norms()[row_], kernel_.weighted_sum(set_, load)};
     }
 
-    // To be called when the set may have changed.
+    // Those of few rows are wanted: what was computed again waits until then, lest it be written
+    // to the cache lines of other cores for nothing.
+    const Real* exponents() {
+        Real* exponents = block_->exponents_of(row_);
+        for (std::size_t k = 0; k < n_again_; ++k)
+            exponents[again_slots_[k]] = again_exponents_[k * most_rows_a_block + row_];
+        return exponents;
+    }
+
     void follow() {
         set_.changes().take([&](std::size_t slot) {
             for (Patience patience; log_.count() - replayed_ >= log_.capacity(); patience.wait())
                 replayed_ = slowest_helper();
             log_.push(set_, slot);
-            compute_again(&slot, 1, row_ + 1);
+            if (n_again_ == log_.capacity())
+                compute_all_again();
+            else
+                compute_again(&slot, 1, row_ + 1);
         });
     }
 
@@ -328,8 +341,8 @@ class Lookahead final : Crew::Task {
                 patience.wait();
         }
         block_ = place.block;
-        if (log_.count() - block_->version > log_.capacity())  // too much has changed since
-            compute(*block_, rows_, set_, log_.count());
+        n_again_ = 0;
+        if (log_.count() - block_->version > log_.capacity()) compute_all_again();
         std::size_t slots[vectors_at_once], n = 0;
         for (std::size_t change = block_->version; change < log_.count(); ++change) {
             slots[n++] = log_.slot(change);
@@ -339,6 +352,12 @@ class Lookahead final : Crew::Task {
             }
         }
         seconds_ += Stopwatch::seconds_since(begin);
+    }
+
+    // Where too much has changed.
+    void compute_all_again() {
+        n_again_ = 0;
+        compute(*block_, rows_, set_, log_.count());
     }
 
     // The values of some vectors for the rows of this block, from a row on.
@@ -364,17 +383,20 @@ class Lookahead final : Crew::Task {
     template <int n, class Row>
     void compute_again(const std::size_t* slots, const Row (&vectors)[n], std::size_t from) {
         Real norms[n];
-        for (int k = 0; k < n; ++k) norms[k] = set_.norms()[slots[k]];
+        for (int k = 0; k < n; ++k) {
+            norms[k] = set_.norms()[slots[k]];
+            again_slots_[n_again_ + k] = slots[k];
+        }
         kernel_.tile(block_->rows, vectors, norms, [&](int k, std::size_t at, L t) {
-            alignas(lane_bytes) Real exponents[L::count], kernel[L::count];
-            t.store(exponents);
+            t.store(again_exponents_.data() + (n_again_ + k) * most_rows_a_block + at);
+            alignas(lane_bytes) Real kernel[L::count];
             exp2_minus(t).store(kernel);
-            for (std::size_t r = at < from ? from : at; r < at + L::count; ++r) {
-                if (r >= block_->rows.size()) break;
-                block_->exponents_of(r)[slots[k]] = exponents[r - at];
+            const std::size_t size = block_->rows.size();
+            const std::size_t end = at + L::count < size ? at + L::count : size;
+            for (std::size_t r = at < from ? from : at; r < end; ++r)
                 block_->kernel_of(r)[slots[k]] = kernel[r - at];
-            }
         });
+        n_again_ += n;
     }
 
     const Gaussian<Real>& kernel_;
@@ -393,6 +415,10 @@ class Lookahead final : Crew::Task {
     ChangeLog<Real> log_;
     std::size_t replayed_ = 0;  // changes that all helpers know of, at least
     SlotRow<Real> changed_;
+    // Vectors of this block's kernel values that were computed again.
+    std::size_t n_again_ = 0;
+    Buffer<std::size_t> again_slots_;
+    Buffer<Real> again_exponents_;
     Block* block_ = nullptr;  // at hand
     std::size_t row_ = 0;     // of it
     Shared next_;             // the first block that nobody has begun

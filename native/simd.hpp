@@ -139,6 +139,11 @@ struct Lanes {
     static POCKETSVM_INLINE Lanes load(const Real* from) {
         return each([&](int p) { return reinterpret_cast<const Value*>(from)[p]; });
     }
+    static POCKETSVM_INLINE Lanes load_anywhere(const Real* from) {
+        Lanes result;
+        __builtin_memcpy(result.part, from, lane_bytes);
+        return result;
+    }
     template <class Other>
     static POCKETSVM_INLINE Lanes convert(const Other* from) {
         Lanes result;
@@ -234,6 +239,25 @@ POCKETSVM_INLINE Real least_of(std::size_t end, Function lanes) {
     }
     if (at < end) a = min(a, lanes(at));
     return min(a, b).least();
+}
+
+// Calls with every place where a or b is not zero, in order; sixty-four are looked at before the
+// first branch.
+template <class Real, class Function>
+POCKETSVM_INLINE void for_each_nonzero(const Real* a, const Real* b, std::size_t count,
+                                       Function function) {
+    using L = Lanes<Real>;
+    for (std::size_t begin = 0; begin < count; begin += 64) {
+        const std::size_t end = count - begin < 64 ? count : begin + 64;
+        std::uint64_t left = 0;
+        std::size_t k = begin;
+        for (; k + L::count <= end; k += L::count) {
+            const L size = max(abs(L::load_anywhere(a + k)), abs(L::load_anywhere(b + k)));
+            left |= std::uint64_t(bits(size > L::all(0))) << (k - begin);
+        }
+        for (; k < end; ++k) left |= std::uint64_t(a[k] != 0 || b[k] != 0) << (k - begin);
+        for (; left != 0; left &= left - 1) function(begin + std::size_t(__builtin_ctzll(left)));
+    }
 }
 
 // The whole part of non-negative lanes, as lanes and as integers to index with.

@@ -61,11 +61,13 @@ class VectorLanes {
     }
     void set_norm(std::size_t slot, Real norm) { norms_[slot] = norm; }
 
-  private:
-    static std::size_t blocks_of(std::size_t slots) { return (slots + L::count - 1) / L::count; }
+  protected:
     Real* lane(std::size_t slot) {
         return lanes_.data() + (slot / L::count) * n_features_ * L::count + slot % L::count;
     }
+
+  private:
+    static std::size_t blocks_of(std::size_t slots) { return (slots + L::count - 1) / L::count; }
 
     std::size_t n_features_ = 0;
     std::size_t capacity_ = 0;
@@ -121,11 +123,15 @@ class SupportSet : public VectorLanes<RealType> {
     const Real* vector(std::size_t slot) const { return vectors_.data() + slot * n_features(); }
     // Slots whose vector is another one.
     Changes& changes() { return changes_; }
+    // Whether most features are zero: it is then worth while to touch the others only.
+    void expect_zeros(bool many) { many_zeros_ = many; }
 
     template <class Row>
     void add(const Row& row, Real norm, double coefficient, std::int64_t birth) {
+        const std::size_t slot = size();
         add_apart(row, norm, coefficient, birth);
-        write_lane(size() - 1);
+        this->write(slot, vector(slot));
+        changes_.note(slot);
     }
 
     // A vector that is not to stay in this slot: there is nothing in its lane.
@@ -150,9 +156,16 @@ class SupportSet : public VectorLanes<RealType> {
         if (slot != last) {
             const Real* from = vector(last);
             Real* to = writable(slot);
-            for (std::size_t f = 0; f < n_features(); ++f) to[f] = from[f];
+            if (many_zeros_) {
+                Real* to_lane = this->lane(slot);
+                for_each_nonzero(from, to, n_features(),
+                                 [&](std::size_t f) { to[f] = to_lane[f * L::count] = from[f]; });
+            } else {
+                for (std::size_t f = 0; f < n_features(); ++f) to[f] = from[f];
+                this->write(slot, to);
+            }
+            changes_.note(slot);
             this->set_norm(slot, this->norms()[last]);
-            write_lane(slot);
             coefficients_[slot] = coefficients_[last];
             births_[slot] = births_[last];
         }
@@ -164,8 +177,18 @@ class SupportSet : public VectorLanes<RealType> {
                std::int64_t birth) {
         const Real* x = vector(first);
         Real* z = writable(second);
-        for (std::size_t f = 0; f < n_features(); ++f) z[f] = Real(h * x[f] + (1 - h) * z[f]);
-        this->write_with_norm(second, z);
+        if (many_zeros_) {
+            Real* z_lane = this->lane(second);
+            Real norm = 0;
+            for_each_nonzero(x, z, n_features(), [&](std::size_t f) {
+                z[f] = z_lane[f * L::count] = Real(h * x[f] + (1 - h) * z[f]);
+                norm = multiply_add(z[f], z[f], norm);
+            });
+            this->set_norm(second, norm);
+        } else {
+            for (std::size_t f = 0; f < n_features(); ++f) z[f] = Real(h * x[f] + (1 - h) * z[f]);
+            this->write_with_norm(second, z);
+        }
         changes_.note(second);
         coefficients_[second] = in_lane(coefficient);
         births_[second] = birth;
@@ -207,11 +230,8 @@ class SupportSet : public VectorLanes<RealType> {
         return Real(coefficient);
     }
     Real* writable(std::size_t slot) { return vectors_.data() + slot * n_features(); }
-    void write_lane(std::size_t slot) {
-        this->write(slot, vector(slot));
-        changes_.note(slot);
-    }
 
+    bool many_zeros_ = false;
     Buffer<Real> vectors_;
     Buffer<Real> coefficients_;
     Buffer<std::int64_t> births_;
@@ -227,11 +247,10 @@ class SlotRow {
     SparseRow<Real> read(const SupportSet<Real>& set, std::size_t slot) {
         const Real* from = set.vector(slot);
         std::size_t count = 0;
-        for (std::size_t f = 0; f < set.n_features(); ++f) {
+        for_each_nonzero(from, from, set.n_features(), [&](std::size_t f) {
             values_[count] = from[f];
-            indices_[count] = std::int32_t(f);
-            count += values_[count] != 0;
-        }
+            indices_[count++] = std::int32_t(f);
+        });
         return {values_.data(), indices_.data(), count};
     }
 

@@ -85,6 +85,7 @@ class BudgetTrainer final : public Trainer {
         const double begin = Stopwatch::now();
         if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
         generator_.shuffle(order_.data(), view.n_rows);
+        set_.expect_zeros(view.sparse);
         maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
         const bool finished = with_rows<Real>(view, [&](auto& rows) {
             if (!can_help(crew, view.n_rows)) {
@@ -145,7 +146,7 @@ class BudgetTrainer final : public Trainer {
             set_.add(row, kernel.norm, coefficient, steps_);
         maintenance_->added(set_);
         bias_ += intercept_rate_ * coefficient;
-        if (full) maintain(kernel.exponents);
+        if (full) maintain(source.exponents());
         source.follow();
     }
 

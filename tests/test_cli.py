@@ -21,8 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-import pocketsvm
-from pocketsvm import BudgetedSVC, load_model, load_svmlight
+from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
 from pocketsvm._scalers import split
 from pocketsvm.cli import bench, console, train
 from pocketsvm.cli.app import run
@@ -333,14 +332,13 @@ def test_sparse_rows_are_scaled_part_by_part(succeed, moons, monkeypatch):
 # --- regression ----------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(pocketsvm, "BudgetedSVR"), reason="needs BudgetedSVR")
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_regression(call, succeed, folder, scale):
     X, y = make_friedman1(300, n_features=5, random_state=0)
     write_csv(folder / "r.csv", [*"abcde", "y"], X, map(repr, y.tolist()))
     options = ["--regression", "-p", "0.2", "-B", "40", "-c", "100", "--scale", scale]
     assert "test R2 0.9" in succeed("train", "r.csv", "m.psvm", *options, "--test", "r.csv")
-    machine = pocketsvm.BudgetedSVR(40, 100.0, epsilon=0.2, random_state=0)
+    machine = BudgetedSVR(40, 100.0, epsilon=0.2, random_state=0)
     if scale == "standard":
         machine = Pipeline([("scale", StandardScaler()), ("svm", machine)])
     assert_same_model(load_model("m.psvm"), machine.fit(X, y))

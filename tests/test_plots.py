@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
-from pocketsvm import BudgetedSVC, MergeTable, plots
+from pocketsvm import BudgetedSVC, BudgetedSVR, MergeTable, plots
 from pocketsvm.plots import (
     COLORS,
     BoundaryDisplay,
@@ -165,6 +165,8 @@ def test_bad_input_for_the_boundary_is_named(moons):
         BoundaryDisplay.from_estimator(BudgetedSVC(), X)
     with pytest.raises(TypeError, match="ends in one, got LogisticRegression"):
         BoundaryDisplay.from_estimator(LogisticRegression().fit(X, Y), X)
+    with pytest.raises(ValueError, match="needs a classifier, got BudgetedSVR"):
+        BoundaryDisplay.from_estimator(BudgetedSVR(budget=5).fit(X, Y), X)
     with pytest.raises(ValueError, match=r"does not know: .*'eggs'"):
         BoundaryDisplay.from_estimator(moons, X, np.where(Y, "eggs", "spam"))
     with pytest.raises(ValueError, match="one label for each of the 400 rows"):
@@ -242,6 +244,8 @@ def test_budgets_are_cross_validated():
     assert display.scores.shape == (2, 3)
     assert display.line_.get_ydata()[1] > display.line_.get_ydata()[0]
     assert display.ax_.get_ylabel() == "balanced_accuracy"
+    numbers = BudgetDisplay.from_estimator(BudgetedSVR(random_state=0), X, Y, budgets=[8], cv=2)
+    assert numbers.ax_.get_ylabel() == "R²"
     by_hand = GridSearchCV(
         pipeline, {"budgetedsvc__budget": [16]}, cv=3, scoring="balanced_accuracy"
     ).fit(X, Y)

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-from pocketsvm import BudgetedSVC, load_model
+from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
 from pocketsvm.cli.app import run
 from pocketsvm.tuning import DEFAULT_CS, ScoreMap, default_gammas, rounds, tune, written
 
@@ -93,6 +93,14 @@ def test_a_pipeline_is_tuned_as_a_whole(scaler):
     pipeline = make_pipeline(scaler, FAST)
     search = tune(pipeline, X * [1, 1e4], Y, C=[10], gamma=[1e-4, 1.0])
     assert search.best_params_ == {"budgetedsvc__C": 10, "budgetedsvc__gamma": 1.0}
+    assert search.best_score_ > 0.9
+
+
+def test_regressions_are_tuned():
+    target = np.sin(3 * X[:, 0]) + X[:, 1]
+    svr = BudgetedSVR(budget=20, max_iter=2, random_state=0)
+    search = tune(svr, X, target, C=[0.01, 10], gamma=[1e-4, 1.0], cv=3)
+    assert search.best_params_ == {"C": 10, "gamma": 1.0}
     assert search.best_score_ > 0.9
 
 
@@ -299,6 +307,17 @@ def test_the_command_speaks_json(csv, tmp_path, capsys):
     assert found["best"] == {name: best[name] for name in ("c", "gamma", "budget")}
     assert {candidate["rows"] for candidate in found["candidates"]} == {600}
     assert found["scoring"] == "balanced_accuracy"
+
+
+def test_the_command_tunes_regressions(tmp_path, capsys):
+    path = tmp_path / "sine.csv"
+    pd.DataFrame(X, columns=["a", "b"]).assign(y=np.sin(3 * X[:, 0])).to_csv(path, index=False)
+    grid = ("-c", "0.01,10", "-g", "0.0001,1", "-B", 20, "--max-iter", 2, "-v", 3, "-p", 0.01)
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", *grid, "--regression", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["scoring"], found["best"]["c"], found["best"]["gamma"]) == ("r2", 10, 1)
+    assert load_model(tmp_path / "a.psvm").epsilon == 0.01
+    assert pocketsvm("tune", path, tmp_path / "b.psvm", "--regression", "-w1", 2) == 2
 
 
 def test_scores_of_dropped_candidates_stand_in_parentheses(tmp_path, capsys):

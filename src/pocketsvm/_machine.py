@@ -27,7 +27,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from . import _validation as checks
-from .polish import MOST_VECTORS, Loss, Sample, Solution, distinct, polish, sample_size
+from .moving import move
+from .polish import MOST_VECTORS, Loss, Sample, distinct, polish, sample_size
 from .profile import Profile
 
 # partial_fit cannot know the length of its stream: without `alpha` it takes C as if it were this.
@@ -54,6 +55,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _moves_vectors: ClassVar[bool] = False  # in polishing
     _audited: ClassVar[Sequence[str]] = ()  # strategies that the trainers ask; see paper/audit.py
 
     def __sklearn_tags__(self) -> Any:
@@ -261,13 +263,13 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         random = np.random.default_rng(attributes["_states"][0]["generator"])
         c = data.row_weight() / (rows.n_rows * attributes["alpha_"])
         sample = Sample(data.X, rows, c, self._losses(data))
-        vectors, solutions = self._solve(
-            vectors,
-            list(zip(coefficients, attributes["intercept_"] - data.offset, strict=True)),
-            attributes["gamma_"],
-            sample.thin(sample_size(rows.n_rows, len(vectors)), random),
-            random,
-        )
+        sample = sample.thin(sample_size(rows.n_rows, len(vectors)), random)
+        start = list(zip(coefficients, attributes["intercept_"] - data.offset, strict=True))
+        setting = (attributes["gamma_"], sample, bool(self.fit_intercept))
+        n_threads = effective_n_jobs(self.n_jobs)
+        solutions = polish(vectors, start, *setting, n_threads)
+        if self._moves_vectors:
+            vectors, solutions = move(vectors, solutions, *setting, n_threads, random)
         if not all(solution.converged for solution in solutions):
             warnings.warn(
                 "Polishing stopped before it had converged, at its limit of Newton steps or of "
@@ -292,18 +294,6 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             "intercept_": data.offset + np.array([solution.intercept for solution in solutions]),
             "profile_": profile,
         }
-
-    def _solve(
-        self,
-        vectors: NDArray[Any],
-        start: list[tuple[NDArray[Any], float]],
-        gamma: float,
-        sample: Sample,
-        random: np.random.Generator,
-    ) -> tuple[NDArray[Any], list[Solution]]:
-        """Polish; regression moves the vectors, too."""
-        n_threads = effective_n_jobs(self.n_jobs)
-        return vectors, polish(vectors, start, gamma, sample, bool(self.fit_intercept), n_threads)
 
     def _adopt(self, attributes: dict[str, Any]) -> None:
         """Set all attributes in one step."""

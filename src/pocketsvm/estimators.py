@@ -14,8 +14,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from . import _core
 from . import _validation as checks
 from ._machine import BudgetedMachine, given_data
-from .moving import move
-from .polish import EpsilonInsensitive, Hinge, Sample, Solution
+from .polish import EpsilonInsensitive, Hinge
 from .profile import Profile
 
 __all__ = ["BudgetedSVC", "BudgetedSVR", "Profile"]
@@ -429,7 +428,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
     See Also
     --------
-    BudgetedSVC : Classification.
+    pocketsvm.BudgetedSVC : Classification.
     sklearn.svm.SVR : The exact machine, with as many support vectors as it takes.
 
     Notes
@@ -456,6 +455,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         **BudgetedMachine._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
+    _moves_vectors: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -587,16 +587,3 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     def _losses(self, data: checks.TargetRows) -> list[EpsilonInsensitive]:
         width = RELATIVE_WIDTH * data.spread()
         return [EpsilonInsensitive(data.y, float(self.epsilon), width)]
-
-    def _solve(
-        self,
-        vectors: NDArray[Any],
-        start: list[tuple[NDArray[Any], float]],
-        gamma: float,
-        sample: Sample,
-        random: np.random.Generator,
-    ) -> tuple[NDArray[Any], list[Solution]]:
-        vectors, solutions = super()._solve(vectors, start, gamma, sample, random)
-        n_threads = effective_n_jobs(self.n_jobs)
-        with_intercept = bool(self.fit_intercept)
-        return move(vectors, solutions, gamma, sample, with_intercept, n_threads, random)

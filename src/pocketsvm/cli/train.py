@@ -79,13 +79,9 @@ def train(
     """
     if (model is None) == (folds is None):
         raise typer.BadParameter("give a MODEL file to write, or -v FOLDS to cross-validate.")
-    if regression and class_weight:
-        raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
     options.check_apart(model, train, *([] if test is None else [test]))
     told = options.data_options(format, label, header, drop)
-    estimator: Any = (
-        estimators.BudgetedSVR(epsilon=epsilon) if regression else estimators.BudgetedSVC()
-    )
+    estimator = _new_estimator(regression, epsilon, class_weight)
     estimator.set_params(
         budget=budget,
         C=c,
@@ -124,6 +120,14 @@ def train(
         print_json(result)
     elif not quiet:
         _show(result, scores if test is not None else None)
+
+
+def _new_estimator(regression: bool, epsilon: float, class_weight: list[str] | None) -> Any:
+    if not regression:
+        return estimators.BudgetedSVC()
+    if class_weight:
+        raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
+    return estimators.BudgetedSVR(epsilon=epsilon)
 
 
 def _check_writable(path: str) -> None:

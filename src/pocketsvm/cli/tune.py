@@ -21,7 +21,7 @@ from .train import (
     _check_writable,
     _class_weight,
     _describe,
-    _estimator,
+    _new_estimator,
     _read,
     _show,
     _training_data,
@@ -144,10 +144,8 @@ def tune(
             "roc_auc, r2 and others.",
             param_hint="--scoring",
         )
-    if regression and class_weight:
-        raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
     told = options.data_options(format, label, header, drop)
-    estimator = _estimator(regression, epsilon if regression else None)
+    estimator = _new_estimator(regression, epsilon, class_weight)
     estimator.set_params(budget=budget, max_iter=max_iter, n_jobs=n_jobs, random_state=seed)
     estimator._validate_params()
     machine = join(options.new_scaler(scale), estimator)
