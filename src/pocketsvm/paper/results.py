@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .. import _core, _validation, estimators, polish
+from .. import _core, _machine, _validation, estimators, moving, polish
 from .._array_file import replacing
 from ..profile import Profile
 from .measure import machine, versions
@@ -61,7 +61,7 @@ COLUMNS = SETTING | OUTCOME | STAMP
 KEY = (*SETTING, "program", "cpu", "instruction_set")
 
 # What a fit comes from; the version alone would take a strategy that was changed for the old one.
-SOURCES = (_core, _validation, estimators, polish)
+SOURCES = (_core, _machine, _validation, estimators, moving, polish)
 
 Row = Mapping[str, Any]
 
