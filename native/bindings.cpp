@@ -223,6 +223,8 @@ class PyTrainer {
               const std::string& dtype, double intercept_rate,
               const std::vector<std::string>& audit)
         : precision_(precision_named(dtype)), n_features_(n_features), audited_(audit) {
+        require(std::isfinite(intercept_rate) && intercept_rate >= 0,
+                "intercept_rate must not be negative, got " + std::to_string(intercept_rate));
         require(n_features >= 1 && n_features <= std::numeric_limits<std::int32_t>::max(),
                 "n_features must be at least 1 and below 2^31, got " + std::to_string(n_features));
         require(budget >= 2 && budget <= std::size_t(1) << 31,
@@ -288,10 +290,16 @@ class PyTrainer {
                 "coefficients and births must have one entry for each of the " + std::to_string(n) +
                     " vectors");
         require(generator.shape(0) == 4, "generator must have 4 words");
+        require(std::any_of(generator.data(), generator.data() + 4,
+                            [](std::uint64_t word) { return word != 0; }),
+                "generator must not be all zeros");
         require(std::isfinite(bias), "bias must be finite, got " + std::to_string(bias));
-        require(steps >= 0, "steps must not be negative, got " + std::to_string(steps));
+        require(steps >= 0 && steps <= std::int64_t(1) << 62,
+                "steps must be from 0 to 2^62, got " + std::to_string(steps));
+        const double most = precision_ == Precision::float32 ? std::numeric_limits<float>::max()
+                                                             : std::numeric_limits<double>::max();
         for (std::size_t i = 0; i < n; ++i)
-            require(std::isfinite(coefficients.data()[i]) && coefficients.data()[i] != 0,
+            require(std::fabs(coefficients.data()[i]) <= most && coefficients.data()[i] != 0,
                     "coefficients must be finite and not zero; number " + std::to_string(i) +
                         " is " + std::to_string(coefficients.data()[i]));
         const StateView view{n,    vectors.data(), coefficients.data(), births.data(),
@@ -483,8 +491,8 @@ void run_passes(const std::vector<PyTrainer*>& trainers, const RowsView& rows,
         nb::gil_scoped_release release;
         finished =
             parallel(trainers.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-                ThreadCrew helpers(n_threads > trainers.size() ? n_threads / trainers.size() - 1
-                                                               : 0);
+                const std::size_t each = n_threads / trainers.size();
+                ThreadCrew helpers(each > 1 ? std::min(each - 1, Crew::enough) : 0);
                 return trainers[k]->trainer().pass(rows, targets_of(k), own, helpers);
             });
     }
@@ -599,6 +607,10 @@ void check_pairs(const Vector& m, const Vector& kappa) {
     require(m.shape(0) == kappa.shape(0), "m and kappa must be of one length, got " +
                                               std::to_string(m.shape(0)) + " and " +
                                               std::to_string(kappa.shape(0)));
+    const auto is_share = [](double value) { return value >= 0 && value <= 1; };
+    require(std::all_of(m.data(), m.data() + m.shape(0), is_share) &&
+                std::all_of(kappa.data(), kappa.data() + kappa.shape(0), is_share),
+            "m and kappa must be in [0, 1]");
 }
 
 nb::object golden_section(Vector m, Vector kappa, double eps) {

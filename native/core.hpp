@@ -99,6 +99,8 @@ class Recorder {
 // Threads beside the caller's, lent for a call.
 class Crew {
   public:
+    // More of them find nothing to do: what only the caller can do is then the limit.
+    static constexpr std::size_t enough = 3;
     class Task {
       public:
         virtual void work(std::size_t helper) = 0;

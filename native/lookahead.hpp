@@ -31,6 +31,8 @@ class InTurn {
     InTurn(const Gaussian<Real>& kernel, const SupportSet<Real>& set, Real* exponents)
         : kernel_(kernel), set_(set), exponents_(exponents) {}
 
+    // To be called before each row, in order; `seconds` has the time that it takes.
+    void prepare(std::size_t) {}
     template <class Row>
     KernelRow<Real> take(const Row& row, std::size_t i) {
         const Real norm = squared_norm(row);
@@ -136,11 +138,13 @@ class Lookahead final : Crew::Task {
         crew_.join();
     }
 
-    // The rows of the order, one after the other.
-    template <class Row>
-    KernelRow<Real> take(const Row&, std::size_t i) {
+    void prepare(std::size_t i) {
         row_ = i % rows_a_block_;
         if (row_ == 0) open(i / rows_a_block_);
+    }
+
+    template <class Row>
+    KernelRow<Real> take(const Row&, std::size_t) {
         const Real* kernel = block_->kernel_of(row_);
         if (row_ + 1 < rows_a_block_)  // most often in another core's cache
             for (std::size_t at = 0; at < set_.size(); at += L::count)
@@ -159,19 +163,24 @@ class Lookahead final : Crew::Task {
     }
 
     void follow() {
+        const bool timed = clock_.due();
+        const double begin = timed ? Stopwatch::now() : 0;
         set_.changes().take([&](std::size_t slot) {
+            if (slot >= set_.size()) return;  // it was there for a moment
             for (Patience patience; log_.count() - replayed_ >= log_.capacity(); patience.wait())
                 replayed_ = slowest_helper();
             log_.push(set_, slot);
+            if (row_ + 1 == block_->rows.size()) return;
             if (n_again_ == log_.capacity())
                 compute_all_again();
             else
                 compute_again(&slot, 1, row_ + 1);
         });
+        if (timed) clock_.add(Stopwatch::seconds_since(begin));
     }
 
-    // Time that was spent on blocks: on computing them here, on waiting for others.
-    double seconds() const { return seconds_; }
+    // Time that was spent on blocks: on computing them here, on waiting for others, on changes.
+    double seconds() const { return seconds_ + clock_.total(); }
 
   private:
     static constexpr std::size_t most_rows_a_block = 16;
@@ -425,6 +434,7 @@ class Lookahead final : Crew::Task {
     Shared taken_;            // the block at hand
     Shared stop_;
     double seconds_ = 0;
+    SampledClock clock_{16};
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -87,7 +87,7 @@ template <class Real>
 bool has_partner(const SupportSet<Real>& set, std::size_t first) {
     const Real* c = set.coefficients();
     for (std::size_t s = 0; s < set.size(); ++s)
-        if (s != first && (c[s] > 0) == (c[first] > 0)) return true;
+        if (s != first && (c[first] > 0 ? c[s] > 0 : c[s] < 0)) return true;
     return false;
 }
 

@@ -36,7 +36,7 @@ class ThreadCrew final : public Crew {
         try {
             while (threads_.size() < size_)
                 threads_.emplace_back([&task, k = threads_.size()] { task.work(k); });
-        } catch (const std::system_error&) {  // as many threads as the system grants
+        } catch (const std::exception&) {  // as many threads as the system grants
         }
         return threads_.size();
     }

@@ -88,7 +88,7 @@ class BudgetTrainer final : public Trainer {
         set_.expect_zeros(view.sparse);
         maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
         const bool finished = with_rows<Real>(view, [&](auto& rows) {
-            if (!can_help(crew, view.n_rows)) {
+            if (!can_help(crew, view)) {
                 InTurn<Real> source(kernel_, set_, exponents_.data());
                 return run(rows, loss, source, interrupt);
             }
@@ -105,9 +105,12 @@ class BudgetTrainer final : public Trainer {
         return finished;
     }
 
-    // Whether handing rows from thread to thread costs less than computing them.
-    bool can_help(const Crew& crew, std::size_t n_rows) const {
-        return crew.size() > 0 && budget_ >= 64 && n_rows >= 1000;
+    // Whether handing rows from thread to thread costs less than computing them: not where rows are
+    // cheap, and not where vectors change all the time. Sparse rows are held dense on the way.
+    bool can_help(const Crew& crew, const RowsView& view) const {
+        return crew.size() > 0 && budget_ >= 128 && view.n_rows >= 1000 &&
+               view.n_features <= (view.sparse ? 512 : 4096) &&
+               2 * profile_.violations <= profile_.steps;
     }
 
     template <class Rows, class Loss, class Source>
@@ -128,6 +131,7 @@ class BudgetTrainer final : public Trainer {
 
     template <class Row, class Loss, class Source>
     void step(const Row& row, std::size_t i, const Loss& loss, Source& source) {
+        source.prepare(i);
         const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
         const KernelRow<Real> kernel = source.take(row, i);

@@ -204,8 +204,10 @@ class Merging final : public Maintenance<Real> {
     };
     // `most` is wider than the nearest candidate's F by far more than table and rounding are off.
     Bound bound_for(double near, double error) const {
-        const double far = 2.2 * near + 1e-6;
-        alignas(lane_bytes) double t[D::count] = {2 * near, 2 * far, near}, complement[D::count];
+        const double far = 2.2 * near + 1e-6, largest = ExponentialPolynomial<double>::largest;
+        alignas(lane_bytes) double t[D::count] = {std::fmin(2 * near, largest),
+                                                  std::fmin(2 * far, largest), near},
+                                   complement[D::count];
         one_minus_exp2_minus(D::load(t)).store(complement);
         const double near_squared = complement[0] - (1 - complement[0]) * 2 * near / log2_e;
         const double far_squared = complement[1] - (1 - complement[1]) * 2 * far / log2_e;

@@ -409,6 +409,7 @@ int main() {
     pruning_changes_no_decision<float>(0.002, 0, 10);  // distances that rounding has blurred
     pruning_changes_no_decision<float>(0.01, 0, 15);
     pruning_changes_no_decision<double>(0.005, 0, 6e5);
+    for (double spread : {10, 25, 60}) pruning_changes_no_decision<double>(spread, 0);  // far apart
     for (int distinct : {1, 2, 4, 50}) pruning_changes_no_decision<float>(0, distinct);
     audit_compares_decisions<float>();
     audit_compares_decisions<double>();

@@ -151,7 +151,7 @@ class Path:
             self.steps[k] += solution.steps
             objective += solution.objective_after
             gradient += self._gradient(problem, vectors - self.centre, *self.start[k])
-        self.objective = self.objective or objective
+        self.objective = self.objective or objective or 1.0  # all within the tube: nothing to gain
         return objective / self.objective, (gradient / (self.unit * self.objective)).ravel()
 
     def _gradient(self, problem: Problem, vectors: Array, beta: Array, intercept: float) -> Array:

@@ -341,7 +341,7 @@ class Problem:
                 length = falling[0] + min(max(share, 0.1), 0.9) * (rising[0] - falling[0])
         while True:
             value = self.objective(beta + length * step[:-1], decisions + length * change)
-            if value <= start + 1e-4 * length * slope or length < 1e-6:
+            if value <= start + 1e-4 * length * slope or not length >= 1e-6:
                 return length, value
             length /= 2
 
@@ -352,16 +352,15 @@ class Problem:
             return solution
         # From far away, and a large C makes everything far, wider smoothing shows the way.
         before, steps = solution.objective_before, solution.steps
-        beta = np.zeros_like(beta)
-        for times in WAY_IN:
-            wide = replace(self.loss, width=times * self.width)
-            problem = Problem(self.kernel, wide, self.c, self.fit_intercept)
-            found = problem.descend(beta, intercept)
-            beta, intercept, steps = found.coefficients, found.intercept, steps + found.steps
-        found = self.descend(beta, intercept)
-        if found.objective_after < solution.objective_after:
-            solution = found
-        return replace(solution, objective_before=before, steps=steps + found.steps)
+        for start in dict.fromkeys((intercept, 0.0)):
+            at = np.zeros_like(beta), start
+            for times in (*WAY_IN, 1.0):
+                wide = replace(self.loss, width=times * self.width)
+                found = Problem(self.kernel, wide, self.c, self.fit_intercept).descend(*at)
+                at, steps = (found.coefficients, found.intercept), steps + found.steps
+            if found.objective_after < solution.objective_after:
+                solution = found
+        return replace(solution, objective_before=before, steps=steps)
 
     def descend(self, beta: Array, intercept: float) -> Solution:
         """Newton's method from here, once."""
@@ -396,6 +395,8 @@ def _solve(matrix: Array, right: Array) -> Array:
         try:
             return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
         except LinAlgError:
+            if not np.isfinite(matrix[diagonal]).all():
+                return np.zeros_like(right)
             ridge = max(100 * ridge, 1e-14 * float(np.mean(matrix[diagonal])))
             matrix = matrix.copy()
             matrix[diagonal] += ridge
