@@ -1,5 +1,7 @@
 """Accuracy and time beside what a user would take instead, on the paper's six data sets."""
 
+import csv
+
 import datasets
 import numpy as np
 from tables import Table
@@ -12,10 +14,12 @@ from pocketsvm.paper.peers import (
     EXACT,
     NYSTROEM,
     POCKETSVM,
+    Run,
     fit_and_predict,
     make,
     summarise,
 )
+from pocketsvm.paper.results import stamp
 
 try:
     import daal4py
@@ -29,9 +33,8 @@ BUDGETS = (50, 100, 200, 500)
 QUICK_ROWS = 4000
 
 
-def measure(quick):
-    """Every model on every data set: its accuracy on the test rows, its seconds, its size."""
-    table = Table(
+def new_table(quick):
+    return Table(
         "peers",
         "Test accuracy and time, the paper's C and gamma, one thread"
         + (f", at most {QUICK_ROWS:,} training rows" if quick else ""),
@@ -52,11 +55,40 @@ def measure(quick):
         "not shown. Rows are dense where most entries are not zero, else CSR; "
         "scikit-learn-intelex, faster so, always gets them dense.",
     )
+
+
+def measure(quick):
+    """Every model on every data set: its accuracy on the test rows, its seconds, its size."""
+    table = new_table(quick)
     if sklearnex is None:
         print("Skipped: SVC of scikit-learn-intelex, which is not installed.\n")
     with one_thread():
         for data_set in datasets.available():
             compare(table, data_set, quick)
+    return [table.done()]
+
+
+def taken_from(path):
+    """The same, from the results of `pocketsvm reproduce`, which measures the same runs."""
+    with open(path, newline="") as file:
+        lines = list(csv.DictReader(file))
+    programs = {stamp(own)["program"] for own in (True, False)}
+    runs = {}
+    for line in lines:
+        part, model, budget = line["part"], line["strategy"], int(line["budget"] or 0) or None
+        if part == "defaults" and model == "merge":
+            model = POCKETSVM
+        elif part not in ("peers", "exact"):
+            continue
+        if line["program"] in programs:
+            run = Run(*(float(line[field]) for field in Run._fields))
+            runs.setdefault((line["data"], budget, model), []).append(run)
+    table = new_table(quick=False)
+    keys = [(budget, model) for budget in BUDGETS for model in BUDGETED] + [(None, EXACT)]
+    for data_set in datasets.DATA_SETS:
+        for budget, model in keys:
+            if found := runs.get((data_set.name, budget, model)):
+                table.add(data=data_set.name, model=model, budget=budget, **summarise(found))
     return [table.done()]
 
 

@@ -27,7 +27,7 @@ def main():
     cache.mkdir(parents=True, exist_ok=True)
     if not options.readme:
         for name in options.only:
-            measure(name, options.quick, cache)
+            measure(name, options, cache)
         out = options.out or (cache if options.quick else ROOT / "docs")
         out.mkdir(parents=True, exist_ok=True)
         written = page.write(load(cache), out, options.remark)
@@ -50,6 +50,12 @@ def parse():
     parser.add_argument(
         "--readme", action="store_true", help="only print the README's table from what is kept"
     )
+    parser.add_argument(
+        "--runs",
+        type=Path,
+        metavar="FILE",
+        help="runs.csv of `pocketsvm reproduce`: the peers are taken from there",
+    )
     parser.add_argument("--remark", help="a sentence about the run, for the top of the page")
     return parser.parse_args()
 
@@ -61,17 +67,22 @@ def names_of_parts(text):
     return names
 
 
-def measure(name, quick, cache):
+def measure(name, options, cache):
     """Measure one part and keep its record."""
     print(f"=== {name}\n", flush=True)
     start = perf_counter()
-    tables = PARTS[name].measure(quick)
+    command = f'make bench ARGS="{"--quick " if options.quick else ""}--only {name}"'
+    if name == "peers" and options.runs:
+        tables = peers.taken_from(options.runs)
+        command = f'pocketsvm reproduce; {command[:-1]} --runs {options.runs.name}"'
+    else:
+        tables = PARTS[name].measure(options.quick)
     record = {
         "tables": tables,
-        "quick": quick,
+        "quick": options.quick,
         "seconds": perf_counter() - start,
         "date": dt.date.today().isoformat(),
-        "command": f'make bench ARGS="{"--quick " if quick else ""}--only {name}"',
+        "command": command,
         "machine": page.machine(),
     }
     (cache / f"{name}.json").write_text(json.dumps(record, indent=1))

@@ -5,6 +5,7 @@ typer shows; `app.py` lists them. Commands raise: `main` turns an error of the u
 one line on stderr and an exit code.
 """
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -18,4 +19,7 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"pocketsvm: {error.name} is missing; pip install 'pocketsvm[cli]'")
-    sys.exit(run())
+    code = run()  # which has written all there is to write
+    # Without taking the interpreter down: a reader of pyarrow may still have a thread in it, which
+    # would take the process down with an abort.
+    os._exit(code)
