@@ -316,7 +316,7 @@ def reading_times(path, plain, quick):
 def memory(quick, n_features=18):
     table = Table(
         "memory",
-        "Memory in training beside X and y: growth of the peak resident size during fit",
+        "Memory in training beside X and y, passes only: growth of the peak resident size",
         {
             "budget": ("B", ",d"),
             "rows": ("rows", ",d"),
@@ -326,7 +326,8 @@ def memory(quick, n_features=18):
             "seconds": ("seconds", ".1f"),
         },
         note="Formula: 8 bytes a row (order and class codes), and for each vector three times "
-        "4 d + 24 bytes: in lanes, in the state to continue from, in support_vectors_.",
+        "4 d + 24 bytes: in lanes, in the state to continue from, in support_vectors_. Polishing "
+        "holds kernel values beside it, 256 MB at most.",
     )
     if not can_measure_memory():
         print("Skipped: the peak of memory is read from /proc.\n")

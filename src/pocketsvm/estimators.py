@@ -140,7 +140,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     Notes
     -----
     Rows of zero weight are left out, as if they were not there. Rows are held in float32, or in
-    float64 where ``gamma * max|x|^2 > 512``; where it exceeds ``2**40`` fit raises ValueError.
+    float64 where ``gamma * max|x|^2 > 512``; where it exceeds ``2**40`` because of an offset, in
+    which the differences drown, fit raises ValueError.
     C-ordered float32 arrays and CSR matrices of float32 with sorted indices are not copied.
 
     Callbacks (`set_callbacks`) see each pass as a task and may stop after any.

@@ -19,7 +19,8 @@ class Profile:
         Times the budget overflowed and two support vectors were merged, or one was dropped.
 
     seconds_total : float
-        Seconds in native training. Problems trained side by side count each for itself.
+        Seconds in native training, polishing apart. Problems trained side by side count each for
+        itself.
 
     seconds_margin : float
         Seconds spent on kernel rows and margins.

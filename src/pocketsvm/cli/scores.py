@@ -38,6 +38,9 @@ class ClassScores:
         recall = right / np.maximum(support, 1)
         f1 = 2 * right / np.maximum(support + predicted, 1)
         n_rows, n_right = int(self.counts.sum()), int(right.sum())
+        if not support.any():
+            known = ", ".join(self.labels[:10])
+            raise ValueError(f"no row has a label that the model knows; it knows {known}.")
         return {
             "rows": n_rows,
             "correct": n_right,
