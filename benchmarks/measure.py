@@ -1,6 +1,5 @@
 """Rounds, memory and child processes, in one place for all benchmarks."""
 
-import inspect
 import json
 import os
 import subprocess
@@ -32,14 +31,7 @@ def fastest(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Timed
 
 def passes_only(budget: int, **parameters: Any) -> BudgetedSVC:
     """The estimator without polishing, which is not what these clocks are about."""
-    if can_polish():
-        parameters["polish"] = False
-    return BudgetedSVC(budget, **{"random_state": 0, **parameters})
-
-
-def can_polish() -> bool:
-    """Whether this pocketsvm has the parameter."""
-    return "polish" in inspect.signature(BudgetedSVC).parameters
+    return BudgetedSVC(budget, **{"polish": False, "random_state": 0, **parameters})
 
 
 def in_child(function: str, environment: dict[str, str] | None = None, **arguments: Any) -> Any:

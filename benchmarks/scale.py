@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import datasets
-from measure import can_polish, in_child
+from measure import in_child
 from tables import Table
 
 from pocketsvm.paper.measure import timed
@@ -45,7 +45,7 @@ def measure(quick):
         megabytes = path.stat().st_size / 1e6
         print(f"Wrote {megabytes:,.0f} MB of text in {writing.seconds:.0f} s.")
         table.title += f", {megabytes:,.0f} MB of text"
-        for polish in (False, True) if can_polish() else (False,):
+        for polish in (False, True):
             for n_jobs in sorted({1, os.cpu_count() or 1}):
                 add_run(table, path, polish, n_jobs)
     return [table.done()]

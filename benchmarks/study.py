@@ -2,7 +2,8 @@
 
 Every variant is judged on a quarter of the training rows that is held out, another quarter for each
 seed; test sets are not looked at. Results are kept under ``build/study``, so that a run that was
-stopped goes on where it was, and ``docs/study.md`` is written from them.
+stopped goes on where it was, and ``docs/study.md`` is written from them: from those of this build
+alone.
 """
 
 import argparse
@@ -20,6 +21,8 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import _core
 from pocketsvm import _validation as checks
+from pocketsvm._array_file import replacing
+from pocketsvm.paper.results import stamp
 from pocketsvm.polish import Hinge, Kernel, Problem, distinct
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -212,8 +215,9 @@ def recipes():
     return sorted(dict.fromkeys(variants), key=lambda r: (r.strategy, r.rate, r.grown, str(r)))
 
 
-def job_name(name, budget, seed, recipe):
-    return f"{name} | {budget} | {seed} | {recipe}"
+def job_name(*parts):
+    """What a result is of, and of which build."""
+    return " | ".join(map(str, (stamp(True)["program"], *parts)))
 
 
 def jobs(done):
@@ -228,24 +232,29 @@ def jobs(done):
                 if missing := [recipe for name, recipe in names.items() if name not in done]:
                     yield measure_split, data_set.name, budget, seed, missing
         for case in generated.CASES:
-            if f"{case} | {seed}" not in done:
+            if job_name(case, seed) not in done:
                 yield compare, case, seed
 
 
 def compare(case, seed):
-    return [{"job": f"{case} | {seed}", **generated.compare(case, seed)}]
+    return [{"job": job_name(case, seed), **generated.compare(case, seed)}]
 
 
 def load():
     if not RESULTS.is_file():
         return {}
-    return {found["job"]: found for found in map(json.loads, RESULTS.read_text().splitlines())}
+    lines = RESULTS.read_text().splitlines(keepends=True)
+    complete = (line for line in lines if line.endswith("\n"))  # the last one may have been cut
+    return {found["job"]: found for found in map(json.loads, complete)}
 
 
 def measure(n_processes):
     """Do what is missing, and keep each result as soon as it is there."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    todo = list(jobs(load()))
+    done = load()
+    with replacing(RESULTS) as file:  # without a line that was cut
+        file.writelines(f"{json.dumps(found)}\n".encode() for found in done.values())
+    todo = list(jobs(done))
     with ProcessPoolExecutor(n_processes) as pool:
         futures = [pool.submit(*job) for job in todo]
         for k, future in enumerate(as_completed(futures), start=1):
@@ -263,7 +272,8 @@ Written by `make study`, which measures everything below again. Accuracies, in p
 on a quarter of the *training* rows that is held out, another one for each of five seeds, with the
 paper's C and gamma. Below the default's accuracy stand differences from it, seed by seed, with
 their standard error; the default's own setting is in bold. The study does not look at the test
-sets: accuracies on them are in [benchmarks.md](benchmarks.md). How the method works is told in
+rows, though earlier versions had been seen on them before the defaults were compared here;
+accuracies on them are in [benchmarks.md](benchmarks.md). How the method works is told in
 [method.md](method.md).
 """
 
@@ -271,8 +281,7 @@ OTHER_DATA = f"""Generated rows, hard in one way each, {generated.TEST_ROWS:,} o
 `BudgetedSVC({generated.BUDGET})` with and without `polish`, all else at its defaults, mean of five
 seeds. The last three columns: how many rows in 100 are of the last class, and are said to be.
 
-Where one row in 100 is positive, polishing finds fewer of them than the last iterate. The smoothing
-does it: rows of the large class a little beyond the margin still pull, and there are many.
+Where one row in 100 is positive, polishing finds fewer of them than the last iterate.
 """
 
 
@@ -331,9 +340,10 @@ def generated_table(results):
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for case in generated.CASES:
-        found = [results[f"{case} | {seed}"] for seed in SEEDS if f"{case} | {seed}" in results]
-        if len(found) < len(SEEDS):
+        names = [job_name(case, seed) for seed in SEEDS]
+        if not all(name in results for name in names):
             continue
+        found = [results[name] for name in names]
         last, polished, share, *shares = (
             np.array([run[key] for run in found])
             for key in ("last", "polished", "share", "last_share", "polished_share")
@@ -354,7 +364,11 @@ def main():
     options = parser.parse_args()
     if not options.page:
         measure(options.jobs)
-    PAGE.write_text(page(load()))
+    results = load()
+    if not any(name.startswith(stamp(True)["program"]) for name in results):
+        parser.error("there are no results of this build: run it without --page")
+    with replacing(PAGE) as file:
+        file.write(page(results).encode())
     print(f"The page is in {PAGE.relative_to(ROOT)}.")
 
 

@@ -20,9 +20,9 @@ from pocketsvm import MergeTable, _core
 MODULES = [
     "pocketsvm",
     *(
-        f"pocketsvm.{module.name}"
-        for module in pkgutil.iter_modules(pocketsvm.__path__)
-        if module.name != "_core"
+        module.name
+        for module in pkgutil.walk_packages(pocketsvm.__path__, "pocketsvm.")
+        if not module.name.endswith(("._core", ".__main__"))
     ),
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

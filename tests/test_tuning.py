@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.exceptions import FitFailedWarning
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -46,6 +47,11 @@ def test_the_default_gammas_of_a_pipeline_are_those_of_its_scaled_rows():
     pipeline = make_pipeline(StandardScaler(), FAST)
     assert default_gammas(pipeline, rows) == [2.0**k for k in (-9, -7, -5, -3, -1, 1)]
     assert not hasattr(pipeline[0], "mean_")  # a clone was fitted
+
+
+def test_first_steps_of_a_pipeline_may_ask_for_the_labels():
+    search = tune(make_pipeline(SelectKBest(k=1), FAST), X, Y, C=[1.0], cv=2, n_jobs=1)
+    assert search.best_estimator_[-1].support_vectors_.shape[1] == 1
 
 
 def test_the_default_grid_is_that_of_the_docs():
@@ -147,6 +153,8 @@ def test_an_interrupt_leaves_no_thread_behind():
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match=re.escape("one of 'halving', 'grid', got 'random'")):
         tune(FAST, X, Y, search="random")
+    with pytest.raises(ValueError, match="alpha takes the place of C"):
+        tune(clone(FAST).set_params(alpha=1e-3), X, Y)
     with pytest.raises(TypeError, match="ends in one, got LogisticRegression"):
         tune(LogisticRegression(), X, Y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -203,9 +211,10 @@ def test_the_map_takes_the_best_of_the_latest_round():
             {"C": 8, "gamma": 0.5, "budget": 2},
             {"C": 1, "gamma": 0.5, "budget": 4},
             {"C": 1, "gamma": 0.5, "budget": 8},
+            {"C": 1, "gamma": 0.5, "budget": 16},
         ],
-        "mean_test_score": np.array([0.9, 0.7, 0.8, 0.75]),
-        "n_resources": np.array([100, 100, 300, 300]),
+        "mean_test_score": np.array([0.9, 0.7, 0.8, 0.75, np.nan]),
+        "n_resources": np.array([100, 100, 300, 300, 300]),
     }
     found = ScoreMap.of(search)
     assert (found.C, found.gamma, found.best) == ([1, 8], [0.5], (0, 0))

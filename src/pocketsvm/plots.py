@@ -111,7 +111,7 @@ class BoundaryDisplay:
     >>> clf = BudgetedSVC(budget=20, C=10.0, random_state=0).fit(X, y)
     >>> display = BoundaryDisplay.from_estimator(clf, X, y)
     >>> display.ax_.get_title()
-    '300 rows, 19 support vectors'
+    '300 rows, ... support vectors'
     """
 
     def __init__(

@@ -137,11 +137,13 @@ def tune(
     """
     if search not in SEARCHES:
         raise ValueError(f"search must be one of {', '.join(map(repr, SEARCHES))}, got {search!r}.")
+    if last_step(estimator).alpha is not None:
+        raise ValueError("alpha takes the place of C, which is searched for: leave alpha at None.")
     X, y = indexable(X, y)
     classified = is_classifier(estimator)
     values = {
         "C": DEFAULT_CS if C is None else C,
-        "gamma": default_gammas(estimator, X) if gamma is None else gamma,
+        "gamma": default_gammas(estimator, X, y) if gamma is None else gamma,
         "budget": budget,
     }
     grid = {
@@ -278,7 +280,7 @@ def rounds(
     return [Round(-(-n_candidates // FACTOR**k), first * FACTOR**k) for k in range(halvings + 1)]
 
 
-def default_gammas(estimator: Any, X: Any) -> list[float]:
+def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
     """Return six powers of two around what "scale" is for the rows that the kernel sees.
 
     Parameters
@@ -289,6 +291,9 @@ def default_gammas(estimator: Any, X: Any) -> list[float]:
 
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The rows.
+
+    y : array-like of shape (n_samples,), default=None
+        Their labels or target values, for first steps that ask for them.
 
     Returns
     -------
@@ -306,7 +311,7 @@ def default_gammas(estimator: Any, X: Any) -> list[float]:
     """
     machine = last_step(estimator)
     if machine is not estimator:
-        X = clone(estimator[:-1]).fit_transform(X)
+        X = clone(estimator[:-1]).fit_transform(X, y)
     _, scale = checks.training_rows(checks.check_rows(clone(machine), X, reset=True), "scale")
     nearest = round(log(scale, 2))
     return [2.0 ** (nearest + step) for step in GAMMA_STEPS]
@@ -402,7 +407,8 @@ class ScoreMap:
             cells, results["mean_test_score"], taken, strict=True
         ):
             place = gamma.index(gamma_value), c.index(c_value)
-            if rows > n_rows[place] or not score <= scores[place]:
+            old = scores[place]
+            if rows > n_rows[place] or np.isnan(old) or score > old:
                 scores[place], n_rows[place] = score, rows
         c_value, gamma_value = cell(search.best_params_)
         best = gamma.index(gamma_value), c.index(c_value)

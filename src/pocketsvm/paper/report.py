@@ -25,31 +25,30 @@ SECTIONS = {
 }
 WHY = (
     "**Accuracy in the paper's setting** is that of the last iterate, which is noisy: the "
-    "deviations that the paper prints reach 3.9 points. Strategies that decide alike differ as "
-    "much, for one tie broken in another way early in a run leads to another model.",
+    "deviations that the paper prints reach 3.9 points. Strategies that decide alike may differ as "
+    "much, likely because one tie broken in another way early in a run leads to another model.",
     "**Splits.** The paper's splits of SUSY, SKIN and PHISHING are not known. Ours are fixed and "
     "told above; accuracies on these three compare only roughly.",
     "**Stand-ins.** Where the list of data sets says that other rows stand for the paper's, their "
     "number is another, and with it lambda = 1 / (n C), the number of steps and the merging "
     "frequency. One pass over the part of SUSY that is at hand is a far shorter training than one "
     "over 4.5 million rows.",
-    "**Merging frequency** depends on the data, C, gamma and the passes, hardly on the strategy. "
-    "It is lower here than in print, also on ADULT and IJCNN, whose rows are the paper's own; the "
-    "authors' program, run again, merges on these two as often as pocketsvm does.",
+    "**Merging frequency** depends on the data, C, gamma and the passes. Where a run has other "
+    "rows or passes than the paper's, so it likely has another frequency.",
     "**Training time.** Kernel rows, searches and lookups are vector code in float32 here, but for "
     "gss-precise, which needs float64. What a lookup can save depends on what share of the time "
-    "the search has, and so on the machine, on how fast a kernel row is (sparse ones are slow) and "
-    "on the merging frequency. B is small, for a merge touches contiguous memory.",
-    "**Ties.** Many candidates tie: equal rows, and rows so far apart that every merge costs the "
-    "same (most of SKIN). Which of them is taken is chance; the paper does not say how it counts "
-    "them.",
+    "the search has, and so on the machine, on how fast a kernel row is and on the merging "
+    "frequency.",
+    "**Ties.** Candidates tie where rows are equal, or so far apart that every merge costs the "
+    "same. Which of them is taken is chance; the paper does not say how it counts them.",
     "**Factors.** The paper does not say whether it sums before it divides. We do: a mean over the "
-    "events hangs on those few whose minimum is nearly zero. It is in `runs.csv`, too (`factor`).",
-    "**Passes.** With every pass the coefficients of merged vectors grow, while a new "
-    "vector enters with coefficient 1: its share m falls far below 1/400, the width of a cell of "
-    "the table, and the best h below 0.01, the precision of gss. So gss and lookup-wd decide the "
-    "worse the longer training goes on, lookup-wd always by far the less so. lookup-h computes WD "
-    "from h, and merge looks a scaled WD up: neither suffers.",
+    "events would hang on those few whose minimum is nearly zero. That mean is in `runs.csv`, too "
+    "(`factor`).",
+    "**Passes.** With every pass the coefficients of merged vectors grow, while a new vector "
+    "enters with coefficient 1: its share m may fall below 1/400, the width of a cell of the table, "
+    "and the best h below 0.01, the precision of gss. Where gss and lookup-wd decide worse over "
+    "all passes than in the first, this is likely why. lookup-h computes WD from h, and merge "
+    "looks a scaled WD up, which should spare both.",
     "**The tables.** Ours are folded at m = 1/2, where h jumps, and WD is computed without "
     "cancellation near kappa = 1; of both the paper does not speak.",
 )
