@@ -491,11 +491,19 @@ def test_a_full_disk_and_a_closed_pipe(succeed, folder, moons):
 def test_an_interrupt_leaves_no_model(folder, moons):
     command = [*COMMAND, "train", "moons.txt", "m.psvm", "--max-iter", "100000000"]
     before = sorted(folder.iterdir())
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "read 300 rows" in process.stderr.readline()
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        err = process.stderr.read()
+    with subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # may be ignored here
+    ) as process:
+        try:
+            assert "read 300 rows" in process.stderr.readline()
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert err.endswith("pocketsvm: interrupted\n")
     assert "Traceback" not in err

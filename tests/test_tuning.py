@@ -128,6 +128,15 @@ def test_callbacks_follow_every_fit():
     assert counter.n_fits == 6
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT interrupts, even where the process was started with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_leaves_no_thread_behind():
     class Interrupt:
         def setup(self, estimator, context):
