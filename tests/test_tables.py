@@ -120,18 +120,38 @@ def test_columns_can_be_dropped(write):
     table = read(write(text, "a.csv"), drop=["id", "3"])
     assert table.layout == Layout(1, ["a"], "kind")
     assert_array_equal(table.X, [[1], [2]])
-    table = read(write(text.split("\n", 1)[1], "b.csv"), drop=["1", "3"])
+    table = read(write(text.split("\n", 1)[1], "b.csv"), drop=["1", "3"], header=False)
     assert table.layout == Layout(1, None, 3, [0, 2])
 
 
 def test_a_header_is_told_from_rows(write):
     assert read(write("1,2\n3,4\n", "a.csv")).X.shape == (2, 1)
-    assert read(write("1,cat\n3,dog\n", "a.csv")).X.shape == (2, 1)
+    assert read(write("1,cat\n3,dog\n5,cat\n", "a.csv")).X.shape == (3, 1)
+    assert read(write("0,1,cat\n", "a.csv")).X.shape == (1, 2)
+    assert read(write("0,1,cat\n1,0,dog\n1,1,cat\n", "a.csv")).X.shape == (3, 2)
+    assert read(write("i7,0,cat\ni8,1,dog\ni9,1,cat\n", "a.csv"), drop=["1"]).X.shape == (3, 1)
     assert read(write("a,b\n3,dog\n", "a.csv")).X.shape == (1, 1)
     assert read(write("a,b\n3,dog\n", "a.csv"), header=True).X.shape == (1, 1)
     assert read(write("0,1\n3,4\n", "a.csv"), header=True).layout.names == ["0"]
     with pytest.raises(ValueError, match=r"mixes names and numbers.*--header or --no-header"):
         read(write("0,1,label\n3,4,1\n", "a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("0,1,kind\n" + "2.5,4,cat\n3,1,dog\n" * 10_000, "'kind' stands in no other row"),
+        ("400,401,kind\n2.5,4,cat\n3,1,cat\n", "'kind' stands in no other row"),
+        ("0,1,2\n2.5,4,1\n3,1,0\n", "first row counts from 0"),
+    ],
+)
+def test_where_a_header_cannot_be_told_the_user_is_asked(write, text, reason):
+    path = write(text, "a.csv")
+    with pytest.raises(ValueError, match=rf"{reason}.*--header or --no-header"):
+        read(path)
+    n_lines = text.count("\n")
+    assert read(path, header=False).X.shape == (n_lines, 2)
+    assert read(path, header=True).X.shape == (n_lines - 1, 2)
 
 
 def test_labels_keep_their_spelling(write):

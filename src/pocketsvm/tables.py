@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from .files import CHUNK, ParsedText, _GzipText, parsed_chunks
+from .files import CHUNK, _GzipText, ParsedText, parsed_chunks
 
 __all__ = ["FORMATS", "Batch", "DataFile", "Labels", "Layout", "Options", "Table", "number"]
 
@@ -531,7 +531,9 @@ class _TextTable:
             raise ValueError(f"{name} is empty.")
         first = lines[filled[0]]
         self.delimiter = "\t" if kind == "tsv" else _delimiter(first) or ","
-        names, *rest = (self._split(lines[k]) for k in filled[:2])
+        whole = filled[:-1] if len(head) >= PEEK else filled  # the last may be cut off
+        names = self._split(first)
+        rest = [lines[k] for k in whole[1:]]
         self.has_names = self._tell_header(names, rest) if has_names is None else has_names
         self.n_skipped = filled[0] + 1 if self.has_names else 0
         self.names = names if self.has_names else [f"{k + 1}" for k in range(len(names))]
@@ -547,17 +549,31 @@ class _TextTable:
         except csv.Error as error:
             raise ValueError(f"{self.name}, row 1: {error}") from None
 
-    def _tell_header(self, first: list[str], rest: list[list[str]]) -> bool:
-        """Names are no numbers; rows have numbers in all columns but, perhaps, the label's."""
+    def _tell_header(self, first: list[str], rest: list[bytes]) -> bool:
+        """Names are no numbers; rows have numbers, and texts that later rows have again."""
         if all(number(name) is None for name in first):
             return True
-        for one, other in zip(first, rest[0] if rest else [], strict=False):
-            if one and number(one) is None and number(other) is not None:
-                raise ValueError(
-                    f"{self.name}: its first row mixes names and numbers, and {one!r} stands above "
-                    f"{other!r}. Say whether it is a header: --header or --no-header."
-                )
-        return False
+        if not rest:
+            return False
+        if first == [str(k) for k in range(len(first))]:
+            raise ValueError(f"{self.name}: its first row counts from 0. {_SAY_HEADER}")
+        texts = {k: name for k, name in enumerate(first) if name and number(name) is None}
+        if not texts:
+            return False
+        for n_row, row in enumerate(map(self._split, rest), 2):
+            below = {k: row[k] for k in texts if k < len(row)}
+            for k, other in below.items():
+                if number(other) is not None:
+                    raise ValueError(
+                        f"{self.name}: its first row mixes names and numbers, and {texts[k]!r} "
+                        f"stands above {other!r} in row {n_row}. {_SAY_HEADER}"
+                    )
+            if any(texts[k] == other for k, other in below.items()):
+                return False
+        raise ValueError(
+            f"{self.name}: its first row mixes names and numbers, and {_listed([*texts.values()])} "
+            f"stands in no other row. {_SAY_HEADER}"
+        )
 
     def batches(self, columns: _Columns) -> Iterator[Batch]:
         import pyarrow as pa
@@ -655,6 +671,7 @@ def _check_type(name: str, field: Any, is_label: bool) -> None:
     raise ValueError(f"{name}, column {field.name!r}: {what}, got {field.type}. {_DROP}")
 
 
+_SAY_HEADER = "Say whether it is a header: --header or --no-header."
 _DROP = "Columns that are not needed can be left out: --drop COLUMN."
 
 
