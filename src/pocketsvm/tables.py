@@ -58,6 +58,7 @@ LONGEST_HEAD = 1 << 26
 BATCH_CHUNKS = 16  # of LIBSVM text: 4 MB
 CSV_BLOCK = 1 << 19  # pyarrow reads some 40 of them ahead
 PARQUET_VALUES = 1 << 20  # numbers in a batch
+PARQUET_BUFFER = 1 << 20  # bytes of a column that are read at once
 
 Array = NDArray[Any]
 
@@ -625,7 +626,7 @@ class _TextTable:
 
 
 class _ParquetTable:
-    """Parquet, read by pyarrow, row group by row group."""
+    """Parquet, read by pyarrow, some pages of each column at a time."""
 
     has_names = True
 
@@ -637,7 +638,12 @@ class _ParquetTable:
             copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             shutil.copyfileobj(file, copy)
             file = copy
-        self.file = parquet.ParquetFile(file, page_checksum_verification=True)
+        self.file = parquet.ParquetFile(
+            file,
+            page_checksum_verification=True,
+            pre_buffer=False,  # else a whole row group is in memory
+            buffer_size=PARQUET_BUFFER,
+        )
         self.names = list(self.file.schema_arrow.names)
         if not self.names:
             raise ValueError(f"{name} has no columns.")
