@@ -332,14 +332,14 @@ def test_fetch_and_list_on_the_command_line(server, cache, small, capsys):
     assert run(["data", "fetch", "small", "--page", server.page]) == 0
     assert f"small: {cache / 'small'}, checked" in capsys.readouterr().out
     write(cache, "small.t", TEST + b"?")
-    assert run(["data", "list", "--json"]) == 0
+    assert run(["data", "list", "--json"]) == 1
     rows = json.loads(capsys.readouterr().out)
     assert [row["checked_by"] for row in rows] == ["SHA-256", None]
     assert "small.t, line 3, column 1" in rows[1]["problem"]
     assert run(["data", "list", "--json", "--no-check"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["checked_by"] or row["problem"] for row in rows] == [None, None]
-    assert run(["data", "list"]) == 0
+    assert run(["data", "list"]) == 1
     shown = capsys.readouterr().out
     assert "A made one." in shown
     assert "SHA-256" in shown
@@ -351,6 +351,6 @@ def test_a_failed_fetch_is_one_message_and_exit_code_1(server, cache, capsys):
     errors = capsys.readouterr().err
     assert errors.count("pocketsvm:") == 1
     assert "a9a could not be downloaded: 404" in errors
-    assert run(["data", "fetch", "MNIST"]) == 1
+    assert run(["data", "fetch", "MNIST"]) == 2
     assert "there is no data set 'MNIST'" in capsys.readouterr().err
     assert left_in(cache) == []

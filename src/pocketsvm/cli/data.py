@@ -24,7 +24,10 @@ def list_files(
         bool, typer.Option(help="Read the files that are there, and see whether they are right.")
     ] = True,
 ) -> None:
-    """Show which files are there, and where. They are looked for in $POCKETSVM_DATA first."""
+    """Show which files are there, and where. They are looked for in $POCKETSVM_DATA first.
+
+    The exit code is 1 where one is wrong.
+    """
     rows = [
         {"data_set": data_set.name, "source": source.label, "says": source.says}
         | _state(file, check)
@@ -34,17 +37,10 @@ def list_files(
     ]
     if as_json:
         print(json.dumps(rows, indent=2))
-        return
-    names = (Column(name, no_wrap=True) for name in ("data set", "file", "rows x features"))
-    table = Table(*names, Column("where", overflow="fold"), "checked", box=SIMPLE_HEAD)
-    for row in rows:
-        shape = f"{row['rows']:,} x {row['features']}"
-        table.add_row(row["source"], row["file"], shape, row["path"] or "–", _words(row))
-    console = Console()
-    console.print(table)
-    for data_set in DATA_SETS:
-        for source in data_set.sources:
-            console.print(f"[bold]{source.label}[/]: {source.says}", highlight=False)
+    else:
+        _show(rows)
+    if any(row["problem"] is not None for row in rows):
+        raise typer.Exit(1)
 
 
 @app.command("fetch")
@@ -54,7 +50,10 @@ def fetch_files(
     page: Annotated[str, typer.Option(help="The address below which the files are.")] = PAGE,
 ) -> None:
     """Download the files of a data set into the cache folder, and check them."""
-    source = named(name).sources[0]
+    try:
+        source = named(name).sources[0]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description}"),
@@ -86,6 +85,19 @@ def _state(file: File, check: bool) -> dict[str, Any]:
         "checked_by": checked_by,
         "problem": problem,
     }
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    names = (Column(name, no_wrap=True) for name in ("data set", "file", "rows x features"))
+    table = Table(*names, Column("where", overflow="fold"), "checked", box=SIMPLE_HEAD)
+    for row in rows:
+        shape = f"{row['rows']:,} x {row['features']}"
+        table.add_row(row["source"], row["file"], shape, row["path"] or "–", _words(row))
+    console = Console()
+    console.print(table)
+    for data_set in DATA_SETS:
+        for source in data_set.sources:
+            console.print(f"[bold]{source.label}[/]: {source.says}", highlight=False)
 
 
 def _words(row: dict[str, Any]) -> str:
