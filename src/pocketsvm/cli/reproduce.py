@@ -121,9 +121,9 @@ def _choose(only: str) -> tuple[list[DataSet], list[str]]:
     names = [name.lower() for name in _names(only)]
     known = {data_set.name.lower(): data_set for data_set in DATA_SETS}
     if unknown := [name for name in names if name not in known and name not in PARTS]:
-        raise ValueError(
-            f"--only: there is no data set or part '{unknown[0]}'; there are "
-            f"{', '.join([*known, *PARTS])}"
+        raise typer.BadParameter(
+            f"there is no data set or part '{unknown[0]}'; there are {', '.join([*known, *PARTS])}",
+            param_hint="--only",
         )
     data_sets = [known[name] for name in known if name in names]
     return data_sets or list(DATA_SETS), [part for part in PARTS if part in names] or list(PARTS)
@@ -135,8 +135,9 @@ def _strategies(text: str) -> list[str]:
         return list(dict.fromkeys((*default_strategies(), *known)))
     names = _names(text) or default_strategies()
     if unknown := [name for name in names if name not in known]:
-        raise ValueError(
-            f"--strategies: there is no '{unknown[0]}'; there are {', '.join(known)}, or 'all'"
+        raise typer.BadParameter(
+            f"there is no '{unknown[0]}'; there are {', '.join(known)}, or 'all'",
+            param_hint="--strategies",
         )
     return list(dict.fromkeys(names))
 
@@ -147,7 +148,10 @@ def _budgets(text: str) -> list[int] | None:
     except ValueError:
         budgets = [0]
     if budgets and budgets[0] < 2:
-        raise ValueError(f"--budgets must be whole numbers from 2, with commas, got '{text}'")
+        raise typer.BadParameter(
+            f"they must be whole numbers from 2, with commas, got '{text}'",
+            param_hint="--budgets",
+        )
     return budgets or None
 
 
