@@ -23,7 +23,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
 from pocketsvm._scalers import split
-from pocketsvm.cli import bench, console, train
+from pocketsvm.cli import bench, console, fitting
 from pocketsvm.cli.app import run
 from pocketsvm.model import save_model
 
@@ -192,10 +192,14 @@ def test_a_warning_is_one_line(call, moons, monkeypatch):
         (["train", "moons.txt", "/dev/full"], 1, "not a regular file"),
         (["train", "moons.txt"], 2, "MODEL file to write, or -v FOLDS"),
         (["train", "moons.txt", "m.psvm", "-v", "3"], 2, "MODEL file to write, or -v FOLDS"),
-        (["train", "moons.txt", "-v", "1"], 1, "n_splits"),
-        (["train", "moons.txt", "m.psvm", "-B", "1"], 1, "'budget'"),
+        (["train", "moons.txt", "-v", "1"], 2, "Invalid value for '-v'"),
+        (["train", "moons.txt", "m.psvm", "-B", "1"], 2, "Invalid value for '--budget' / '-B'"),
+        (["train", "moons.txt", "m.psvm", "--max-iter", "0"], 2, "Invalid value for '--max-iter'"),
+        (["train", "moons.txt", "m.psvm", "--seed", "-1"], 2, "Invalid value for '--seed'"),
+        (["train", "moons.txt", "m.psvm", "--n-jobs", "0"], 2, "0 threads do nothing"),
+        (["train", "moons.txt", "m.psvm", "-c", "0"], 2, "'C'"),
         (["train", "moons.txt", "m.psvm", "-B", "x"], 2, "valid integer"),
-        (["train", "moons.txt", "m.psvm", "-g", "x"], 1, "'gamma'"),
+        (["train", "moons.txt", "m.psvm", "-g", "x"], 2, "'gamma'"),
         (["train", "moons.txt", "m.psvm", "--scale", "x"], 2, "--scale"),
         (["train", "moons.txt", "m.psvm", "--maintenance", "x"], 2, "--maintenance"),
         (["train", "moons.txt", "m.psvm", "-w7", "1"], 2, "no class is labelled '7'"),
@@ -207,6 +211,7 @@ def test_a_warning_is_one_line(call, moons, monkeypatch):
         (["train", "moons.txt", "m.psvm", "--unknown"], 2, "--unknown"),
         (["train", "moons.txt", "moons.txt"], 2, "moons.txt is read; it would be overwritten"),
         (["predict", "none.psvm", "moons.txt", "-o", "./moons.txt"], 2, "would be overwritten"),
+        (["predict", "none.psvm", "moons.txt", "--n-jobs", "0"], 2, "0 threads do nothing"),
         (["predict", "none.psvm", "moons.txt"], 1, "none.psvm: No such file or directory"),
         (["predict", "moons.txt", "moons.txt"], 1, "not a model file"),
         (["export", "none.psvm", "out.xyz"], 2, "ending of out.xyz does not tell"),
@@ -230,7 +235,7 @@ def test_without_arguments_the_commands_are_shown(call):
 
 
 def test_sparse_rows_too_many_to_be_dense(call, moons, monkeypatch):
-    monkeypatch.setattr(train, "MOST_DENSE_BYTES", 100)
+    monkeypatch.setattr(fitting, "MOST_DENSE_BYTES", 100)
     code, _, err = call("train", "moons.txt", "m.psvm", "--scale", "minmax")
     assert code == 1
     assert "makes sparse rows dense" in err
@@ -345,6 +350,7 @@ def test_regression(call, succeed, folder, scale):
     assert_same_model(load_model("m.psvm"), machine.fit(X, y))
     values = [float(line) for line in succeed("predict", "m.psvm", "r.csv").split()]
     assert_array_equal(values, machine.predict(X))
+    assert "no decision values" in call("predict", "m.psvm", "r.csv", "--decision")[2]
     found = json.loads(succeed("evaluate", "m.psvm", "r.csv", "--json"))
     assert found["r2"] == pytest.approx(machine.score(X, y))
     assert "cross-validation R2 0." in succeed("train", "r.csv", *options, "-v", 3)

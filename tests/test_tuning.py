@@ -363,15 +363,19 @@ def test_scores_of_dropped_candidates_stand_in_parentheses(tmp_path, capsys):
         (["--search", "random"], "'random' is not one of 'halving', 'grid'"),
         (["--scoring", "luck"], "no score 'luck'"),
         (["--plot", "map.doc"], "'map.doc' ends in none of"),
+        (["--plot", "a.png"], "a.png is the model, too"),
+        (["-v", "1"], "Invalid value for '-v'"),
+        (["-B", "1"], "Invalid value for '--budget'"),
         (["--scale", "log"], "'log' is not one of 'none'"),
     ],
 )
-def test_misuse_is_named_before_the_work(arguments, message, csv, tmp_path, capsys):
-    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *arguments) == 2
+def test_misuse_is_named_before_the_work(arguments, message, csv, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert pocketsvm("tune", csv, "a.png", *arguments) == 2
     said = re.sub(r"[│\s]+", " ", capsys.readouterr().err)
     assert message in said
     assert "read 600 rows" not in said
-    assert not (tmp_path / "a.psvm").exists()
+    assert not (tmp_path / "a.png").exists()
 
 
 def test_what_fails_leaves_nothing_behind(csv, tmp_path, capsys):

@@ -30,7 +30,7 @@ from . import _core
 __all__ = ["load_svmlight"]
 
 DECOMPRESSORS: dict[str, Callable[[BinaryIO], Any]] = {
-    ".gz": lambda file: _GzipText(file),
+    ".gz": lambda file: GzipText(file),
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
@@ -265,7 +265,7 @@ def _decompressed(text: Any, path: str) -> Iterator[Fill]:
         yield refuse
 
 
-class _GzipText:
+class GzipText:
     """What `gzip.open` reads, a fifth faster: zlib itself knows about headers and check sums."""
 
     def __init__(self, file: Any) -> None:
@@ -273,7 +273,7 @@ class _GzipText:
         self.packed = b""
         self.member: Any = None  # a file may have several
 
-    def __enter__(self) -> _GzipText:
+    def __enter__(self) -> GzipText:
         return self
 
     def __exit__(self, *_: object) -> None:

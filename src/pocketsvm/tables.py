@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from .files import CHUNK, _GzipText, ParsedText, parsed_chunks
+from .files import CHUNK, GzipText, ParsedText, parsed_chunks
 
 __all__ = ["FORMATS", "Batch", "DataFile", "Labels", "Layout", "Options", "Table", "number"]
 
@@ -42,7 +42,7 @@ ENDINGS = {
     ".svm": "libsvm",
 }
 COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": _GzipText,
+    b"\x1f\x8b": GzipText,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }

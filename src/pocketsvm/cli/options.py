@@ -25,6 +25,7 @@ __all__ = [
     "Regression",
     "Scale",
     "Seed",
+    "check_apart",
     "data_options",
     "new_scaler",
 ]
@@ -32,6 +33,13 @@ __all__ = [
 TABLES = "Tables (CSV, TSV, Parquet)"
 REGRESSION = "Regression"
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
+
+
+def _n_jobs(given: int) -> int:
+    if given == 0:
+        raise typer.BadParameter("0 threads do nothing; give 1 or more, or -1 for all processors.")
+    return given
+
 
 Data = Annotated[
     str,
@@ -42,9 +50,9 @@ Data = Annotated[
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
 Budget = Annotated[
-    int, typer.Option("--budget", "-B", help="The most support vectors in the model.")
+    int, typer.Option("--budget", "-B", min=2, help="The most support vectors in the model.")
 ]
-MaxIter = Annotated[int, typer.Option("--max-iter", help="Passes over the rows.")]
+MaxIter = Annotated[int, typer.Option("--max-iter", min=1, help="Passes over the rows.")]
 Scale = Annotated[
     Literal["none", "standard", "minmax"],
     typer.Option("--scale", help="Scale the features, in the model."),
@@ -57,7 +65,9 @@ ClassWeight = Annotated[
         help="Weight of a class; may be repeated. LIBSVM's -wLABEL WEIGHT does the same.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Decides the order of the rows.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=2**32 - 1, help="Decides the order of the rows.")
+]
 Regression = Annotated[
     bool, typer.Option("--regression", help="Predict numbers.", rich_help_panel=REGRESSION)
 ]
@@ -103,7 +113,10 @@ Format = Annotated[
         show_default="told by the file",
     ),
 ]
-Jobs = Annotated[int, typer.Option("--n-jobs", help="Threads; -1 for all processors.")]
+Jobs = Annotated[
+    int,
+    typer.Option("--n-jobs", callback=_n_jobs, help="Threads; -1 for all processors."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no remarks.")]
 

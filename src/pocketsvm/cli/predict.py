@@ -27,7 +27,9 @@ def predict(
     ] = None,
     decision: Annotated[
         bool,
-        typer.Option("--decision", help="Add the decision values, separated by tabs."),
+        typer.Option(
+            "--decision", help="Add the decision values of the classes, separated by tabs."
+        ),
     ] = False,
     header: options.Header = None,
     label: options.Label = None,
@@ -42,6 +44,10 @@ def predict(
     """
     options.check_apart(out, model, data)
     saved = Saved.load(model, n_jobs)
+    if decision and saved.is_regression:
+        raise typer.BadParameter(
+            "a regression has no decision values, only predictions.", param_hint="--decision"
+        )
     spelled = None if saved.is_regression else np.array(saved.labels, dtype=object)
     reporter = Reporter(quiet or out is None)
     told = options.data_options(format, label, header)

@@ -16,16 +16,16 @@ from .._scalers import join
 from ..tuning import SEARCHES, ScoreMap, last_step, parameter_name, written
 from . import options
 from .console import Reporter, print_json, show
-from .saved import Saved
-from .train import (
-    _check_writable,
-    _class_weight,
-    _describe,
-    _new_estimator,
-    _read,
-    _show,
-    _training_data,
+from .fitting import (
+    check_writable,
+    class_weights,
+    describe,
+    new_estimator,
+    read,
+    show_model,
+    training_data,
 )
+from .saved import Saved
 
 __all__ = ["tune"]
 
@@ -101,7 +101,9 @@ def tune(
             help="Begin with few rows and keep the best third, or fit everything on all rows.",
         ),
     ] = "halving",
-    folds: Annotated[int, typer.Option("-v", metavar="FOLDS", help="Cross-validation folds.")] = 5,
+    folds: Annotated[
+        int, typer.Option("-v", metavar="FOLDS", min=2, help="Cross-validation folds.")
+    ] = 5,
     scoring: Annotated[
         str | None,
         typer.Option(
@@ -145,20 +147,28 @@ def tune(
             param_hint="--scoring",
         )
     told = options.data_options(format, label, header, drop)
-    estimator = _new_estimator(regression, epsilon, class_weight)
-    estimator.set_params(budget=budget, max_iter=max_iter, n_jobs=n_jobs, random_state=seed)
-    estimator._validate_params()
+    estimator = new_estimator(
+        regression,
+        epsilon,
+        class_weight,
+        budget=budget,
+        max_iter=max_iter,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
     machine = join(options.new_scaler(scale), estimator)
     for path in (model,) if plot is None else (model, plot):
         options.check_apart(path, train)
-        _check_writable(path)
+        check_writable(path)
     if plot is not None:
+        if os.path.realpath(plot) == os.path.realpath(model):
+            raise typer.BadParameter(f"{plot} is the model, too.", param_hint="--plot")
         _check_picture(plot)
     reporter = Reporter(quiet)
-    table = _read(train, told, n_jobs, reporter)
-    X, y, spellings = _training_data(table, train, regression, scale)
+    table = read(train, told, n_jobs, reporter)
+    X, y, spellings = training_data(table, train, regression, scale)
     if class_weight:
-        estimator.set_params(class_weight=_class_weight(class_weight, y, spellings))
+        estimator.set_params(class_weight=class_weights(class_weight, y, spellings))
     begin = time.perf_counter()
     with reporter.task("tuning", total=1.0) as task:
         searched = tuning.tune(
@@ -180,7 +190,7 @@ def tune(
         _draw(found, plot)
     name = scoring or ("r2" if regression else "accuracy")
     result = {
-        **_describe(Saved.load(model), model, X.shape[0], seconds),
+        **describe(Saved.load(model), model, X.shape[0], seconds),
         "best": _candidate(searched, searched.best_params_),
         "scoring": name,
         "score": found.best_score,
@@ -193,7 +203,7 @@ def tune(
     elif not quiet:
         show(_text_map(found))
         _show_best(result, found)
-        _show(result, None)
+        show_model(result)
 
 
 def _values(listed: str | None, powers: str | None, *hints: str) -> list[float] | None:
