@@ -5,7 +5,7 @@ import gzip
 import io
 import lzma
 import os
-import resource
+import subprocess
 import sys
 
 import numpy as np
@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_array_equal
 
-from pocketsvm import load_svmlight, tables
+from pocketsvm import BudgetedSVC, load_svmlight, save_model, tables
 from pocketsvm.tables import DataFile, Layout, Options
 
 ROWS = [[0.5, -2.0, 1e-3], [1.0, 0.0, 2.0], [0.25, 4.0, -1.0]]
@@ -485,23 +485,53 @@ def test_two_hundred_mutated_files_do_no_harm(write, kind):
     assert n_read >= (0 if kind == "gz" else 5)
 
 
-def test_memory_does_not_grow_with_the_file(tmp_path):
-    """A file of some size, once read, has taken all the memory that one of any size takes."""
-    X, labels = random_table(20_000)
-    rows = [",".join(map(repr, row)) for row in X.tolist()]
-    lines = "\n".join(map(",".join, zip(rows, labels, strict=True))) + "\n"
+# The most memory of a process since it was started; getrusage would begin at its parent's.
+PREDICT = """
+import re, sys
+from pathlib import Path
+from pocketsvm.cli.app import run
+code = run(["predict", *sys.argv[1:], "-o", "/dev/null", "-q", "--n-jobs", "1"])
+status = Path("/proc/self/status").read_text()
+print(code, int(re.search("VmHWM: *(.*) kB", status.replace("\\t", " "))[1]) // 1024)
+"""
+
+
+def write_rows(path, X, times):
+    """Write the same rows many times; a Parquet file has them in one row group."""
+    if path.suffix == ".parquet":
+        columns = {f"f{j}": np.tile(column, times) for j, column in enumerate(X.T)}
+        n_rows = len(X) * times
+        pq.write_table(pa.table(columns), path, row_group_size=n_rows, use_dictionary=False)
+        return
+    if path.suffix == ".csv":
+        lines = [",".join(map(repr, row)) for row in X.tolist()]
+    else:
+        texts = ([f"{j}:{value!r}" for j, value in enumerate(row, 1)] for row in X.tolist())
+        lines = ["1 " + " ".join(row) for row in texts]
+    text = "\n".join(lines) + "\n"
+    with path.open("w") as file:
+        for _ in range(times):
+            file.write(text)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
+@pytest.mark.parametrize(
+    ("ending", "small", "large"), [("libsvm", 20, 50), ("csv", 20, 50), ("parquet", 60, 120)]
+)
+def test_memory_of_predict_does_not_grow_with_the_file(tmp_path, ending, small, large):
+    """A file of some size takes all the memory that one of any size takes."""
+    X = np.random.default_rng(0).normal(size=(5000, 20))
+    model = tmp_path / "m.psvm"
+    save_model(BudgetedSVC(2, gamma=0.1, max_iter=1, random_state=0).fit(X, X[:, 0] > 0), model)
 
     def peak(times):
-        path = tmp_path / f"{times}.csv"
-        with path.open("w") as file:
-            for _ in range(times):
-                file.write(lines)
-        n_rows = 0
-        with DataFile(str(path)) as file:
-            for batch in file.batches(Layout(3, None, 3), labels=True):
-                n_rows += len(batch.X)
-        assert n_rows == 20_000 * times
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        path = tmp_path / f"{times}.{ending}"
+        write_rows(path, X, times)
+        command = [sys.executable, "-c", PREDICT, str(model), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        path.unlink()
+        code, megabytes = map(int, done.stdout.split())
+        assert code == 0, done.stderr
+        return megabytes
 
-    before = peak(30)
-    assert peak(90) - before < 20  # of 78 MB that the file has grown by
+    assert peak(large) - peak(small) < 15  # of 45 MB and more that the file has grown by
