@@ -15,6 +15,8 @@ MODULES = (
     "pocketsvm.plots",
     "pocketsvm.model",
     "pocketsvm.export",
+    "pocketsvm.tables",
+    "pocketsvm.profile",
 )
 HEAD = """# API reference
 
@@ -52,18 +54,21 @@ def _summary(module) -> str:
 def _describe(name: str, thing) -> str:
     parts = [f"### {name}", _signature(name, thing), _markdown(inspect.getdoc(thing))]
     if inspect.isclass(thing):
-        for method_name, method in inspect.getmembers(thing, _is_method):
-            if not method_name.startswith("_") and method.__module__.startswith("pocketsvm"):
-                parts += [
-                    f"#### {name}.{method_name}",
-                    _signature(method_name, method),
-                    _markdown(inspect.getdoc(method)),
-                ]
+        for member_name, member in inspect.getmembers(thing, _is_documented):
+            if not member_name.startswith("_"):
+                parts.append(f"#### {name}.{member_name}")
+                if not isinstance(member, property):
+                    parts.append(_signature(member_name, member))
+                parts.append(_markdown(inspect.getdoc(member)))
     return "\n\n".join(parts)
 
 
-def _is_method(member) -> bool:
-    return inspect.isfunction(member) or inspect.ismethod(member)
+def _is_documented(member) -> bool:
+    """Tell methods and properties of pocketsvm's own."""
+    if isinstance(member, property):
+        member = member.fget
+    is_method = inspect.isfunction(member) or inspect.ismethod(member)
+    return is_method and member.__module__.startswith("pocketsvm")
 
 
 def _signature(name: str, thing) -> str:
@@ -77,7 +82,7 @@ def _signature(name: str, thing) -> str:
             parameters.append("*")
         starred = starred or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
         text = str(parameter.replace(annotation=parameter.empty))
-        parameters.append(text.replace("'", '"'))
+        parameters.append(text.replace("'", '"').replace("<factory>", "..."))
     call = f"{name}({', '.join(parameters)})"
     if len(call) > 100:
         call = f"{name}(\n    {', '.join(parameters)},\n)".replace(", ", ",\n    ")

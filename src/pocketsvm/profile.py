@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, fields
 
+__all__ = ["Profile"]
+
 
 @dataclass(frozen=True)
 class Profile:

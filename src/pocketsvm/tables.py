@@ -68,7 +68,16 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of some rows: codes, and what they mean as the file spells it."""
+    """The labels of some rows.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Which of the names each row has.
+
+    names : list of str
+        The labels that occur, as the file spells them.
+    """
 
     codes: NDArray[np.intp]
     names: list[str]
@@ -141,7 +150,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows: X dense float64 or CSR float32; labels None where not asked for or not there."""
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    X : ndarray of float64 or CSR array of float32
+        The rows; sparse ones come from LIBSVM text.
+
+    labels : Labels or None
+        Their labels; None where they were not asked for or are not there.
+    """
 
     X: Any
     labels: Labels | None
@@ -149,7 +167,19 @@ class Batch:
 
 @dataclass(frozen=True)
 class Table:
-    """A whole file."""
+    """A whole file.
+
+    Attributes
+    ----------
+    X : ndarray of float64 or CSR array of float32
+        The rows; sparse ones come from LIBSVM text.
+
+    labels : Labels
+        Their labels.
+
+    layout : Layout
+        Where features and label stood.
+    """
 
     X: Any
     labels: Labels
