@@ -74,11 +74,12 @@ def test_tabled_h_is_the_optimum_to_four_digits(scaled):
 @TABLES
 def test_tabled_h_is_worst_at_the_cusp(scaled):
     rng = np.random.default_rng(3)
-    around = [centre + rng.uniform(-0.01, 0.01, 50_000) for centre in (0.5, TWO_MODES)]
-    for m, kappa in (around, points(lowest_kappa=0.01)):
-        inner = (m != 0.5) & (kappa < 1)  # at m = 1/2 two maxima may tie
-        h, best = MergeTable(scaled=scaled).h(m, kappa), optimum(m, kappa)[0]
-        assert_allclose(h[inner], best[inner], rtol=0, atol=0.03)
+    cusp = np.array([[0.5], [TWO_MODES]])
+    near = cusp + rng.uniform(-0.01, 0.01, (2, 50_000))
+    m, kappa = np.hstack([near, points(lowest_kappa=0.01)])
+    inner = (m != 0.5) & (kappa < 1)  # at m = 1/2 two maxima may tie
+    h, best = MergeTable(scaled=scaled).h(m, kappa), optimum(m, kappa)[0]
+    assert_allclose(h[inner], best[inner], rtol=0, atol=0.03)
 
 
 @TABLES

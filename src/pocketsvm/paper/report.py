@@ -45,9 +45,9 @@ WHY = (
     "events would hang on those few whose minimum is nearly zero. That mean is in `runs.csv`, too "
     "(`factor`).",
     "**Passes.** With every pass the coefficients of merged vectors grow, while a new vector "
-    "enters with coefficient 1: its share m may fall below 1/400, the width of a cell of the table,"
-    " and the best h below 0.01, the precision of gss. Where gss and lookup-wd decide worse over "
-    "all passes than in the first, this is likely why. lookup-h computes WD from h, and merge "
+    "enters with coefficient 1: its share m may fall below 1/400, the width of a cell of the "
+    "table, and the best h below 0.01, the precision of gss. Where gss and lookup-wd decide worse "
+    "over all passes than in the first, this is likely why. lookup-h computes WD from h, and merge "
     "looks a scaled WD up, which should spare both.",
     "**The tables.** Ours are folded at m = 1/2, where h jumps, and WD is computed without "
     "cancellation near kappa = 1; of both the paper does not speak.",
