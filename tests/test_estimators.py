@@ -729,9 +729,11 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was():
 
 
 LONG_FIT = """
+import signal
 import numpy as np
 from pocketsvm import BudgetedSVC
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(200_000, 18)), rng.integers(0, 3, 200_000)
 clf = BudgetedSVC(300, random_state=0, max_iter=1, n_jobs=2).fit(X[:1000], y[:1000])

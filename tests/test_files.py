@@ -462,7 +462,12 @@ def test_reading_can_be_interrupted(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     script = f"from pocketsvm import load_svmlight; load_svmlight({str(pipe)!r}, n_jobs=2)"
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # may be ignored here
+    )
     with open(pipe, "wb", buffering=0) as writer:
         writer.write(b"1 1:1\n" * 1000)
         process.send_signal(signal.SIGINT)
