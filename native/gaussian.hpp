@@ -67,7 +67,8 @@ class Gaussian {
         const std::size_t n_blocks = vectors.n_blocks(), n_groups = n_blocks / blocks_at_once;
         const Row row[1] = {x};
         const Real norms[1] = {norm};
-        const auto store = [&](int, std::size_t at, L t) { t.store(out + at); };
+        const auto store = [&](int, std::size_t at, L t)
+                               POCKETSVM_INLINE_LAMBDA { t.store(out + at); };
         for (std::size_t g = 0; g < n_groups; ++g)
             some_blocks<1, blocks_at_once>(
                 vectors, row, norms, (backwards ? n_groups - 1 - g : g) * blocks_at_once, store);

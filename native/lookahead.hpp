@@ -332,7 +332,7 @@ class Lookahead final : Crew::Task {
         }
         Real* exponents = block.exponents_of(first);
         Real* kernel = block.kernel_of(first);
-        kernel_.tile(vectors, row, norm, [&](int r, std::size_t at, L t) {
+        kernel_.tile(vectors, row, norm, [&](int r, std::size_t at, L t) POCKETSVM_INLINE_LAMBDA {
             t.store(exponents + r * block.stride + at);
             exp2_minus(t).store(kernel + r * block.stride + at);
         });
@@ -396,15 +396,16 @@ class Lookahead final : Crew::Task {
             norms[k] = set_.norms()[slots[k]];
             again_slots_[n_again_ + k] = slots[k];
         }
-        kernel_.tile(block_->rows, vectors, norms, [&](int k, std::size_t at, L t) {
-            t.store(again_exponents_.data() + (n_again_ + k) * most_rows_a_block + at);
-            alignas(lane_bytes) Real kernel[L::count];
-            exp2_minus(t).store(kernel);
-            const std::size_t size = block_->rows.size();
-            const std::size_t end = at + L::count < size ? at + L::count : size;
-            for (std::size_t r = at < from ? from : at; r < end; ++r)
-                block_->kernel_of(r)[slots[k]] = kernel[r - at];
-        });
+        kernel_.tile(block_->rows, vectors, norms,
+                     [&](int k, std::size_t at, L t) POCKETSVM_INLINE_LAMBDA {
+                         t.store(again_exponents_.data() + (n_again_ + k) * most_rows_a_block + at);
+                         alignas(lane_bytes) Real kernel[L::count];
+                         exp2_minus(t).store(kernel);
+                         const std::size_t size = block_->rows.size();
+                         const std::size_t end = at + L::count < size ? at + L::count : size;
+                         for (std::size_t r = at < from ? from : at; r < end; ++r)
+                             block_->kernel_of(r)[slots[k]] = kernel[r - at];
+                     });
         n_again_ += n;
     }
 

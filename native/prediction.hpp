@@ -30,7 +30,7 @@ class BlockPredictor final : public Predictor {
     void decide(const RowsView& view, std::size_t begin, std::size_t end,
                 double* out) const override {
         Buffer<L> sums(rows_at_once * n_outputs_);
-        const auto use = [&](int r, std::size_t at, L kernel) {
+        const auto use = [&](int r, std::size_t at, L kernel) POCKETSVM_INLINE_LAMBDA {
             for (std::size_t o = 0; o < n_outputs_; ++o) {
                 L& sum = sums[r * n_outputs_ + o];
                 sum = multiply_add(L::load(coefficients_.data() + o * vectors_.capacity() + at),
@@ -50,7 +50,7 @@ class BlockPredictor final : public Predictor {
                 void* out) const override {
         const std::size_t n = vectors_.size();
         Buffer<Real> values(rows_at_once * vectors_.capacity());
-        const auto use = [&](int r, std::size_t at, L kernel) {
+        const auto use = [&](int r, std::size_t at, L kernel) POCKETSVM_INLINE_LAMBDA {
             kernel.store(values.data() + r * vectors_.capacity() + at);
         };
         in_tiles(view, begin, end, use, [&](int r, std::size_t row) {
@@ -84,8 +84,9 @@ class BlockPredictor final : public Predictor {
             row[r] = rows.row(first + r);
             norm[r] = squared_norm(row[r]);
         }
-        kernel_.tile(vectors_, row, norm,
-                     [&](int r, std::size_t at, L t) { use(r, at, exp2_minus(t)); });
+        kernel_.tile(vectors_, row, norm, [&](int r, std::size_t at, L t) POCKETSVM_INLINE_LAMBDA {
+            use(r, at, exp2_minus(t));
+        });
         for (int r = 0; r < n; ++r) done(r, first + r);
     }
 

@@ -20,6 +20,7 @@
 #endif
 
 #define POCKETSVM_INLINE inline __attribute__((always_inline))
+#define POCKETSVM_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace pocketsvm::POCKETSVM_SET {
 
