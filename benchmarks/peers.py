@@ -19,7 +19,6 @@ from pocketsvm.paper.peers import (
     make,
     summarise,
 )
-from pocketsvm.paper.results import stamp
 
 try:
     import daal4py
@@ -72,23 +71,26 @@ def taken_from(path):
     """The same, from the results of `pocketsvm reproduce`, which measures the same runs."""
     with open(path, newline="") as file:
         lines = list(csv.DictReader(file))
-    programs = {stamp(own)["program"] for own in (True, False)}
-    runs = {}
+    runs = {}  # of several builds the last
     for line in lines:
         part, model, budget = line["part"], line["strategy"], int(line["budget"] or 0) or None
         if part == "defaults" and model == "merge":
             model = POCKETSVM
         elif part not in ("peers", "exact"):
             continue
-        if line["program"] in programs:
-            run = Run(*(float(line[field]) for field in Run._fields))
-            runs.setdefault((line["data"], budget, model), []).append(run)
+        run = Run(*(float(line[field]) for field in Run._fields))
+        runs.setdefault((line["data"], budget, model), {})[line["seed"]] = run
     table = new_table(quick=False)
     keys = [(budget, model) for budget in BUDGETS for model in BUDGETED] + [(None, EXACT)]
     for data_set in datasets.DATA_SETS:
         for budget, model in keys:
             if found := runs.get((data_set.name, budget, model)):
-                table.add(data=data_set.name, model=model, budget=budget, **summarise(found))
+                table.add(
+                    data=data_set.name,
+                    model=model,
+                    budget=budget,
+                    **summarise(list(found.values())),
+                )
     return [table.done()]
 
 
