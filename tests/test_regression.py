@@ -179,8 +179,9 @@ def test_an_offset_of_the_targets_is_an_offset_of_the_predictions(offset, polish
 def test_layouts_and_threads_do_not_change_a_bit(layout, polish):
     X, y = friedman(1100)
     X[X < 0] = 0
-    one = small(polish=polish, budget=70, C=1.0).fit(X, y)
-    other = small(polish=polish, budget=70, C=1.0, n_jobs=3).fit(layout(X), y)
+    # Large enough a budget for threads to help.
+    one = small(polish=polish, budget=150, C=1.0).fit(X, y)
+    other = small(polish=polish, budget=150, C=1.0, n_jobs=3).fit(layout(X), y)
     assert_same_model(one, other)
     assert_array_equal(one.predict(X), other.predict(layout(X)))
 
