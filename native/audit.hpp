@@ -33,7 +33,8 @@ class Audit {
             // What it keeps beside the set follows from the set, which others have changed.
             asked_[k].maintenance->begin(set);
             const Decision decision = asked_[k].maintenance->decide(set, first, newest, off);
-            asked_[k].answer = Answer(kernel, set, decision);
+            asked_[k].answer =
+                Answer(kernel, set, decision, asked_[k].maintenance->degradation(set, decision));
         }
         compare();
     }
@@ -46,11 +47,11 @@ class Audit {
   private:
     struct Answer {
         Answer() = default;
-        Answer(const Gaussian<Real>& kernel, const SupportSet<Real>& set, const Decision& decision)
-            : merges(decision.merges), second(decision.second), degradation(decision.degradation) {
+        Answer(const Gaussian<Real>& kernel, const SupportSet<Real>& set, const Decision& decision,
+               double degradation)
+            : merges(decision.merges), second(decision.second), degradation(degradation) {
             if (!merges) return;
             const MergePair pair(kernel, set, decision.first, second);
-            degradation = pair.degradation(decision.h);
             least = pair.degradation(pair.solve(GoldenSection(1e-10)));
             rounding = 8 * 0x1p-53 * pair.sum * pair.sum * pair.m * (1 - pair.m) *
                        -std::expm1(-pair.t / log2_e);

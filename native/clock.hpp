@@ -52,15 +52,15 @@ class Stopwatch {
 };
 
 // Adds up the seconds of something that happens often. The clock is read every time at first, then
-// for one in `period`, which stands for all of them; where the system took the CPU away during that
-// one, the average so far stands in its place.
+// for one in `period`, a power of two, which stands for all of them; where the system took the CPU
+// away during that one, the average so far stands in its place.
 class SampledClock {
   public:
     explicit SampledClock(int period) : period_(period) {}
     // Whether to read the clock this time.
     bool due() {
         ++count_;
-        return count_ <= all_at_first || count_ % period_ == 0;
+        return count_ <= all_at_first || (count_ & (period_ - 1)) == 0;
     }
     void add(double seconds) {
         ++samples_;

@@ -8,8 +8,6 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
-constexpr double log2_e = 1.4426950408889634;
-
 // As many accumulators as hide the latency of a multiply-add without leaving the registers.
 #if defined(POCKETSVM_AVX512)
 constexpr int blocks_at_once = 4, rows_at_once = 4, tile_blocks = 4;
@@ -32,17 +30,6 @@ class Gaussian {
     double exponent(double squared_distance) const { return scale_ * squared_distance; }
     double scale() const { return scale_; }
 
-    // Writes the exponents of all slots (whole blocks) and returns sum_j c_j k(x, s_j).
-    //
-    // Called with `backwards` every other time, it goes through the vectors to and fro: a set that
-    // is a little larger than the first-level cache is then found there for the most part.
-    template <class Row>
-    Real row(const SupportSet<Real>& set, const Row& x, Real norm, Real* out,
-             bool backwards) const {
-        exponents(set, x, norm, out, backwards);
-        return weighted_sum(set, [&](std::size_t at) { return exp2_minus(L::load(out + at)); });
-    }
-
     // sum_j c_j k_j in an order of its own, from front to back; kernel(at): the values of a block.
     template <class Kernel>
     static POCKETSVM_INLINE Real weighted_sum(const SupportSet<Real>& set, Kernel kernel) {
@@ -61,6 +48,10 @@ class Gaussian {
         return ((sums[0] + sums[1]) + (sums[2] + sums[3])).sum();
     }
 
+    // The exponents of all slots (whole blocks).
+    //
+    // Called with `backwards` every other time, it goes through the vectors to and fro: a set that
+    // is a little larger than the first-level cache is then found there for the most part.
     template <class Row>
     void exponents(const VectorLanes<Real>& vectors, const Row& x, Real norm, Real* out,
                    bool backwards = false) const {
@@ -93,6 +84,18 @@ class Gaussian {
         const L squared = multiply_add(L::all(-2), dot, L::all(norm) + norms);
         const L t = squared * L::all(scale_in_lanes_);
         return max(min(t, L::all(ExponentialPolynomial<Real>::largest)), L::all(0));
+    }
+
+    // Of one row and one vector, with the bits that they have in lanes.
+    template <class Row>
+    Real exponent(const Row& x, Real norm, const Real* vector, Real vector_norm) const {
+        Real dot = 0;
+        for (std::size_t k = 0; k < x.count; ++k)
+            dot = multiply_add(x.values[k], vector[x.index(k)], dot);
+        const Real t = multiply_add(Real(-2), dot, norm + vector_norm) * scale_in_lanes_;
+        const Real largest = ExponentialPolynomial<Real>::largest;
+        const Real bounded = t < largest ? t : largest;
+        return bounded > 0 ? bounded : 0;
     }
 
   private:

@@ -17,6 +17,13 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
+// From one row's kernel values to the next: an odd number of cache lines, for a power of two would
+// crowd the rows into a few sets of the cache.
+template <class Real>
+std::size_t stride_of_rows(const VectorLanes<Real>& vectors) {
+    return (vectors.capacity() / Lanes<Real>::count | 1) * Lanes<Real>::count;
+}
+
 // What a training step needs of its row.
 template <class Real>
 struct KernelRow {
@@ -24,30 +31,79 @@ struct KernelRow {
     Real sum;  // sum_j c_j k(x, s_j)
 };
 
-// Kernel rows computed when it is their turn.
-template <class Real>
+// Kernel rows computed by the training thread, when it is their turn.
+//
+// A few dense rows are computed together, so that the vectors are read once for all of them. For a
+// vector that changes then, the values of those that are left are computed again.
+template <class Rows>
 class InTurn {
   public:
-    InTurn(const Gaussian<Real>& kernel, const SupportSet<Real>& set, Real* exponents)
-        : kernel_(kernel), set_(set), exponents_(exponents) {}
+    using Real = typename Rows::Real;
+
+    InTurn(const Gaussian<Real>& kernel, SupportSet<Real>& set, const RowsView& view,
+           const Buffer<std::uint32_t>& order)
+        : kernel_(kernel), set_(set), order_(order), rows_(view),
+          together_(view.sparse ? 1 : rows_at_once), stride_(stride_of_rows(set)),
+          exponents_(together_ * stride_) {
+        set_.changes().forget();
+    }
 
     // To be called before each row, in order; `seconds` has the time that it takes.
-    void prepare(std::size_t) {}
-    template <class Row>
-    KernelRow<Real> take(const Row& row, std::size_t i) {
-        const Real norm = squared_norm(row);
-        return {norm, kernel_.row(set_, row, norm, exponents_, i % 2 != 0)};
+    void prepare(std::size_t i) {
+        row_ = i % together_;
+        if (row_ != 0) return;
+        const bool timed = clock_.due();
+        const double begin = timed ? Stopwatch::now() : 0;
+        count_ = order_.size() - i < together_ ? order_.size() - i : together_;
+        for (std::size_t r = 0; r < count_; ++r) {
+            x_[r] = rows_.row(order_[i + r]);
+            norms_[r] = squared_norm(x_[r]);
+        }
+        if (count_ == rows_at_once)
+            kernel_.tile(set_, x_, norms_, [&](int r, std::size_t at, L t) POCKETSVM_INLINE_LAMBDA {
+                t.store(exponents_of(r) + at);
+            });
+        else
+            for (std::size_t r = 0; r < count_; ++r)
+                kernel_.exponents(set_, x_[r], norms_[r], exponents_of(r), i % 2 != 0);
+        if (timed) clock_.add(Stopwatch::seconds_since(begin));
+    }
+
+    KernelRow<Real> take() {
+        const Real* exponents = this->exponents();
+        const auto kernel = [&](std::size_t at) { return exp2_minus(L::load(exponents + at)); };
+        return {norms_[row_], kernel_.weighted_sum(set_, kernel)};
     }
     // Of the row that was taken last, for all slots.
-    const Real* exponents() { return exponents_; }
+    Real* exponents() { return exponents_of(row_); }
+
     // To be called when the set may have changed.
-    void follow() {}
-    double seconds() const { return 0; }
+    void follow() {
+        set_.changes().take([&](std::size_t slot) {
+            if (slot >= set_.size()) return;  // it was there for a moment
+            for (std::size_t r = row_ + 1; r < count_; ++r)
+                exponents_of(r)[slot] =
+                    kernel_.exponent(x_[r], norms_[r], set_.vector(slot), set_.norms()[slot]);
+        });
+    }
+    double seconds() const { return clock_.total(); }
 
   private:
+    using L = Lanes<Real>;
+    Real* exponents_of(std::size_t r) { return exponents_.data() + r * stride_; }
+
     const Gaussian<Real>& kernel_;
-    const SupportSet<Real>& set_;
-    Real* exponents_;
+    SupportSet<Real>& set_;
+    const Buffer<std::uint32_t>& order_;
+    Rows rows_;
+    std::size_t together_;
+    std::size_t count_ = 0;  // rows that were computed together
+    std::size_t row_ = 0;    // at hand, of those
+    std::size_t stride_;     // from row to row
+    typename Rows::Row x_[rows_at_once];
+    Real norms_[rows_at_once];
+    Buffer<Real> exponents_;
+    SampledClock clock_{16};
 };
 
 // Waiting: at the ready first, then giving the processor away, at last asleep.
@@ -130,7 +186,7 @@ class Lookahead final : Crew::Task {
             helpers_[k].blocks.reserve(rows_a_block_, set);
             helpers_[k].copy(set);
         }
-        set_.changes().take([](std::size_t) {});
+        set_.changes().forget();
         n_helpers_ = crew.start(*this);
     }
     ~Lookahead() {
@@ -143,8 +199,7 @@ class Lookahead final : Crew::Task {
         if (row_ == 0) open(i / rows_a_block_);
     }
 
-    template <class Row>
-    KernelRow<Real> take(const Row&, std::size_t) {
+    KernelRow<Real> take() {
         const Real* kernel = block_->kernel_of(row_);
         if (row_ + 1 < rows_a_block_)  // most often in another core's cache
             for (std::size_t at = 0; at < set_.size(); at += L::count)
@@ -155,7 +210,7 @@ class Lookahead final : Crew::Task {
 
     // Those of few rows are wanted: what was computed again waits until then, lest it be written
     // to the cache lines of other cores for nothing.
-    const Real* exponents() {
+    Real* exponents() {
         Real* exponents = block_->exponents_of(row_);
         for (std::size_t k = 0; k < n_again_; ++k)
             exponents[again_slots_[k]] = again_exponents_[k * most_rows_a_block + row_];
@@ -203,8 +258,7 @@ class Lookahead final : Crew::Task {
 
         void reserve(std::size_t n_rows, const SupportSet<Real>& set) {
             rows = VectorLanes<Real>(n_rows, set.n_features());
-            // An odd number of cache lines: a power of two would crowd the rows into a few sets.
-            stride = (set.capacity() / L::count | 1) * L::count;
+            stride = stride_of_rows(set);
             exponents = Buffer<Real>(n_rows * stride);
             kernel = Buffer<Real>(n_rows * stride);
         }

@@ -5,11 +5,16 @@
 // but the strategy's own scratch memory, so that several strategies can be asked in the same state.
 #pragma once
 
+#include <cmath>
+
 #include "clock.hpp"
 #include "gaussian.hpp"
 #include "random.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
+
+// In the place of a vector's exponent against itself, where that would only be in the way.
+constexpr float far_away = __builtin_huge_valf();
 
 struct Decision {
     std::size_t first = 0;   // the vector that goes
@@ -17,7 +22,6 @@ struct Decision {
     bool merges = false;     // false: the first is dropped, and there is no second
     double h = 0;
     double coefficient = 0;
-    double degradation = 0;
 };
 
 template <class Real>
@@ -28,10 +32,13 @@ class Maintenance {
     // has a partner of its sign.
     virtual std::size_t first_partner(const SupportSet<Real>& set) const = 0;
     // What to do with a first partner, be it this strategy's choice or another's. The last slot is
-    // the newest vector, which is in no lane: `newest` holds its exponents against all others. It
-    // is null where the set came from elsewhere, every vector in its lane.
+    // the newest vector, which is in no lane: `newest` holds its exponents against all others, and
+    // `far_away` in its own place. It is null where the set came from elsewhere, every vector in
+    // its lane.
     virtual Decision decide(const SupportSet<Real>& set, std::size_t first, const Real* newest,
                             Stopwatch& watch) = 0;
+    // The squared norm of the change of w that the last decision means.
+    virtual double degradation(const SupportSet<Real>& set, const Decision& decision) const = 0;
     // `step` is the birth of what it makes.
     virtual void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t step) = 0;
     // A strategy that keeps something beside the set is told what was added, or to begin anew.
@@ -52,6 +59,9 @@ std::size_t smallest_coefficient(const SupportSet<Real>& set, Tie tie, int sign 
     const std::size_t newest = set.size() - 1;
     if (tie == Tie::by_lot_then_newest)
         tie = set.birth(newest) <= 100 * std::int64_t(set.size()) ? Tie::by_lot : Tie::newest;
+    // None is smaller, so there is no need to look.
+    if (tie == Tie::newest && sign == 0 && std::fabs(set.coefficient(newest)) <= set.least_size())
+        return newest;
     const L infinity = L::all(__builtin_huge_val()), zero = L::all(0);
     const L positive = L::all(sign < 0 ? 0 : 1), negative = L::all(sign > 0 ? 0 : -1);
     // Empty slots and those of the other sign are infinitely large.

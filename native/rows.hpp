@@ -37,10 +37,11 @@ template <class RealType>
 class DenseRows {
   public:
     using Real = RealType;
+    using Row = DenseRow<Real>;
     explicit DenseRows(const RowsView& view)
         : values_(static_cast<const Real*>(view.values)), n_features_(view.n_features) {}
 
-    DenseRow<Real> row(std::size_t i) { return {values_ + i * n_features_, n_features_}; }
+    Row row(std::size_t i) { return {values_ + i * n_features_, n_features_}; }
     void prefetch(std::size_t i) const {
         const char* from = reinterpret_cast<const char*>(values_ + i * n_features_);
         const std::size_t bytes = n_features_ * sizeof(Real);
@@ -57,11 +58,12 @@ template <class RealType>
 class SparseRows {
   public:
     using Real = RealType;
+    using Row = SparseRow<Real>;
     explicit SparseRows(const RowsView& view)
         : view_(view), values_(static_cast<const Real*>(view.values)),
           narrow_(view.wide_indices ? view.n_features : 0) {}
 
-    SparseRow<Real> row(std::size_t i) {
+    Row row(std::size_t i) {
         const std::size_t begin = pointer(i), count = pointer(i + 1) - begin;
         if (!view_.wide_indices)
             return {values_ + begin, static_cast<const std::int32_t*>(view_.indices) + begin,

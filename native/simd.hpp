@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#if defined(POCKETSVM_AVX512) || defined(POCKETSVM_AVX2)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(POCKETSVM_NEON)
 #include <arm_neon.h>
@@ -71,6 +71,34 @@ POCKETSVM_INLINE Value fused(Value a, Value b, Value c) {
 }
 #endif
 
+// The smaller and the larger one; where a comparison with NaN decides, the second. That is just
+// what the instructions of x86 do, of which compilers make two. (Masked: see gather_two.)
+#if defined(POCKETSVM_AVX512)
+POCKETSVM_INLINE __m512 smaller(__m512 a, __m512 b) { return _mm512_maskz_min_ps(0xffff, a, b); }
+POCKETSVM_INLINE __m512d smaller(__m512d a, __m512d b) { return _mm512_maskz_min_pd(0xff, a, b); }
+POCKETSVM_INLINE __m512 larger(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+POCKETSVM_INLINE __m512d larger(__m512d a, __m512d b) { return _mm512_maskz_max_pd(0xff, a, b); }
+#elif defined(POCKETSVM_AVX2)
+POCKETSVM_INLINE __m256 smaller(__m256 a, __m256 b) { return _mm256_min_ps(a, b); }
+POCKETSVM_INLINE __m256d smaller(__m256d a, __m256d b) { return _mm256_min_pd(a, b); }
+POCKETSVM_INLINE __m256 larger(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
+POCKETSVM_INLINE __m256d larger(__m256d a, __m256d b) { return _mm256_max_pd(a, b); }
+#elif defined(__x86_64__)
+POCKETSVM_INLINE __m128 smaller(__m128 a, __m128 b) { return _mm_min_ps(a, b); }
+POCKETSVM_INLINE __m128d smaller(__m128d a, __m128d b) { return _mm_min_pd(a, b); }
+POCKETSVM_INLINE __m128 larger(__m128 a, __m128 b) { return _mm_max_ps(a, b); }
+POCKETSVM_INLINE __m128d larger(__m128d a, __m128d b) { return _mm_max_pd(a, b); }
+#else
+template <class Value>
+POCKETSVM_INLINE Value smaller(Value a, Value b) {
+    return a < b ? a : b;
+}
+template <class Value>
+POCKETSVM_INLINE Value larger(Value a, Value b) {
+    return a > b ? a : b;
+}
+#endif
+
 #if defined(POCKETSVM_AVX512) || defined(POCKETSVM_AVX2) || defined(POCKETSVM_NEON)
 POCKETSVM_INLINE float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 POCKETSVM_INLINE double multiply_add(double a, double b, double c) {
@@ -81,10 +109,49 @@ POCKETSVM_INLINE float multiply_add(float a, float b, float c) { return a * b + 
 POCKETSVM_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
 #endif
 
+// One bit a lane with AVX-512, else lanes that are all ones or all zeros.
 template <class Real>
 struct Mask {
+#if defined(POCKETSVM_AVX512)
+    std::uint16_t part[1];
+#else
     typename Registers<Real>::Bits part[lane_bytes / register_bytes];
+#endif
 };
+
+#if defined(POCKETSVM_AVX512)
+POCKETSVM_INLINE std::uint16_t at_most(__m512 a, __m512 b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
+}
+POCKETSVM_INLINE std::uint16_t at_most(__m512d a, __m512d b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ);
+}
+POCKETSVM_INLINE std::uint16_t above(__m512 a, __m512 b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+POCKETSVM_INLINE std::uint16_t above(__m512d a, __m512d b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ);
+}
+POCKETSVM_INLINE __m512 choose(std::uint16_t mask, __m512 a, __m512 b) {
+    return _mm512_mask_blend_ps(mask, b, a);
+}
+POCKETSVM_INLINE __m512d choose(std::uint16_t mask, __m512d a, __m512d b) {
+    return _mm512_mask_blend_pd(__mmask8(mask), b, a);
+}
+#else
+template <class Value>
+POCKETSVM_INLINE auto at_most(Value a, Value b) {
+    return a <= b;
+}
+template <class Value>
+POCKETSVM_INLINE auto above(Value a, Value b) {
+    return a > b;
+}
+template <class Bits, class Value>
+POCKETSVM_INLINE Value choose(Bits mask, Value a, Value b) {
+    return mask ? a : b;
+}
+#endif
 
 template <class Real>
 POCKETSVM_INLINE Mask<Real> operator&(Mask<Real> a, const Mask<Real>& b) {
@@ -99,9 +166,7 @@ POCKETSVM_INLINE std::uint32_t bits(const Mask<Real>& mask) {
     std::uint32_t all = 0;
     for (int p = 0; p < lane_bytes / register_bytes; ++p) {
 #if defined(POCKETSVM_AVX512)
-        const std::uint32_t some = sizeof(Real) == 4
-                                       ? std::uint32_t(_mm512_movepi32_mask((__m512i)mask.part[p]))
-                                       : std::uint32_t(_mm512_movepi64_mask((__m512i)mask.part[p]));
+        const std::uint32_t some = mask.part[p];
 #elif defined(POCKETSVM_AVX2)
         const std::uint32_t some = sizeof(Real) == 4
                                        ? std::uint32_t(_mm256_movemask_ps((__m256)mask.part[p]))
@@ -171,12 +236,11 @@ struct Lanes {
     friend POCKETSVM_INLINE Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
         return each([&](int p) { return fused(a.part[p], b.part[p], c.part[p]); });
     }
-    // Where a comparison with NaN decides, the second argument is taken.
     friend POCKETSVM_INLINE Lanes min(Lanes a, Lanes b) {
-        return each([&](int p) { return a.part[p] < b.part[p] ? a.part[p] : b.part[p]; });
+        return each([&](int p) { return smaller(a.part[p], b.part[p]); });
     }
     friend POCKETSVM_INLINE Lanes max(Lanes a, Lanes b) {
-        return each([&](int p) { return a.part[p] > b.part[p] ? a.part[p] : b.part[p]; });
+        return each([&](int p) { return larger(a.part[p], b.part[p]); });
     }
     friend POCKETSVM_INLINE Lanes abs(Lanes a) {
         constexpr Integer sign = Integer(1) << (8 * sizeof(Real) - 1);
@@ -184,23 +248,23 @@ struct Lanes {
     }
     friend POCKETSVM_INLINE Mask<Real> operator<=(Lanes a, Lanes b) {
         Mask<Real> mask;
-        for (int p = 0; p < parts; ++p) mask.part[p] = a.part[p] <= b.part[p];
+        for (int p = 0; p < parts; ++p) mask.part[p] = at_most(a.part[p], b.part[p]);
         return mask;
     }
     friend POCKETSVM_INLINE Mask<Real> operator>(Lanes a, Lanes b) {
         Mask<Real> mask;
-        for (int p = 0; p < parts; ++p) mask.part[p] = a.part[p] > b.part[p];
+        for (int p = 0; p < parts; ++p) mask.part[p] = above(a.part[p], b.part[p]);
         return mask;
     }
     friend POCKETSVM_INLINE Lanes select(Mask<Real> mask, Lanes a, Lanes b) {
-        return each([&](int p) { return mask.part[p] ? a.part[p] : b.part[p]; });
+        return each([&](int p) { return choose(mask.part[p], a.part[p], b.part[p]); });
     }
 
     POCKETSVM_INLINE Real sum() const {
         return fold([](Value a, Value b) { return a + b; });
     }
     POCKETSVM_INLINE Real least() const {
-        return fold([](Value a, Value b) { return a < b ? a : b; });
+        return fold([](Value a, Value b) { return smaller(a, b); });
     }
 
   private:
@@ -352,6 +416,8 @@ POCKETSVM_INLINE Neighbours<Real> gather_neighbours(
     }
     return result;
 }
+
+constexpr double log2_e = 1.4426950408889634;
 
 // The one exponential of this program, to the base 2, for t >= 0:
 //   2^-t = 2^-n 2^-f with n = round(t) and 2^-f - 1 = f P(f) on |f| <= 1/2.

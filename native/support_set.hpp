@@ -97,6 +97,10 @@ class Changes {
         count_ = 0;
     }
 
+    void forget() {
+        take([](std::size_t) {});
+    }
+
   private:
     Buffer<std::size_t> slots_;
     Buffer<bool> noted_;
@@ -121,6 +125,12 @@ class SupportSet : public VectorLanes<RealType> {
     double coefficient(std::size_t slot) const { return coefficients_[slot]; }
     std::int64_t birth(std::size_t slot) const { return births_[slot]; }
     const Real* vector(std::size_t slot) const { return vectors_.data() + slot * n_features(); }
+    // No coefficient is smaller than this.
+    double least_size() const { return least_size_; }
+    void find_least_size() {
+        least_size_ = __builtin_huge_val();
+        for (std::size_t slot = 0; slot < size(); ++slot) note_size(coefficients_[slot]);
+    }
     // Slots whose vector is another one.
     Changes& changes() { return changes_; }
     // Whether most features are zero: it is then worth while to touch the others only.
@@ -142,12 +152,15 @@ class SupportSet : public VectorLanes<RealType> {
         for (std::size_t f = 0; f < n_features(); ++f) to[f] = 0;
         for (std::size_t k = 0; k < row.count; ++k) to[row.index(k)] = row.values[k];
         this->set_norm(slot, norm);
-        coefficients_[slot] = in_lane(coefficient);
+        set_coefficient(slot, coefficient);
         births_[slot] = birth;
         this->resize(slot + 1);
     }
 
-    void set_coefficient(std::size_t slot, double value) { coefficients_[slot] = in_lane(value); }
+    void set_coefficient(std::size_t slot, double value) {
+        coefficients_[slot] = in_lane(value);
+        note_size(coefficients_[slot]);
+    }
 
     // The last slot fills the hole.
     void remove(std::size_t slot) {
@@ -190,7 +203,7 @@ class SupportSet : public VectorLanes<RealType> {
             this->write_with_norm(second, z);
         }
         changes_.note(second);
-        coefficients_[second] = in_lane(coefficient);
+        set_coefficient(second, coefficient);
         births_[second] = birth;
         remove(first);
     }
@@ -229,9 +242,14 @@ class SupportSet : public VectorLanes<RealType> {
         if (coefficient < 0 && coefficient > -smallest) return Real(-smallest);
         return Real(coefficient);
     }
+    void note_size(Real coefficient) {
+        const double size = coefficient < 0 ? -coefficient : coefficient;
+        if (size < least_size_) least_size_ = size;
+    }
     Real* writable(std::size_t slot) { return vectors_.data() + slot * n_features(); }
 
     bool many_zeros_ = false;
+    double least_size_ = __builtin_huge_val();
     Buffer<Real> vectors_;
     Buffer<Real> coefficients_;
     Buffer<std::int64_t> births_;

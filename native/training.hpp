@@ -74,7 +74,6 @@ class BudgetTrainer final : public Trainer {
   private:
     void reserve(std::size_t vectors, std::size_t n_features) {
         set_ = SupportSet<Real>(vectors + 1, n_features);
-        exponents_ = Buffer<Real>(set_.capacity());
         const Setting<Real> setting{kernel_, set_.capacity(), n_features};
         maintenance_ = strategy_.make(setting);
         if (audit_ != nullptr) audit_->reserve(setting);
@@ -86,17 +85,16 @@ class BudgetTrainer final : public Trainer {
         if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
         generator_.shuffle(order_.data(), view.n_rows);
         set_.expect_zeros(view.sparse);
+        set_.find_least_size();
         maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
         const bool finished = with_rows<Real>(view, [&](auto& rows) {
-            if (!can_help(crew, view)) {
-                InTurn<Real> source(kernel_, set_, exponents_.data());
+            using Rows = std::remove_reference_t<decltype(rows)>;
+            if (can_help(crew, view)) {
+                Lookahead<Rows> source(kernel_, set_, view, order_, crew);
                 return run(rows, loss, source, interrupt);
             }
-            Lookahead<std::remove_reference_t<decltype(rows)>> source(kernel_, set_, view, order_,
-                                                                      crew);
-            const bool finished = run(rows, loss, source, interrupt);
-            seconds_ahead_ += source.seconds();
-            return finished;
+            InTurn<Rows> source(kernel_, set_, view, order_);
+            return run(rows, loss, source, interrupt);
         });
         profile_.seconds_total += Stopwatch::now() - begin;
         profile_.seconds_margin = margin_clock_.total() + seconds_ahead_;
@@ -122,10 +120,11 @@ class BudgetTrainer final : public Trainer {
             const std::size_t end =
                 begin + patience < order_.size() ? begin + patience : order_.size();
             for (std::size_t i = begin; i < end; ++i) {
-                if (i + 1 < order_.size()) rows.prefetch(order_[i + 1]);
+                if (i + far_ahead < order_.size()) rows.prefetch(order_[i + far_ahead]);
                 step(rows.row(order_[i]), i, loss, source);
             }
         }
+        seconds_ahead_ += source.seconds();
         return true;
     }
 
@@ -134,7 +133,7 @@ class BudgetTrainer final : public Trainer {
         source.prepare(i);
         const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
-        const KernelRow<Real> kernel = source.take(row, i);
+        const KernelRow<Real> kernel = source.take();
         if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
 
         const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * double(steps_));
@@ -150,7 +149,11 @@ class BudgetTrainer final : public Trainer {
             set_.add(row, kernel.norm, coefficient, steps_);
         maintenance_->added(set_);
         bias_ += intercept_rate_ * coefficient;
-        if (full) maintain(source.exponents());
+        if (full) {
+            Real* exponents = source.exponents();
+            exponents[budget_] = far_away;
+            maintain(exponents);
+        }
         source.follow();
     }
 
@@ -162,6 +165,10 @@ class BudgetTrainer final : public Trainer {
         Stopwatch watch(timed);
         const std::size_t first = maintenance_->first_partner(set_);
         const Decision decision = maintenance_->decide(set_, first, newest, watch);
+        if (recorder_ != nullptr)
+            recorder_->add({steps_, std::int64_t(decision.first),
+                            decision.merges ? std::int64_t(decision.second) : -1, decision.h,
+                            decision.coefficient, maintenance_->degradation(set_, decision)});
         maintenance_->apply(set_, decision, steps_);
         watch.lap_rest();
         if (timed) {
@@ -169,11 +176,9 @@ class BudgetTrainer final : public Trainer {
             rest_clock_.add(watch.rest());
         }
         ++(decision.merges ? profile_.merges : profile_.removals);
-        if (recorder_ != nullptr)
-            recorder_->add({steps_, std::int64_t(decision.first),
-                            decision.merges ? std::int64_t(decision.second) : -1, decision.h,
-                            decision.coefficient, decision.degradation});
     }
+
+    static constexpr std::size_t far_ahead = 2 * rows_at_once;  // rows: not those at hand
 
     std::size_t budget_;
     double alpha_;
@@ -181,7 +186,6 @@ class BudgetTrainer final : public Trainer {
     const Strategy<Real>& strategy_;
     Gaussian<Real> kernel_;
     SupportSet<Real> set_;
-    Buffer<Real> exponents_;
     MaintenancePointer<Real> maintenance_;
     double bias_ = 0;
     std::int64_t steps_ = 0;

@@ -23,7 +23,7 @@ struct MergePair {
     // h is the share of the first in the merged vector.
     template <class Solver>
     double solve(const Solver& solver) const {
-        return unfolded(solver.h(D::all(m), D::all(t)).part[0][0]);
+        return unfolded(solver.h(m, t));
     }
     double coefficient(double h) const {
         return sum * (1 - one_minus_s(D::all(unfolded(h)), D::all(m), D::all(t)).part[0][0]);
@@ -49,7 +49,8 @@ class Merging final : public Maintenance<Real> {
         : kernel_(kernel), solver_(solver), tie_(tie), slot_row_(n_features), exponents_(capacity),
           degradations_(capacity), shortlist_(capacity), chosen_(Solver::prunes ? capacity : 0),
           chosen_exponents_(Solver::prunes ? capacity : 0),
-          chosen_coefficients_(Solver::prunes ? capacity : 0) {}
+          chosen_coefficients_(Solver::prunes ? capacity : 0),
+          can_win_(Solver::prunes ? capacity / 64 + 1 : 0) {}
 
     std::size_t first_partner(const SupportSet<Real>& set) const override {
         const std::size_t first = smallest_coefficient(set, tie_);
@@ -64,10 +65,15 @@ class Merging final : public Maintenance<Real> {
             const SparseRow<Real> row = slot_row_.read(set, first);
             kernel_.exponents(set, row, set.norms()[first], exponents_.data());
             if (newest != nullptr) exponents_[set.size() - 1] = newest[first];
+            exponents_[first] = far_away;
             exponents = exponents_.data();
         }
         watch.lap_rest();
         return describe(set, first, search(set, first, exponents), watch);
+    }
+
+    double degradation(const SupportSet<Real>& set, const Decision& decision) const override {
+        return MergePair(kernel_, set, decision.first, decision.second).degradation(decision.h);
     }
 
     void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t step) override {
@@ -150,52 +156,54 @@ class Merging final : public Maintenance<Real> {
                 return s + std::size_t(__builtin_ctz(found));
     }
 
-    // With r = a_j / a >= 1, the ratio to the first and smallest coefficient, and F(t) the square
-    // root of WD / a^2 for r without bounds,
-    //     F(t) r / (1 + r) <= sqrt(WD) / a <= F(t),    F^2 = 1 - kappa^2 + 2 kappa^2 ln kappa:
+    // With r = a_j / a >= 1, the ratio to the first and smallest coefficient, and F = PartnerLimit,
+    //     F(t) r / (1 + r) <= sqrt(WD) / a <= F(t):
     // the nearest candidate bounds the smallest WD from above, and whoever is above that for its
     // own r and t cannot win. F is concave in t and grows: between two points it is above the
     // chord, behind the second above its value there.
     Candidates those_that_can_win(const SupportSet<Real>& set, std::size_t first,
                                   const Real* exponents) {
-        const R unit = R::all(Real(1 / set.coefficient(first))), zero = R::all(0);
-        const Bound bound =
-            bound_for(nearest(set, first, exponents, unit), exponent_error(set, first, first));
-        const R most = R::all(Real(bound.most)), slope = R::all(Real(bound.slope)),
-                start = R::all(Real(bound.start)), end = R::all(Real(bound.end));
-        const auto who_can_win = [&](std::size_t s) {
-            const R ratio = R::load(set.coefficients() + s) * unit;
-            const R least = min(multiply_add(slope, R::load(exponents + s), start), end);
-            return bits((ratio > zero) & (ratio * least <= multiply_add(most, ratio, most)));
-        };
+        if (set.coefficient(first) > 0)
+            note_who_can_win(set, first, exponents, [](R c) { return c > R::all(0); });
+        else
+            note_who_can_win(set, first, exponents, [](R c) { return R::all(0) > c; });
         std::size_t n = 0;
-        for (std::size_t s = 0; s < set.size(); s += 64) {
-            std::uint64_t left = 0;  // looked at together: a branch that is rarely taken
-            for (std::size_t k = 0; k < 64 && s + k < set.size(); k += R::count)
-                left |= std::uint64_t(who_can_win(s + k)) << k;
-            for (; left != 0; left &= left - 1) {
+        for (std::size_t s = 0; s < set.size(); s += 64)
+            for (std::uint64_t left = can_win_[s / 64]; left != 0; left &= left - 1) {
                 const std::size_t slot = s + std::size_t(__builtin_ctzll(left));
                 chosen_[n] = slot;
                 chosen_exponents_[n] = exponents[slot];
                 chosen_coefficients_[n] = set.coefficients()[slot];
                 n += slot != first;
             }
-        }
         for (std::size_t k = n; k % R::count != 0; ++k) chosen_coefficients_[k] = 0;
         return {chosen_coefficients_.data(), chosen_exponents_.data(), n, n};
     }
 
-    // The smallest exponent of a candidate.
-    double nearest(const SupportSet<Real>& set, std::size_t first, const Real* exponents, R unit) {
-        const R zero = R::all(0), far = R::all(__builtin_huge_val());
-        return least_of<Real>(set.size(), [&](std::size_t s) {
-            const auto partner = R::load(set.coefficients() + s) * unit > zero;
-            const R t = select(partner, R::load(exponents + s), far);
-            if (first - s >= R::count) return t;
-            t.store(chosen_exponents_.data());
-            chosen_exponents_[first - s] = __builtin_huge_val();
-            return R::load(chosen_exponents_.data());
+    // All are looked at before the first branch, which nobody could foretell.
+    template <class SameSign>
+    void note_who_can_win(const SupportSet<Real>& set, std::size_t first, const Real* exponents,
+                          SameSign same_sign) {
+        const auto coefficients = [&](std::size_t s) { return R::load(set.coefficients() + s); };
+        const double near = least_of<Real>(set.size(), [&](std::size_t s) {
+            return select(same_sign(coefficients(s)), R::load(exponents + s), R::all(far_away));
         });
+        const Bound bound = bound_for(near, exponent_error(set, first, first));
+        // F r <= most (1 + r), times the first coefficient.
+        const R slope = R::all(Real(-bound.slope)), start = R::all(Real(bound.most - bound.start)),
+                end = R::all(Real(bound.most - bound.end)),
+                spare = R::all(Real(bound.most * set.coefficient(first)));
+        const auto who_can_win = [&](std::size_t s) {
+            const R c = coefficients(s);
+            const R below_most = max(multiply_add(slope, R::load(exponents + s), start), end);
+            return bits(same_sign(c) & same_sign(multiply_add(c, below_most, spare)));
+        };
+        for (std::size_t s = 0; s < set.size(); s += 64) {
+            std::uint64_t some = 0;
+            for (std::size_t k = 0; k < 64 && s + k < set.size(); k += R::count)
+                some |= std::uint64_t(who_can_win(s + k)) << k;
+            can_win_[s / 64] = some;
+        }
     }
 
     // F is at least min(slope t + start, end); what exceeds `most` cannot win.
@@ -204,18 +212,12 @@ class Merging final : public Maintenance<Real> {
     };
     // `most` is wider than the nearest candidate's F by far more than table and rounding are off.
     Bound bound_for(double near, double error) const {
-        const double far = 2.2 * near + 1e-6, largest = ExponentialPolynomial<double>::largest;
-        alignas(lane_bytes) double t[D::count] = {std::fmin(2 * near, largest),
-                                                  std::fmin(2 * far, largest), near},
-                                   complement[D::count];
-        one_minus_exp2_minus(D::load(t)).store(complement);
-        const double near_squared = complement[0] - (1 - complement[0]) * 2 * near / log2_e;
-        const double far_squared = complement[1] - (1 - complement[1]) * 2 * far / log2_e;
-        const double from = std::sqrt(near_squared > 0 ? near_squared : 0);
-        const double to = std::sqrt(far_squared > 0 ? far_squared : 0);
-        const double noise = rounding_at(1 - complement[2], error).of_distance;
-        const double slope = to > from ? (to - from) / (far - near) : 0;
-        return {std::sqrt(1.002 * near_squared + 4 * noise) + 4 * error + 1e-6, slope,
+        const double far = 2.2 * near + 1e-6, from = partner_limit_(near), to = partner_limit_(far);
+        const double slope = (to - from) / (far - near);
+        // kappa (1 - kappa) is at most 1/4, and at most t ln 2.
+        const double noise =
+            16 * error * (std::fmin(0.25, near / log2_e) + error + interpolation_error);
+        return {std::sqrt(1.003 * from * from + 4 * noise) + 4 * error + 1e-6, slope,
                 from - slope * near, to};
     }
 
@@ -234,9 +236,10 @@ class Merging final : public Maintenance<Real> {
     // An error E of an exponent moves WD <= 4 a^2 (1-kappa)^2 by at most 16 a^2 kappa E (1 - kappa
     // + kappa E); interpolated between nodes 1/400 apart, WD is steeper where kappa is close to 1.
     // In closed form WD is (a + a_j)^2 (2 e - ...) with e about m (1-m) (1-kappa).
+    static constexpr double interpolation_error = 1.0 / 400;
     static Rounding rounding_at(double kappa, double error) {
         constexpr double working_unit = sizeof(Working) == 4 ? 0x1p-24 : 0x1p-53;
-        return {16 * kappa * error * (1 - kappa + kappa * error + 1.0 / 400),
+        return {16 * kappa * error * (1 - kappa + kappa * error + interpolation_error),
                 Solver::cancels ? 16 * working_unit * (1 - kappa + error) : 0};
     }
 
@@ -297,12 +300,12 @@ class Merging final : public Maintenance<Real> {
         decision.h = pair.solve(solver_);
         watch.lap_solve();
         decision.coefficient = (set.coefficient(first) > 0 ? 1 : -1) * pair.coefficient(decision.h);
-        decision.degradation = pair.degradation(decision.h);
         return decision;
     }
 
     const Gaussian<Real>& kernel_;
     Solver solver_;
+    const PartnerLimit& partner_limit_ = PartnerLimit::standard();
     Tie tie_;
     SlotRow<Real> slot_row_;
     Buffer<Real> exponents_;
@@ -311,6 +314,7 @@ class Merging final : public Maintenance<Real> {
     Buffer<std::size_t> chosen_;  // of a solver that prunes: the candidates that can win
     Buffer<Real> chosen_exponents_;
     Buffer<Real> chosen_coefficients_;
+    Buffer<std::uint64_t> can_win_;  // one bit a slot
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET

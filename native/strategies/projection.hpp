@@ -44,12 +44,15 @@ class Projection final : public Maintenance<Real> {
             squares += changes_[k] * changes_[k];
         }
         watch.lap_solve();
+        // c^2 / Q_pp is the residual in the norm of K + jitter I.
+        residual_ = c * c / pivot - jitter * squares;
         Decision decision;
         decision.first = first;
-        // c^2 / Q_pp is the residual in the norm of K + jitter I.
-        const double residual = c * c / pivot - jitter * squares;
-        decision.degradation = residual > 0 ? residual : 0;
         return decision;
+    }
+
+    double degradation(const SupportSet<Real>&, const Decision&) const override {
+        return residual_ > 0 ? residual_ : 0;
     }
 
     void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t) override {
@@ -143,6 +146,7 @@ class Projection final : public Maintenance<Real> {
     Buffer<std::size_t> slots_;  // the slot of each row of the factor
     Buffer<double> solution_;
     Buffer<double> changes_;
+    double residual_ = 0;
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET

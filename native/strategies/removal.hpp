@@ -13,12 +13,14 @@ class Removal final : public Maintenance<Real> {
         return smallest_coefficient(set, Tie::oldest);
     }
 
-    Decision decide(const SupportSet<Real>& set, std::size_t first, const Real*,
-                    Stopwatch&) override {
+    Decision decide(const SupportSet<Real>&, std::size_t first, const Real*, Stopwatch&) override {
         Decision decision;
         decision.first = first;
-        decision.degradation = set.coefficient(first) * set.coefficient(first);
         return decision;
+    }
+
+    double degradation(const SupportSet<Real>& set, const Decision& decision) const override {
+        return set.coefficient(decision.first) * set.coefficient(decision.first);
     }
 
     void apply(SupportSet<Real>& set, const Decision& decision, std::int64_t) override {
