@@ -37,55 +37,6 @@ POCKETSVM_INLINE L degradation_at(L h, L m, L t) {
     return max((e + e - mixed) - e * e, L::all(0));
 }
 
-// F(t), with F^2 = 1 - kappa^2 + 2 kappa^2 ln kappa: what WD / a_i^2 comes to for a partner whose
-// coefficient is without bounds. It grows, and is concave: a chord lies beneath it, by less than
-// 0.03 % between points a sixteenth of an octave apart.
-class PartnerLimit {
-  public:
-    static const PartnerLimit& standard() {
-        static const PartnerLimit limit;
-        return limit;
-    }
-
-    PartnerLimit() {
-        for (std::size_t k = 0; k < n_points; ++k) values_[k] = exact(point(k));
-        for (std::size_t k = 0; k + 1 < n_points; ++k)
-            slopes_[k] = (values_[k + 1] - values_[k]) / (point(k + 1) - point(k));
-    }
-
-    // From beneath.
-    double operator()(double t) const {
-        if (!(t > least)) return t * values_[0] / least;
-        if (!(t < most)) return values_[n_points - 1];
-        const std::size_t k = std::size_t((as_bits(t) - as_bits(least)) >> cell_bits);
-        return values_[k] + slopes_[k] * (t - point(k));
-    }
-    static double exact(double t) {
-        const double u = 2 * t / log2_e;
-        if (u > 0.01) return std::sqrt(1 - std::exp(-u) * (1 + u));
-        return u * std::sqrt(1.0 / 2 - u / 3 + u * u / 8 - u * u * u / 30);
-    }
-
-  private:
-    static constexpr double least = 0x1p-30, most = 0x1p7;
-    static constexpr int cell_bits = 52 - 4;
-    static constexpr std::size_t n_points = 37 * 16 + 1;
-
-    static std::uint64_t as_bits(double value) {
-        std::uint64_t bits;
-        __builtin_memcpy(&bits, &value, sizeof(bits));
-        return bits;
-    }
-    static double point(std::size_t k) {
-        const std::uint64_t bits = as_bits(least) + (std::uint64_t(k) << cell_bits);
-        double value;
-        __builtin_memcpy(&value, &bits, sizeof(value));
-        return value;
-    }
-
-    double values_[n_points], slopes_[n_points] = {};
-};
-
 // `gss` and `gss-precise`: golden section search until the bracket is no wider than eps.
 class GoldenSection {
   public:
@@ -135,6 +86,70 @@ class GoldenSection {
   private:
     static constexpr double ratio = 0.6180339887498949;
     double eps_;
+};
+
+// What sqrt(WD) / a can come to for a vector of coefficient a, at the exponent t, with a partner of
+// coefficient r a: it grows with t and with r >= 1, up to
+//     F(t) for r without bounds,    F^2 = 1 - kappa^2 + 2 kappa^2 ln kappa.
+// F is concave: a chord lies beneath it, by less than 0.03 % between points a sixteenth of an
+// octave apart.
+class PartnerLimit {
+  public:
+    static const PartnerLimit& standard() {
+        static const PartnerLimit limit;
+        return limit;
+    }
+
+    PartnerLimit() {
+        for (std::size_t k = 0; k < n_points; ++k) values_[k] = exact(point(k));
+        for (std::size_t k = 0; k + 1 < n_points; ++k)
+            slopes_[k] = (values_[k + 1] - values_[k]) / (point(k + 1) - point(k));
+        std::size_t level = 0;
+        for (std::size_t k = 0; k < n_points; ++k) {
+            const double m = 0.5, t = point(k), h = GoldenSection(1e-10).h(m, t);
+            using L = Lanes<double>;
+            const double wd = degradation_at(L::all(h), L::all(m), L::all(t)).part[0][0];
+            for (; level < n_levels && 2 * std::sqrt(wd) > 1.001 * double(level + 1) / n_levels;)
+                beyond_[level++] = t;
+        }
+        for (; level < n_levels; ++level) beyond_[level] = __builtin_huge_val();
+    }
+
+    // F from beneath.
+    double operator()(double t) const {
+        if (!(t > least)) return t * values_[0] / least;
+        if (!(t < most)) return values_[n_points - 1];
+        const std::size_t k = std::size_t((as_bits(t) - as_bits(least)) >> cell_bits);
+        return values_[k] + slopes_[k] * (t - point(k));
+    }
+    // The exponent from which on everyone, be r as small as 1, costs more than this.
+    double beyond(double most) const {
+        return most < 1 ? beyond_[std::size_t(most * n_levels)] : __builtin_huge_val();
+    }
+    static double exact(double t) {
+        const double u = 2 * t / log2_e;
+        if (u > 0.01) return std::sqrt(1 - std::exp(-u) * (1 + u));
+        return u * std::sqrt(1.0 / 2 - u / 3 + u * u / 8 - u * u * u / 30);
+    }
+
+  private:
+    static constexpr double least = 0x1p-30, most = 0x1p7;
+    static constexpr int cell_bits = 52 - 4;
+    static constexpr std::size_t n_points = 37 * 16 + 1, n_levels = 256;
+
+    static std::uint64_t as_bits(double value) {
+        std::uint64_t bits;
+        __builtin_memcpy(&bits, &value, sizeof(bits));
+        return bits;
+    }
+    static double point(std::size_t k) {
+        const std::uint64_t bits = as_bits(least) + (std::uint64_t(k) << cell_bits);
+        double value;
+        __builtin_memcpy(&value, &bits, sizeof(value));
+        return value;
+    }
+
+    double values_[n_points], slopes_[n_points] = {}, beyond_[n_levels];
 };
 
 // h and wd on a grid of `size` cells a side, m in [0, 1/2] (half of them) and kappa in [0, 1],

@@ -159,8 +159,8 @@ class Merging final : public Maintenance<Real> {
     // With r = a_j / a >= 1, the ratio to the first and smallest coefficient, and F = PartnerLimit,
     //     F(t) r / (1 + r) <= sqrt(WD) / a <= F(t):
     // the nearest candidate bounds the smallest WD from above, and whoever is above that for its
-    // own r and t cannot win. F is concave in t and grows: between two points it is above the
-    // chord, behind the second above its value there.
+    // own r and t, or for its t and any r, cannot win. F is concave in t and grows: between two
+    // points it is above the chord, behind the second above its value there.
     Candidates those_that_can_win(const SupportSet<Real>& set, std::size_t first,
                                   const Real* exponents) {
         if (set.coefficient(first) > 0)
@@ -192,11 +192,13 @@ class Merging final : public Maintenance<Real> {
         // F r <= most (1 + r), times the first coefficient.
         const R slope = R::all(Real(-bound.slope)), start = R::all(Real(bound.most - bound.start)),
                 end = R::all(Real(bound.most - bound.end)),
-                spare = R::all(Real(bound.most * set.coefficient(first)));
+                spare = R::all(Real(bound.most * set.coefficient(first))),
+                reach = R::all(Real(bound.reach));
         const auto who_can_win = [&](std::size_t s) {
-            const R c = coefficients(s);
-            const R below_most = max(multiply_add(slope, R::load(exponents + s), start), end);
-            return bits(same_sign(c) & same_sign(multiply_add(c, below_most, spare)));
+            const R c = coefficients(s), t = R::load(exponents + s);
+            const R below_most = max(multiply_add(slope, t, start), end);
+            return bits((t <= reach) & same_sign(c) &
+                        same_sign(multiply_add(c, below_most, spare)));
         };
         for (std::size_t s = 0; s < set.size(); s += 64) {
             std::uint64_t some = 0;
@@ -206,19 +208,23 @@ class Merging final : public Maintenance<Real> {
         }
     }
 
-    // F is at least min(slope t + start, end); what exceeds `most` cannot win.
+    // F is at least min(slope t + start, end); what exceeds `most` cannot win, nor what is beyond
+    // `reach`.
     struct Bound {
-        double most, slope, start, end;
+        double most, slope, start, end, reach;
     };
     // `most` is wider than the nearest candidate's F by far more than table and rounding are off.
     Bound bound_for(double near, double error) const {
-        const double far = 2.2 * near + 1e-6, from = partner_limit_(near), to = partner_limit_(far);
-        const double slope = (to - from) / (far - near);
+        const double next = 2.2 * near + 1e-6, from = limit_(near), to = limit_(next);
+        const double slope = (to - from) / (next - near);
         // kappa (1 - kappa) is at most 1/4, and at most t ln 2.
         const double noise =
             16 * error * (std::fmin(0.25, near / log2_e) + error + interpolation_error);
-        return {std::sqrt(1.003 * from * from + 4 * noise) + 4 * error + 1e-6, slope,
-                from - slope * near, to};
+        const double most = std::sqrt(1.003 * from * from + 4 * noise) + 4 * error + 1e-6;
+        // Far away WD / a^2 is 1 - kappa^2 (1 - 2 ln kappa) but for kappa^3, whatever r: half that
+        // kappa gains a third of it, which is told apart as long as there are digits.
+        const bool far = near >= 4 && near <= 11 && error < 0.01;
+        return {most, slope, from - slope * near, to, far ? near + 1 : limit_.beyond(most)};
     }
 
     // What rounding can add to an exponent that was computed from norms and a dot product.
@@ -305,7 +311,7 @@ class Merging final : public Maintenance<Real> {
 
     const Gaussian<Real>& kernel_;
     Solver solver_;
-    const PartnerLimit& partner_limit_ = PartnerLimit::standard();
+    const PartnerLimit& limit_ = PartnerLimit::standard();
     Tie tie_;
     SlotRow<Real> slot_row_;
     Buffer<Real> exponents_;
