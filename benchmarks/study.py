@@ -55,7 +55,8 @@ KNOBS = {
         "lowest slot": {"strategy": "merge, lowest slot"},
         "oldest": {"strategy": "merge, oldest"},
         "by lot": {"strategy": "merge, by lot"},
-        "by lot for 100 B steps, then newest": {},
+        "by lot for 100 B steps, then newest": {"strategy": "merge, by lot for 100 B steps"},
+        "by lot for 20 B steps, then newest": {},
     },
     "Intercept in the passes: the square of its constant feature": {
         "none": {"rate": 0.0},

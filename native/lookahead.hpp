@@ -1,11 +1,10 @@
-// Kernel rows computed ahead of their turn, by several threads.
+// Kernel rows computed ahead of their turn.
 //
 // Training takes its rows one by one, each against the set that the row before has left. What a row
-// costs is its kernel values, and a few rows later most vectors are still the same: so blocks of
-// rows are computed ahead, by helpers against copies of the set. For a vector that has changed
-// since, the values of all rows of a block are computed again, the rows in lanes this time. A
-// kernel value depends on its row and its vector alone: whoever computed it and how, the bits are
-// the same.
+// costs is its kernel values, and a few rows later most vectors are still the same: so some rows
+// are computed together (InTurn), and by several threads against copies of the set (Lookahead).
+// For a vector that has changed since, the values are computed again. A kernel value depends on its
+// row and its vector alone: whoever computed it and how, the bits are the same.
 #pragma once
 
 #include <sched.h>
@@ -167,6 +166,11 @@ class ChangeLog {
     Shared count_;
 };
 
+// Blocks of kernel rows computed by helpers. They hand over exponents: the exponential is left to
+// the training thread, for to send its results too would cost more than it does.
+//
+// For a vector that has changed since, those of all rows of a block are computed again together,
+// the rows in lanes.
 template <class Rows>
 class Lookahead final : Crew::Task {
   public:
@@ -179,8 +183,7 @@ class Lookahead final : Crew::Task {
           rows_a_block_(rows_a_block_for(set)),
           n_blocks_((order.size() + rows_a_block_ - 1) / rows_a_block_), window_(crew.size() + 3),
           places_(new Place[window_]), helpers_(new Helper[crew.size()]),
-          log_(4 * window_ * rows_a_block_, set.n_features()), changed_(set.n_features()),
-          again_slots_(log_.capacity()), again_exponents_(log_.capacity() * most_rows_a_block) {
+          log_(4 * window_ * rows_a_block_, set.n_features()), changed_(set.n_features()) {
         own_.reserve(rows_a_block_, set);
         for (std::size_t k = 0; k < crew.size(); ++k) {
             helpers_[k].blocks.reserve(rows_a_block_, set);
@@ -200,22 +203,11 @@ class Lookahead final : Crew::Task {
     }
 
     KernelRow<Real> take() {
-        const Real* kernel = block_->kernel_of(row_);
-        if (row_ + 1 < rows_a_block_)  // most often in another core's cache
-            for (std::size_t at = 0; at < set_.size(); at += L::count)
-                __builtin_prefetch(kernel + block_->stride + at);
-        const auto load = [&](std::size_t at) { return L::load(kernel + at); };
-        return {block_->rows.norms()[row_], kernel_.weighted_sum(set_, load)};
+        const Real* exponents = this->exponents();
+        const auto kernel = [&](std::size_t at) { return exp2_minus(L::load(exponents + at)); };
+        return {block_->rows.norms()[row_], kernel_.weighted_sum(set_, kernel)};
     }
-
-    // Those of few rows are wanted: what was computed again waits until then, lest it be written
-    // to the cache lines of other cores for nothing.
-    Real* exponents() {
-        Real* exponents = block_->exponents_of(row_);
-        for (std::size_t k = 0; k < n_again_; ++k)
-            exponents[again_slots_[k]] = again_exponents_[k * most_rows_a_block + row_];
-        return exponents;
-    }
+    Real* exponents() { return block_->exponents_of(row_); }
 
     void follow() {
         const bool timed = clock_.due();
@@ -225,11 +217,7 @@ class Lookahead final : Crew::Task {
             for (Patience patience; log_.count() - replayed_ >= log_.capacity(); patience.wait())
                 replayed_ = slowest_helper();
             log_.push(set_, slot);
-            if (row_ + 1 == block_->rows.size()) return;
-            if (n_again_ == log_.capacity())
-                compute_all_again();
-            else
-                compute_again(&slot, 1, row_ + 1);
+            if (row_ + 1 < block_->rows.size()) compute_again(&slot, 1, row_ + 1);
         });
         if (timed) clock_.add(Stopwatch::seconds_since(begin));
     }
@@ -245,7 +233,7 @@ class Lookahead final : Crew::Task {
     // So that what is ahead stays in the second-level cache.
     static std::size_t rows_a_block_for(const SupportSet<Real>& set) {
         std::size_t n = most_rows_a_block;
-        while (n > 4 && n * set.capacity() * sizeof(Real) > 40'000) n /= 2;
+        while (n > 4 && n * set.capacity() * sizeof(Real) > 80'000) n /= 2;
         return n;
     }
 
@@ -254,16 +242,14 @@ class Lookahead final : Crew::Task {
         std::size_t stride = 0;   // from row to row
         std::size_t version = 0;  // changes that it knows of
         std::size_t number = 0;   // in the order of rows
-        Buffer<Real> exponents, kernel;
+        Buffer<Real> exponents;
 
         void reserve(std::size_t n_rows, const SupportSet<Real>& set) {
             rows = VectorLanes<Real>(n_rows, set.n_features());
             stride = stride_of_rows(set);
             exponents = Buffer<Real>(n_rows * stride);
-            kernel = Buffer<Real>(n_rows * stride);
         }
         Real* exponents_of(std::size_t r) { return exponents.data() + r * stride; }
-        Real* kernel_of(std::size_t r) { return kernel.data() + r * stride; }
     };
 
     // The blocks that one thread writes to, in turn: what others have not read stays in its cache.
@@ -385,10 +371,8 @@ class Lookahead final : Crew::Task {
             norm[r] = block.rows.norms()[first + r];
         }
         Real* exponents = block.exponents_of(first);
-        Real* kernel = block.kernel_of(first);
         kernel_.tile(vectors, row, norm, [&](int r, std::size_t at, L t) POCKETSVM_INLINE_LAMBDA {
             t.store(exponents + r * block.stride + at);
-            exp2_minus(t).store(kernel + r * block.stride + at);
         });
     }
 
@@ -404,8 +388,8 @@ class Lookahead final : Crew::Task {
                 patience.wait();
         }
         block_ = place.block;
-        n_again_ = 0;
-        if (log_.count() - block_->version > log_.capacity()) compute_all_again();
+        if (log_.count() - block_->version > log_.capacity())
+            compute(*block_, rows_, set_, log_.count());
         std::size_t slots[vectors_at_once], n = 0;
         for (std::size_t change = block_->version; change < log_.count(); ++change) {
             slots[n++] = log_.slot(change);
@@ -415,12 +399,6 @@ class Lookahead final : Crew::Task {
             }
         }
         seconds_ += Stopwatch::seconds_since(begin);
-    }
-
-    // Where too much has changed.
-    void compute_all_again() {
-        n_again_ = 0;
-        compute(*block_, rows_, set_, log_.count());
     }
 
     // The values of some vectors for the rows of this block, from a row on.
@@ -446,21 +424,16 @@ class Lookahead final : Crew::Task {
     template <int n, class Row>
     void compute_again(const std::size_t* slots, const Row (&vectors)[n], std::size_t from) {
         Real norms[n];
-        for (int k = 0; k < n; ++k) {
-            norms[k] = set_.norms()[slots[k]];
-            again_slots_[n_again_ + k] = slots[k];
-        }
+        for (int k = 0; k < n; ++k) norms[k] = set_.norms()[slots[k]];
         kernel_.tile(block_->rows, vectors, norms,
                      [&](int k, std::size_t at, L t) POCKETSVM_INLINE_LAMBDA {
-                         t.store(again_exponents_.data() + (n_again_ + k) * most_rows_a_block + at);
-                         alignas(lane_bytes) Real kernel[L::count];
-                         exp2_minus(t).store(kernel);
+                         alignas(lane_bytes) Real exponents[L::count];
+                         t.store(exponents);
                          const std::size_t size = block_->rows.size();
                          const std::size_t end = at + L::count < size ? at + L::count : size;
                          for (std::size_t r = at < from ? from : at; r < end; ++r)
-                             block_->kernel_of(r)[slots[k]] = kernel[r - at];
+                             block_->exponents_of(r)[slots[k]] = exponents[r - at];
                      });
-        n_again_ += n;
     }
 
     const Gaussian<Real>& kernel_;
@@ -479,10 +452,6 @@ class Lookahead final : Crew::Task {
     ChangeLog<Real> log_;
     std::size_t replayed_ = 0;  // changes that all helpers know of, at least
     SlotRow<Real> changed_;
-    // Vectors of this block's kernel values that were computed again.
-    std::size_t n_again_ = 0;
-    Buffer<std::size_t> again_slots_;
-    Buffer<Real> again_exponents_;
     Block* block_ = nullptr;  // at hand
     std::size_t row_ = 0;     // of it
     Shared next_;             // the first block that nobody has begun

@@ -48,17 +48,20 @@ class Maintenance {
 
 // Which of several vectors with the smallest |coefficient| goes first. By lot: the births draw it,
 // so that the same set gives the same answer. Newest: else the lowest slot. It costs no kernel row,
-// but a new vector that meets its own sign never changes how many there are of each: so at first,
-// for as many steps as hundred times the slots, `by_lot_then_newest` goes by lot.
-enum class Tie { lowest_slot, newest, oldest, by_lot, by_lot_then_newest };
+// but a new vector that meets its own sign never changes how many there are of each: so
+// `by_lot_at_first` goes by lot for as many steps as twenty times the slots (`by_lot_for_long`: a
+// hundred times), and takes the newest from then on.
+enum class Tie { lowest_slot, newest, oldest, by_lot, by_lot_at_first, by_lot_for_long };
 
 // Of all vectors, or of those with one sign.
 template <class Real>
 std::size_t smallest_coefficient(const SupportSet<Real>& set, Tie tie, int sign = 0) {
     using L = Lanes<Real>;
     const std::size_t newest = set.size() - 1;
-    if (tie == Tie::by_lot_then_newest)
-        tie = set.birth(newest) <= 100 * std::int64_t(set.size()) ? Tie::by_lot : Tie::newest;
+    if (tie == Tie::by_lot_at_first || tie == Tie::by_lot_for_long) {
+        const std::int64_t times = tie == Tie::by_lot_at_first ? 20 : 100;
+        tie = set.birth(newest) <= times * std::int64_t(set.size()) ? Tie::by_lot : Tie::newest;
+    }
     // None is smaller, so there is no need to look.
     if (tie == Tie::newest && sign == 0 && std::fabs(set.coefficient(newest)) <= set.least_size())
         return newest;

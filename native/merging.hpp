@@ -178,16 +178,17 @@ class MergeTable {
     L h(L m, L t) const {
         return interpolate(h_of(L()), m, exp2_minus(t));
     }
-    // The same bits, without gathering lanes that nobody looks at.
+    // Of one pair, from the nodes in float: most often they are in no near cache.
     double h(double m, double t) const {
         const double kappa = exp2_minus(Lanes<double>::all(t)).part[0][0];
         const double x = m * double(size_), y = kappa * double(size_);
         const std::size_t row = std::size_t(std::fmin(x, double(size_ / 2 - 1))),
                           column = std::size_t(std::fmin(y, double(size_ - 1)));
-        const double *above = h_.data() + row * (size_ + 1) + column, *below = above + size_ + 1;
+        const float *above = h_float_.data() + row * (size_ + 1) + column,
+                    *below = above + size_ + 1;
         const double right = y - double(column), down = x - double(row);
-        return between(between(above[0], above[1], right), between(below[0], below[1], right),
-                       down);
+        return between(between(double(above[0]), double(above[1]), right),
+                       between(double(below[0]), double(below[1]), right), down);
     }
 
     template <class L>

@@ -42,7 +42,7 @@ MaintenancePointer<Real> merging_first(const Setting<Real>& s) {
 
 template <class Real>
 constexpr Strategy<Real> strategies[] = {
-    {"merge", merging_first<Real, Tie::by_lot_then_newest>},
+    {"merge", merging_first<Real, Tie::by_lot_at_first>},
     {"lookup-wd",
      [](const Setting<Real>& s) {
          return merging<Real>(s, LookupWD(MergeTable::standard(false)));
@@ -69,6 +69,7 @@ constexpr Strategy<Real> studied_strategies[] = {
     {"merge, lowest slot", merging_first<Real, Tie::lowest_slot>},
     {"merge, oldest", merging_first<Real, Tie::oldest>},
     {"merge, by lot", merging_first<Real, Tie::by_lot>},
+    {"merge, by lot for 100 B steps", merging_first<Real, Tie::by_lot_for_long>},
 };
 
 constexpr std::size_t n_strategies = sizeof(strategies<float>) / sizeof(strategies<float>[0]);

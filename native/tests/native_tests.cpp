@@ -120,9 +120,11 @@ void smallest_coefficient_breaks_ties() {
     CHECK(smallest_coefficient(set, Tie::oldest, +1) == 29);
     const std::size_t drawn = smallest_coefficient(set, Tie::by_lot);
     CHECK(drawn % 2 == 0 && drawn < 37);
-    CHECK(smallest_coefficient(set, Tie::by_lot_then_newest) == drawn);
-    set.add(DenseRow<float>{x, 1}, 1, -1, 3801);
-    CHECK(smallest_coefficient(set, Tie::by_lot_then_newest) == 37);
+    CHECK(smallest_coefficient(set, Tie::by_lot_at_first) == drawn);
+    set.add(DenseRow<float>{x, 1}, 1, -1, 20 * 38 + 1);
+    CHECK(smallest_coefficient(set, Tie::by_lot_at_first) == 37);
+    CHECK(smallest_coefficient(set, Tie::by_lot_for_long) ==
+          smallest_coefficient(set, Tie::by_lot));
     set.set_coefficient(20, -0.5);
     CHECK(smallest_coefficient(set, Tie::oldest) == 20);
     CHECK(smallest_coefficient(set, Tie::by_lot) == 20);
