@@ -136,6 +136,26 @@ struct ExhaustiveLookup : PrunedLookup {
     using PrunedLookup::PrunedLookup;
 };
 
+// F is met from beneath, and from `beyond` on no partner costs less.
+void partner_limit_bounds_degradations() {
+    using L = Lanes<double>;
+    const PartnerLimit& limit = PartnerLimit::standard();
+    for (double t = 1e-10; t < 200; t *= 1.013) {
+        const double exact = PartnerLimit::exact(t), found = limit(t);
+        CHECK(found <= exact * (1 + 1e-12) && found >= exact * (1 - 3e-4));
+        if (t < 1e-6) continue;
+        for (double r : {1.0, 1.1, 2.0, 10.0}) {
+            const double m = 1 / (1 + r), h = GoldenSection(1e-10).h(m, t);
+            const double cost =
+                (1 + r) * std::sqrt(degradation_at(L::all(h), L::all(m), L::all(t)).part[0][0]);
+            CHECK(cost >= exact * r / (1 + r) * (1 - 1e-4) && cost <= exact * (1 + 1e-4));
+            if (r > 1) continue;
+            CHECK(limit.beyond(cost) > t);
+            CHECK(cost > 0.99 || limit.beyond(cost) < 1.2 * t + 0.2);
+        }
+    }
+}
+
 // Pruned and exhaustive search on the same table decide alike, bit for bit, ties included.
 template <class Real>
 void pruning_changes_no_decision(double spread, int distinct, double offset = 0) {
@@ -156,7 +176,7 @@ void pruning_changes_no_decision(double spread, int distinct, double offset = 0)
                 value =
                     Real(offset + (distinct ? double(random.below(distinct)) : spread * uniform()));
             const DenseRow<Real> row{x, d};
-            const double size = uniform() < 0.5 ? 1 : 1 + 50 * uniform();
+            const double size = uniform() < 0.5 ? 1 : std::pow(1e4, uniform());
             set.add(row, squared_norm(row), uniform() < 0.5 ? size : -size, std::int64_t(i));
         }
         Stopwatch off(false);
@@ -404,14 +424,14 @@ int main() {
     golden_section_finds_the_optimum();
     support_set_keeps_its_slots();
     smallest_coefficient_breaks_ties();
-    for (double spread : {0.01, 1.0, 30.0}) {
+    partner_limit_bounds_degradations();
+    for (double spread : {0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 60.0}) {
         pruning_changes_no_decision<float>(spread, 0);
         pruning_changes_no_decision<double>(spread, 0);
     }
     pruning_changes_no_decision<float>(0.002, 0, 10);  // distances that rounding has blurred
     pruning_changes_no_decision<float>(0.01, 0, 15);
     pruning_changes_no_decision<double>(0.005, 0, 6e5);
-    for (double spread : {10, 25, 60}) pruning_changes_no_decision<double>(spread, 0);  // far apart
     for (int distinct : {1, 2, 4, 50}) pruning_changes_no_decision<float>(0, distinct);
     audit_compares_decisions<float>();
     audit_compares_decisions<double>();
