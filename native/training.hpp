@@ -104,9 +104,10 @@ class BudgetTrainer final : public Trainer {
     }
 
     // Whether handing rows from thread to thread costs less than computing them: not where rows are
-    // cheap, and not where vectors change all the time. Sparse rows are held dense on the way.
+    // cheap, nor where most of a row is its exponentials, and not where vectors change all the
+    // time. Sparse rows are held dense on the way.
     bool can_help(const Crew& crew, const RowsView& view) const {
-        return crew.size() > 0 && budget_ >= 128 && view.n_rows >= 1000 &&
+        return crew.size() > 0 && budget_ >= 128 && view.n_rows >= 1000 && view.n_features >= 8 &&
                view.n_features <= (view.sparse ? 512 : 4096) &&
                2 * profile_.violations <= profile_.steps;
     }

@@ -263,6 +263,20 @@ struct Problem {
     }
 };
 
+// Tells whether helpers were asked for.
+struct CountingCrew final : Crew {
+    explicit CountingCrew(std::size_t size) : threads(size) {}
+    std::size_t size() const override { return threads.size(); }
+    std::size_t start(Task& task) override {
+        ++starts;
+        return threads.start(task);
+    }
+    void join() override { threads.join(); }
+
+    ThreadCrew threads;
+    int starts = 0;
+};
+
 std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const Problem& problem,
                                  const RowsView& rows, Recorder* log = nullptr,
                                  std::size_t budget = 21, std::size_t n_helpers = 0) {
@@ -271,14 +285,15 @@ std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const P
         Precision::float32, {problem.d, budget, 1.5, alpha, strategy, true, 1, 5}));
     trainer->set_recorder(log);
     Never never;
-    ThreadCrew helpers(n_helpers);
+    CountingCrew helpers(n_helpers);
     for (int pass = 0; pass < 3; ++pass)
         CHECK(trainer->pass(rows, problem.classes(), never, helpers));
+    CHECK((helpers.starts > 0) == (n_helpers > 0));
     return trainer;
 }
 
 void helpers_change_no_bit(const Core& core) {
-    const Problem problem(1500, 5);
+    const Problem problem(1500, 9);
     std::size_t n_strategies;
     const char* const* names = core.strategies(n_strategies);
     for (std::size_t k = 0; k < n_strategies; ++k)
