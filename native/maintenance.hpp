@@ -46,11 +46,11 @@ class Maintenance {
     virtual void begin(const SupportSet<Real>&) {}
 };
 
-// Which of several vectors with the smallest |coefficient| goes first. By lot: the births draw it,
-// so that the same set gives the same answer. Newest: else the lowest slot. It costs no kernel row,
-// but a new vector that meets its own sign never changes how many there are of each: so
-// `by_lot_at_first` goes by lot for as many steps as twenty times the slots (`by_lot_for_long`: a
-// hundred times), and takes the newest from then on.
+// Which of several vectors with the smallest |coefficient| goes first. By lot: the newest one's
+// birth draws it, so that the same set gives the same answer. Newest: else the lowest slot. It
+// costs no kernel row, but a new vector that meets its own sign never changes how many there are of
+// each: so `by_lot_at_first` goes by lot for as many steps as twenty times the slots
+// (`by_lot_for_long`: a hundred times), and takes the newest from then on.
 enum class Tie { lowest_slot, newest, oldest, by_lot, by_lot_at_first, by_lot_for_long };
 
 // Of all vectors, or of those with one sign.
@@ -77,22 +77,32 @@ std::size_t smallest_coefficient(const SupportSet<Real>& set, Tie tie, int sign 
     const auto tied = [&](std::size_t s) { return bits(sizes(s) <= smallest); };
     const std::size_t last = newest / L::count * L::count;
     if (tie == Tie::newest && tied(last) >> (newest - last) & 1) return newest;
-    if (tie == Tie::oldest || tie == Tie::by_lot) {
-        const std::uint64_t lot = scramble(std::uint64_t(set.birth(newest)));
-        const auto rank = [&](std::size_t slot) {
-            const std::uint64_t birth = std::uint64_t(set.birth(slot));
-            return tie == Tie::oldest ? birth : scramble(birth ^ lot);
-        };
+    if (tie == Tie::oldest) {
         std::size_t first = set.size();
         for (std::size_t s = 0; s < set.size(); s += L::count)
             for (std::uint32_t left = tied(s); left != 0; left &= left - 1) {
                 const std::size_t slot = s + std::size_t(__builtin_ctz(left));
-                if (first == set.size() || rank(slot) < rank(first)) first = slot;
+                if (first == set.size() || set.birth(slot) < set.birth(first)) first = slot;
             }
         return first;
     }
-    for (std::size_t s = 0;; s += L::count)
-        if (const std::uint32_t found = tied(s)) return s + std::size_t(__builtin_ctz(found));
+    std::size_t passed_over = 0;
+    if (tie == Tie::by_lot) {
+        std::size_t count = 0;
+        for (std::size_t s = 0; s < set.size(); s += L::count)
+            count += std::size_t(__builtin_popcount(tied(s)));
+        passed_over = std::size_t(scramble(std::uint64_t(set.birth(newest))) % count);
+    }
+    for (std::size_t s = 0;; s += L::count) {
+        std::uint32_t left = tied(s);
+        const std::size_t count = std::size_t(__builtin_popcount(left));
+        if (passed_over >= count) {
+            passed_over -= count;
+            continue;
+        }
+        for (; passed_over > 0; --passed_over) left &= left - 1;
+        return s + std::size_t(__builtin_ctz(left));
+    }
 }
 
 // Whether there is another vector of its sign.
