@@ -174,7 +174,7 @@ def threads(quick, n_rows=200_000):
     n_rows = 100_000 if quick else n_rows
     table = Table(
         "threads",
-        f"Training on one and on two threads: {n_rows:,} generated rows of 18 features, five passes",
+        f"Training on one and on two threads: {n_rows:,} rows of 18 features, five passes",
         {
             "data": ("classes", ""),
             "budget": ("B", ",d"),
