@@ -2,7 +2,11 @@
 // instruction set that this CPU runs, against plain loops. Also run under the sanitizers.
 #define POCKETSVM_SET unit
 
+#include <array>
+#include <bit>
+#include <cinttypes>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -407,6 +411,31 @@ void every_core_trains_and_predicts(const Core& core) {
     CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1, 1}) == nullptr);
 }
 
+// A hash (FNV-1a) of the bits that a core's strategies train: the same wherever a multiply-add is
+// fused, on x86-64 and on ARM.
+std::uint64_t bits_of_models(const Core& core) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    const auto add = [&](const auto& values) {
+        for (const auto& value : values)
+            for (const unsigned char byte :
+                 std::bit_cast<std::array<unsigned char, sizeof(value)>>(value))
+                hash = (hash ^ byte) * 0x100000001b3;
+    };
+    const Problem problem;
+    std::size_t n_strategies;
+    const char* const* names = core.strategies(n_strategies);
+    for (std::size_t k = 0; k < n_strategies; ++k) {
+        const auto trainer = trained(core, names[k], problem, problem.dense_view());
+        std::vector<float> vectors(trainer->size() * problem.d);
+        std::vector<double> coefficients(trainer->size());
+        trainer->copy_vectors(vectors.data());
+        trainer->copy_coefficients(coefficients.data());
+        add(vectors);
+        add(coefficients);
+    }
+    return hash;
+}
+
 void parallel_runs_every_task_once() {
     std::vector<int> done(1000);
     Never never;
@@ -430,7 +459,8 @@ void parallel_runs_every_task_once() {
 
 }  // namespace
 
-int main() {
+// The argument, where there is one: the models' hash of another machine, to be had here, too.
+int main(int argc, char** argv) {
     exponential_is_exact_to_rounding<float>();
     exponential_is_exact_to_rounding<double>();
     sums_have_a_fixed_order();
@@ -452,8 +482,14 @@ int main() {
     audit_compares_decisions<double>();
     std::size_t n_cores;
     const Core* const* cores = available_cores(n_cores);
+    std::uint64_t fused_bits = argc > 1 ? std::strtoull(argv[1], nullptr, 16) : 0;
     for (std::size_t i = 0; i < n_cores; ++i) {
-        std::printf("core: %s\n", cores[i]->name);
+        const std::uint64_t bits = bits_of_models(*cores[i]);
+        std::printf("core: %s, models %016" PRIx64 "\n", cores[i]->name, bits);
+        if (std::strcmp(cores[i]->name, "baseline") != 0) {
+            CHECK(fused_bits == 0 || bits == fused_bits);
+            fused_bits = bits;
+        }
         every_core_trains_and_predicts(*cores[i]);
         every_core_learns_targets(*cores[i]);
         helpers_change_no_bit(*cores[i]);
