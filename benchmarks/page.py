@@ -75,7 +75,8 @@ def draw(tables, folder):
         pictures.draw_growth(
             tables["growth"]["rows"], tables["slopes"]["rows"], folder / "growth.png"
         )
-        images["growth"] = [("growth.png", "Seconds over n, B, d and non-zeros")]
+        text = "Seconds over n, B, d and non-zeros; slopes are fitted to the filled points"
+        images["growth"] = [("growth.png", text)]
     rows = tables.get("peers", {}).get("rows")
     if rows:
         size, seconds = "accuracy-by-size.png", "accuracy-by-time.png"

@@ -1,5 +1,6 @@
 """The picture that is the benchmarks' own: growth of cost. The others are the paper's."""
 
+from growth import dominates
 from matplotlib.figure import Figure
 
 from pocketsvm.paper.figures import quiet
@@ -17,24 +18,27 @@ AXIS_TITLES = {
 
 
 def draw_growth(rows, slopes, path):
-    """Seconds over each of the four sizes; above them, the slopes over the three largest."""
+    """Seconds over each of the four sizes; slopes are fitted to the filled points."""
     figure = Figure(figsize=(9, 7.4), dpi=130, layout="constrained")
     grid = figure.subplots(2, 2).flat
     for axes, (axis, title) in zip(grid, AXIS_TITLES.items(), strict=True):
         points = [row for row in rows if row["axis"] == axis]
         slope = next(row for row in slopes if row["axis"].startswith(f"{axis},"))
         x = [point["value"] / (1000 if axis == "n" else 1) for point in points]
+        filled = [k for k, point in enumerate(points) if dominates(point)]
         for key, (name, color) in TIMES.items():
-            axes.loglog(x, [point[key] for point in points], "o-", color=color, label=name)
+            seconds = [point[key] for point in points]
+            axes.loglog(x, seconds, "o-", color=color, mfc="white")
+            axes.loglog(x, seconds, "o", color=color, markevery=filled, label=name)
         axes.loglog(x, proportional(points), ":", color="#999999", label="proportional")
-        ends = ", ".join(f"{name} {slope[key]:.2f}" for key, (name, _) in TIMES.items())
-        axes.set_title(f"slope at the end: {ends}", fontsize=10)
+        fitted = ", ".join(f"{name} {slope[key]:.2f}" for key, (name, _) in TIMES.items())
+        axes.set_title(f"slope of {slope['range']}: {fitted}", fontsize=9)
         axes.set(xlabel=title, ylabel="seconds")
         quiet(axes)
         axes.set_xticks(x, [f"{value:,g}" for value in x])
-    figure.legend(
-        handles=figure.axes[0].get_lines(), loc="outside upper center", ncols=3, frameon=False
-    )
+        axes.minorticks_off()
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     save(figure, path)
 
 
