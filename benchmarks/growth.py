@@ -1,8 +1,8 @@
 """How cost grows with rows, budget, features and non-zeros: slopes on logarithmic axes.
 
-Cost is a + b v, with v what grows. Where b v dominates, the slope on logarithmic axes is 1 if cost
-is proportional, and it is fitted there: from a value on that is laid down below, not chosen by
-the result.
+Cost is a + b v, where v grows: b v is the kernel rows' part, a what else there is. If that is so,
+the slope on logarithmic axes is 1 where b v dominates. So a + b v is fitted to all values, and the
+slope to those at which b v is at least seven eighths of it.
 """
 
 import datasets
@@ -20,10 +20,8 @@ AXES = {
     "nnz": "non-zeros a row",
 }
 
-# A call costs what some hundred rows do, and a row beside its kernel values what some ten vectors
-# do. A kernel value takes one operation a feature and 18 others (speed.py counts them): from 128
-# features on, seven of eight operations are the features'.
-DOMINATES_FROM = {"n": 20_000, "B": 256, "d": 128, "nnz": 128}
+TIMES = {"training": "one pass", "deciding": "decision_function"}
+DOMINANT = 7  # times what is constant
 
 N_SPARSE_FEATURES = 1024
 OVERLAP = 0.87  # half the distance of the classes in standard deviations: 19 % overlap
@@ -64,7 +62,7 @@ def sweeps(quick):
     return {
         "n": [1_250, 2_500, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000, 640_000],
         "B": [32, 64, 128, 256, 512, 1024, 2048, 4096, 8192],
-        "d": [4, 8, 16, 32, 64, 128, 256, 512, 1024],
+        "d": [8, 16, 32, 64, 128, 256, 512, 1024],
         "nnz": [4, 8, 16, 32, 64, 128, 192, 256, 384, 512],
     }
 
@@ -110,44 +108,46 @@ def slopes(rows):
         "Slopes on logarithmic axes where the kernel row dominates",
         {
             "axis": ("grows", ""),
-            "range": ("from – to", ""),
-            "training": ("training", ".2f"),
-            "training_error": ("±", ".2f"),
-            "deciding": ("decision_function", ".2f"),
-            "deciding_error": ("±", ".2f"),
-            "training_all": ("training, all values", ".2f"),
-            "deciding_all": ("decision_function, all values", ".2f"),
+            "what": ("time of", ""),
+            "constant": ("what is constant costs as much as", ",.0f"),
+            "range": ("fitted from – to", ""),
+            "slope": ("slope", ".2f"),
+            "error": ("±", ".2f"),
+            "slope_all": ("slope over all values", ".2f"),
         },
-        note="1.00 is proportional; ± is the standard error of the fitted slope. Over all values "
-        "cost grows more slowly, since something beside the kernel row counts: the call itself "
-        "(few rows), the order of the rows and the margin (small B), distance and exponential "
-        "(small d, few non-zeros). That is what the range leaves out, and it was laid down before.",
+        note="1.00 is proportional. a + b v is fitted to all values v, with relative errors. What "
+        "is constant, a, costs as much as a / b rows, vectors, features or non-zeros: the call "
+        "itself, a row's own work and its merge, distance and exponential of a kernel value. The "
+        f"slope is fitted where v is at least {DOMINANT} times that, so that the growing part "
+        "dominates; ± is its standard error.",
     )
     for axis, name in AXES.items():
-        points = [row for row in rows if row["axis"] == axis]
-        fitted = [row for row in points if dominates(row)]
-        (training, training_error), (deciding, deciding_error) = (
-            slope(fitted, key) for key in ("training", "deciding")
-        )
-        table.add(
-            axis=f"{axis}, {name}",
-            range=f"{fitted[0]['value']:,} – {fitted[-1]['value']:,}",
-            training=training,
-            training_error=training_error,
-            deciding=deciding,
-            deciding_error=deciding_error,
-            training_all=slope(points, "training")[0],
-            deciding_all=slope(points, "deciding")[0],
-        )
+        for key, what in TIMES.items():
+            points = [(row["value"], row[key]) for row in rows if row["axis"] == axis]
+            constant = constant_part(points)
+            fitted = [point for point in points if point[0] >= DOMINANT * constant]
+            slope, error = slope_of(fitted) if len(fitted) > 2 else (None, None)
+            table.add(
+                axis=f"{axis}, {name}",
+                what=what,
+                constant=constant,
+                first=fitted[0][0] if slope else None,
+                range=f"{fitted[0][0]:,} – {fitted[-1][0]:,}" if slope else None,
+                slope=slope,
+                error=error,
+                slope_all=slope_of(points)[0],
+            )
     return table.done()
 
 
-def dominates(row):
-    """Whether a row of the table is in the range in which the kernel row dominates."""
-    return row["value"] >= DOMINATES_FROM[row["axis"]]
+def constant_part(points):
+    """How much of what grows costs as much as all that does not: a / b of seconds = a + b v."""
+    value, seconds = np.transpose(points)
+    b, a = np.polyfit(value, seconds, 1, w=1 / seconds)
+    return float(max(a, 0.0) / b)
 
 
-def slope(points, key):
+def slope_of(points):
     """The least-squares slope of log seconds over log value, and its standard error."""
-    found = linregress(*(np.log([point[name] for point in points]) for name in ("value", key)))
+    found = linregress(*np.log(points).T)
     return float(found.slope), float(found.stderr)

@@ -10,7 +10,6 @@ from pocketsvm import BudgetedSVC
 from pocketsvm.paper.measure import one_thread
 from pocketsvm.paper.peers import (
     APPROXIMATIONS,
-    CACHE_MEGABYTES,
     EXACT,
     NYSTROEM,
     POCKETSVM,
@@ -20,13 +19,6 @@ from pocketsvm.paper.peers import (
     summarise,
 )
 
-try:
-    import daal4py
-    import sklearnex.svm as sklearnex
-except ImportError:
-    sklearnex = None
-
-INTEL = "SVC (intelex)"
 BUDGETED = (POCKETSVM, *APPROXIMATIONS)
 BUDGETS = (50, 100, 200, 500)
 QUICK_ROWS = 4000
@@ -51,16 +43,13 @@ def new_table(quick):
         "one model after the other. Vectors: the support vectors, landmarks (Nystroem) or random "
         "features (RBFSampler) that a prediction has to visit. All with their defaults, but C, "
         "gamma, SVC's cache of 1,000 MB and SGD's alpha = 1 / (n C); warnings of convergence are "
-        "not shown. Rows are dense where most entries are not zero, else CSR; "
-        "scikit-learn-intelex, faster so, always gets them dense.",
+        "not shown. Rows are dense where most entries are not zero, else CSR.",
     )
 
 
 def measure(quick):
     """Every model on every data set: its accuracy on the test rows, its seconds, its size."""
     table = new_table(quick)
-    if sklearnex is None:
-        print("Skipped: SVC of scikit-learn-intelex, which is not installed.\n")
     with one_thread():
         for data_set in datasets.available():
             compare(table, data_set, quick)
@@ -109,13 +98,6 @@ def compare(table, data_set, quick):
     if not (quick and data_set.name == "SKIN"):
         exact = run(EXACT, data_set, None, None, X, y, X_test, y_test)
         table.add(data=data_set.name, model=EXACT, budget=None, **summarise([exact]))
-    if sklearnex is not None:
-        daal4py.daalinit(1)
-        X, X_test = (
-            rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in (X, X_test)
-        )
-        exact = run(INTEL, data_set, None, None, X, y, X_test, y_test)
-        table.add(data=data_set.name, model=INTEL, budget=None, **summarise([exact]))
 
 
 def run(model, data_set, budget, seed, X, y, X_test, y_test):
@@ -123,8 +105,6 @@ def run(model, data_set, budget, seed, X, y, X_test, y_test):
     setting = {"C": data_set.C, "gamma": data_set.gamma}
     if model == POCKETSVM:
         machine = BudgetedSVC(budget, **setting, random_state=seed)
-    elif model == INTEL:
-        machine = sklearnex.SVC(**setting, cache_size=CACHE_MEGABYTES)
     else:
         machine = make(model, **setting, n_rows=len(y), budget=budget, seed=seed)
     return fit_and_predict(machine, X, y, X_test, y_test, predictions=2)
