@@ -5,7 +5,7 @@ The latter is taken where it is installed: ``.venv/bin/pip install scikit-learn-
 
 import datasets
 import numpy as np
-from peers import QUICK_ROWS
+from peers import COLUMNS, QUICK_ROWS, load
 from tables import Table
 
 from pocketsvm import BudgetedSVC
@@ -33,14 +33,7 @@ def measure(quick):
         "exact",
         "SVC of scikit-learn, SVC of scikit-learn-intelex and pocketsvm, one thread"
         + (f", at most {QUICK_ROWS:,} training rows" if quick else ""),
-        {
-            "data": ("data", ""),
-            "model": ("model", ""),
-            "size": ("vectors", ",d"),
-            "accuracy": ("accuracy, %", ".2f"),
-            "fit": ("training, s", ".3f"),
-            "predict": ("prediction, µs a row", ".2f"),
-        },
+        {key: COLUMNS[key] for key in ("data", "model", "size", "accuracy", "fit", "predict")},
         note="The paper's C and gamma, one run each, one after the other; of two predictions the "
         "faster. SVC has a cache of 1,000 MB, pocketsvm the larger of the paper's budgets. Rows "
         "are dense where most entries are not zero, else CSR; scikit-learn-intelex gets them "
@@ -57,10 +50,7 @@ def measure(quick):
 
 
 def compare(table, data_set, quick):
-    X, y, X_test, y_test = datasets.load(data_set)
-    if quick:
-        chosen = np.random.default_rng(0).permutation(X.shape[0])[:QUICK_ROWS]
-        X, y = X[chosen], y[chosen]
+    X, y, X_test, y_test = load(data_set, quick)
     setting = {"C": data_set.C, "gamma": data_set.gamma}
     dense = [rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in (X, X_test)]
     machines = {

@@ -22,6 +22,16 @@ from pocketsvm.paper.peers import (
 BUDGETED = (POCKETSVM, *APPROXIMATIONS)
 BUDGETS = (50, 100, 200, 500)
 QUICK_ROWS = 4000
+COLUMNS = {
+    "data": ("data", ""),
+    "model": ("model", ""),
+    "size": ("vectors", ",d"),
+    "accuracy": ("accuracy, %", ".2f"),
+    "deviation": ("±", ".2f"),
+    "fit": ("training, s", ".3f"),
+    "predict": ("prediction, µs a row", ".2f"),
+    "seeds": ("seeds", "d"),
+}
 
 
 def new_table(quick):
@@ -29,16 +39,7 @@ def new_table(quick):
         "peers",
         "Test accuracy and time, the paper's C and gamma, one thread"
         + (f", at most {QUICK_ROWS:,} training rows" if quick else ""),
-        {
-            "data": ("data", ""),
-            "model": ("model", ""),
-            "size": ("vectors", ",d"),
-            "accuracy": ("accuracy, %", ".2f"),
-            "deviation": ("±", ".2f"),
-            "fit": ("training, s", ".3f"),
-            "predict": ("prediction, µs a row", ".2f"),
-            "seeds": ("seeds", "d"),
-        },
+        COLUMNS,
         note="Mean and standard deviation of the accuracy over the seeds, median of the seconds, "
         "one model after the other. Vectors: the support vectors, landmarks (Nystroem) or random "
         "features (RBFSampler) that a prediction has to visit. All with their defaults, but C, "
@@ -83,11 +84,17 @@ def taken_from(path):
     return [table.done()]
 
 
-def compare(table, data_set, quick):
+def load(data_set, quick):
+    """X, y, X_test, y_test; of the training rows some, in a quick run."""
     X, y, X_test, y_test = datasets.load(data_set)
     if quick:
         chosen = np.random.default_rng(0).permutation(X.shape[0])[:QUICK_ROWS]
         X, y = X[chosen], y[chosen]
+    return X, y, X_test, y_test
+
+
+def compare(table, data_set, quick):
+    X, y, X_test, y_test = load(data_set, quick)
     for budget in data_set.budgets if quick else BUDGETS:
         for model in BUDGETED:
             seeds = 1 if quick else 5 if model == POCKETSVM else 3

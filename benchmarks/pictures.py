@@ -16,7 +16,7 @@ AXIS_TITLES = {
 
 def draw_growth(rows, slopes, path):
     """Seconds over each of the four sizes; slopes are fitted to the filled points."""
-    figure = Figure(figsize=(9, 7.4), dpi=130, layout="constrained")
+    figure = Figure(figsize=(10, 7.4), dpi=130, layout="constrained")
     grid = figure.subplots(2, 2).flat
     for axes, (axis, title) in zip(grid, AXIS_TITLES.items(), strict=True):
         points = [row for row in rows if row["axis"] == axis]
@@ -33,10 +33,11 @@ def draw_growth(rows, slopes, path):
             if slope["slope"] is not None:
                 told.append(f"{name} {slope['slope']:.2f} ± {slope['error']:.2f}")
         axes.loglog(x, proportional(points), ":", color="#999999", label="proportional")
-        axes.set_title("slope: " + ", ".join(told), fontsize=10)
+        axes.set_title("slope: " + ", ".join(told), fontsize=9)
         axes.set(xlabel=title, ylabel="seconds")
         quiet(axes)
-        axes.set_xticks(x, [f"{value:,g}" for value in x])
+        ticks = [b for a, b in zip([0, *x], x, strict=False) if b > 1.6 * a]
+        axes.set_xticks(ticks, [f"{value:,g}" for value in ticks])
         axes.minorticks_off()
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)

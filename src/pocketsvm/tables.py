@@ -257,7 +257,7 @@ class DataFile:
         self._stack.close()
 
     def read(
-        self, *, n_jobs: int | None = -1, advance: Callable[[int], object] = lambda n_rows: None
+        self, *, n_jobs: int | None = -1, advance: Callable[[int], object] | None = None
     ) -> Table:
         """Read all of it.
 
@@ -266,7 +266,7 @@ class DataFile:
         n_jobs : int, default=-1
             Threads that parse LIBSVM text.
 
-        advance : callable
+        advance : callable, default=None
             Called with the number of rows of each piece that has been read.
 
         Returns
@@ -276,9 +276,9 @@ class DataFile:
         """
         with _named_errors(self.name), whole(self._file, self.name):
             if self.format == "libsvm":
-                table = self._read_svmlight(n_jobs, advance)
+                table = self._read_svmlight(n_jobs, advance or _ignore)
             else:
-                table = self._read_table(advance)
+                table = self._read_table(advance or _ignore)
         if not table.X.shape[0]:
             raise ValueError(f"{self.name} holds no rows.")
         return table
@@ -471,6 +471,10 @@ class DataFile:
             if name in seen:
                 raise ValueError(f"{self.name} has two columns named {name!r}.")
             seen.add(name)
+
+
+def _ignore(n_rows: int) -> None:
+    """Do nothing about progress."""
 
 
 # --- opening and telling apart --------------------------------------------------------------------
