@@ -7,6 +7,7 @@ page is written from all that is there. A quick run keeps its records and its pa
 import argparse
 import datetime as dt
 import json
+import signal
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -23,6 +24,7 @@ PARTS = {"speed": speed, "growth": growth, "peers": peers, "exact": exact, "scal
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no large file is left behind
     options = parse()
     cache = ROOT / "build" / "bench" / ("quick" if options.quick else "full")
     cache.mkdir(parents=True, exist_ok=True)
