@@ -85,8 +85,8 @@ def load_svmlight(
     ------
     ValueError
         If a file is not in the format, holds several labels a row, has an index that n_features
-        leaves no room for, or is a damaged archive. The message names the file, and the line and
-        column, both counted from 1.
+        leaves no room for, is a damaged archive, or becomes shorter while it is read. The message
+        names the file, and the line and column, both counted from 1.
     OSError
         If a file cannot be read: `FileNotFoundError`, say.
 
