@@ -38,19 +38,15 @@ def susy_like(n_rows, n_features=18, sharpness=1.62, seed=0):
     return paper.susy_like(n_rows, n_features, sharpness, seed)
 
 
-def sparse_rows(n_rows, n_features, nonzeros, distance=2.0, seed=0):
-    """CSR float32 rows of two classes, with as many non-zeros each.
-
-    However many they are, the classes' means are `distance` deviations from the middle: at 2 they
-    overlap by 2 %.
-    """
+def sparse_rows(n_rows, n_features, nonzeros, seed=0):
+    """CSR float32 rows with as many non-zeros each; 2 % overlap, however many non-zeros."""
     random = np.random.default_rng(seed)
     step = n_features // nonzeros
     indices = np.arange(nonzeros) * step + random.integers(step, size=(n_rows, nonzeros))
     direction = random.choice(np.array([-1, 1], np.float32), n_features)
     y = random.choice(np.array([-1, 1], np.int8), n_rows)
     values = random.standard_normal(indices.shape, dtype=np.float32)
-    values += y[:, None] * direction[indices] * (distance / nonzeros**0.5)
+    values += y[:, None] * direction[indices] * (2 / nonzeros**0.5)
     values /= nonzeros**0.5
     starts = np.arange(n_rows + 1, dtype=np.int32) * nonzeros
     parts = (values.ravel(), indices.astype(np.int32).ravel(), starts)
