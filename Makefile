@@ -13,11 +13,13 @@ CMAKE := MAKEFLAGS= PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/cmake
 
 TOOLS := .venv/.tools
 PACKAGE := .venv/.package
+ARM_CXX ?= aarch64-linux-gnu-g++
+QEMU ?= qemu-aarch64
 NATIVE_SOURCES := $(shell find native -name '*.?pp')
 PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest native-test sanitize-test bench study docs lint format clean
+.PHONY: help demo test pytest native-test sanitize-test arm bench study docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -43,6 +45,15 @@ sanitize-test: $(TOOLS) ## the native unit tests under the address and undefined
 	    -D POCKETSVM_NATIVE_TESTS=ON -D SANITIZE=ON
 	$(CMAKE) --build build/sanitize --target native_tests
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/sanitize/native_tests
+
+arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run under qemu
+	@$(CHECK) arm "$(ARM_CXX)" "$(QEMU)"
+	@$(MAKE) --no-print-directory native-test
+	$(CMAKE) -S . -B build/arm -G Ninja -D CMAKE_BUILD_TYPE=Release -D POCKETSVM_NATIVE_TESTS=ON \
+	    -D CMAKE_SYSTEM_NAME=Linux -D CMAKE_SYSTEM_PROCESSOR=aarch64 \
+	    -D CMAKE_CXX_COMPILER="$(ARM_CXX)" -D CMAKE_EXE_LINKER_FLAGS=-static
+	$(CMAKE) --build build/arm --target native_tests
+	$(QEMU) build/arm/native_tests $$(build/native/native_tests | sed -n 's/^core: avx2, models //p')
 
 bench: $(PACKAGE) ## speed and accuracy, measured on this machine
 	$(PY) benchmarks/run.py $(ARGS)

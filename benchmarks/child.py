@@ -46,7 +46,12 @@ def training_memory(n_rows, n_features, budget):
 
 def text_to_model(path, n_features, n_test, budget, polish, n_jobs):
     """From LIBSVM text to a model in one pass: the clock of each step, accuracy, peak memory."""
-    reading = timed(lambda: load_svmlight(path, n_features, n_jobs=n_jobs))
+
+    def read():
+        X, y = load_svmlight(path, n_features, n_jobs=n_jobs)
+        return X.toarray(), y
+
+    reading = timed(read)
     X, y = reading.value
     make = BudgetedSVC if polish else passes_only
     model = make(

@@ -10,6 +10,7 @@ from pocketsvm.paper.figures import SPAN, draw_accuracy
 PACKAGES = (*measure.PACKAGES, "scikit-learn-intelex")
 TITLES = {
     "peers": "Beside the peers",
+    "exact": "The exact SVM, by two programs",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",
@@ -39,7 +40,7 @@ def write(parts, folder, remark=None):
         markdown(summary.summarise(tables)),
     ]
     for name, title in TITLES.items():
-        if name in parts:
+        if any(table["rows"] for table in parts.get(name, {"tables": []})["tables"]):
             lines += ["", f"## {title}", "", *section(parts[name], images.get(name, []))]
     path = folder / "benchmarks.md"
     path.write_text("\n".join(lines) + "\n")
@@ -75,7 +76,8 @@ def draw(tables, folder):
         pictures.draw_growth(
             tables["growth"]["rows"], tables["slopes"]["rows"], folder / "growth.png"
         )
-        images["growth"] = [("growth.png", "Seconds over n, B, d and non-zeros")]
+        text = "Seconds over n, B, d and non-zeros; slopes are fitted to the filled points"
+        images["growth"] = [("growth.png", text)]
     rows = tables.get("peers", {}).get("rows")
     if rows:
         size, seconds = "accuracy-by-size.png", "accuracy-by-time.png"

@@ -10,7 +10,6 @@ from pocketsvm import BudgetedSVC
 from pocketsvm.paper.measure import one_thread
 from pocketsvm.paper.peers import (
     APPROXIMATIONS,
-    CACHE_MEGABYTES,
     EXACT,
     NYSTROEM,
     POCKETSVM,
@@ -20,16 +19,19 @@ from pocketsvm.paper.peers import (
     summarise,
 )
 
-try:
-    import daal4py
-    import sklearnex.svm as sklearnex
-except ImportError:
-    sklearnex = None
-
-INTEL = "SVC (intelex)"
 BUDGETED = (POCKETSVM, *APPROXIMATIONS)
 BUDGETS = (50, 100, 200, 500)
 QUICK_ROWS = 4000
+COLUMNS = {
+    "data": ("data", ""),
+    "model": ("model", ""),
+    "size": ("vectors", ",d"),
+    "accuracy": ("accuracy, %", ".2f"),
+    "deviation": ("±", ".2f"),
+    "fit": ("training, s", ".3f"),
+    "predict": ("prediction, µs a row", ".2f"),
+    "seeds": ("seeds", "d"),
+}
 
 
 def new_table(quick):
@@ -37,30 +39,18 @@ def new_table(quick):
         "peers",
         "Test accuracy and time, the paper's C and gamma, one thread"
         + (f", at most {QUICK_ROWS:,} training rows" if quick else ""),
-        {
-            "data": ("data", ""),
-            "model": ("model", ""),
-            "size": ("vectors", ",d"),
-            "accuracy": ("accuracy, %", ".2f"),
-            "deviation": ("±", ".2f"),
-            "fit": ("training, s", ".3f"),
-            "predict": ("prediction, µs a row", ".2f"),
-            "seeds": ("seeds", "d"),
-        },
+        COLUMNS,
         note="Mean and standard deviation of the accuracy over the seeds, median of the seconds, "
         "one model after the other. Vectors: the support vectors, landmarks (Nystroem) or random "
         "features (RBFSampler) that a prediction has to visit. All with their defaults, but C, "
         "gamma, SVC's cache of 1,000 MB and SGD's alpha = 1 / (n C); warnings of convergence are "
-        "not shown. Rows are dense where most entries are not zero, else CSR; "
-        "scikit-learn-intelex, faster so, always gets them dense.",
+        "not shown. Rows are dense where most entries are not zero, else CSR.",
     )
 
 
 def measure(quick):
     """Every model on every data set: its accuracy on the test rows, its seconds, its size."""
     table = new_table(quick)
-    if sklearnex is None:
-        print("Skipped: SVC of scikit-learn-intelex, which is not installed.\n")
     with one_thread():
         for data_set in datasets.available():
             compare(table, data_set, quick)
@@ -94,11 +84,17 @@ def taken_from(path):
     return [table.done()]
 
 
-def compare(table, data_set, quick):
+def load(data_set, quick):
+    """X, y, X_test, y_test; of the training rows some, in a quick run."""
     X, y, X_test, y_test = datasets.load(data_set)
     if quick:
         chosen = np.random.default_rng(0).permutation(X.shape[0])[:QUICK_ROWS]
         X, y = X[chosen], y[chosen]
+    return X, y, X_test, y_test
+
+
+def compare(table, data_set, quick):
+    X, y, X_test, y_test = load(data_set, quick)
     for budget in data_set.budgets if quick else BUDGETS:
         for model in BUDGETED:
             seeds = 1 if quick else 5 if model == POCKETSVM else 3
@@ -109,13 +105,6 @@ def compare(table, data_set, quick):
     if not (quick and data_set.name == "SKIN"):
         exact = run(EXACT, data_set, None, None, X, y, X_test, y_test)
         table.add(data=data_set.name, model=EXACT, budget=None, **summarise([exact]))
-    if sklearnex is not None:
-        daal4py.daalinit(1)
-        X, X_test = (
-            rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in (X, X_test)
-        )
-        exact = run(INTEL, data_set, None, None, X, y, X_test, y_test)
-        table.add(data=data_set.name, model=INTEL, budget=None, **summarise([exact]))
 
 
 def run(model, data_set, budget, seed, X, y, X_test, y_test):
@@ -123,8 +112,6 @@ def run(model, data_set, budget, seed, X, y, X_test, y_test):
     setting = {"C": data_set.C, "gamma": data_set.gamma}
     if model == POCKETSVM:
         machine = BudgetedSVC(budget, **setting, random_state=seed)
-    elif model == INTEL:
-        machine = sklearnex.SVC(**setting, cache_size=CACHE_MEGABYTES)
     else:
         machine = make(model, **setting, n_rows=len(y), budget=budget, seed=seed)
     return fit_and_predict(machine, X, y, X_test, y_test, predictions=2)

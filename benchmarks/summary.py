@@ -87,10 +87,9 @@ def reading(rows):
 
 def growth(rows):
     for row in rows.get("slopes", []):
-        if row["axis"].startswith("d,"):
-            continue
-        for key, what in (("training", "one pass"), ("deciding", "decision_function")):
-            yield f"slope of {what} in {row['axis']}, off 1", "<=", 0.1, abs(row[key] - 1), ".2f"
+        if row["slope"] is not None:
+            what = f"slope of {row['what']} in {row['axis']}, off 1"
+            yield what, "<=", 0.1, abs(row["slope"] - 1), ".2f"
 
 
 def accuracy(rows):

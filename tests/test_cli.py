@@ -227,6 +227,21 @@ def test_errors(call, folder, moons, blobs, arguments, code, message):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.5, 0.25] * 150, "0.5 is no label of a class"),
+        (range(300), "warning: numbers.csv has 300 classes in 300 rows."),
+    ],
+)
+def test_a_feature_taken_for_the_label_is_asked_about(call, folder, values, message):
+    write_csv(folder / "numbers.csv", ["kind", "a"], np.ones((300, 1)), map(str, values))
+    code, _, err = call("train", "numbers.csv", "m.psvm", *FAST)
+    assert code == 1
+    assert message in err
+    assert "taken from column 'a'; if it is another, say --label COLUMN" in err
+
+
 def test_without_arguments_the_commands_are_shown(call):
     code, out, err = call()
     assert code == 2
@@ -265,6 +280,31 @@ def test_decision_values_follow_the_label(succeed, moons, blobs):
     succeed("train", "blobs.csv", "m.psvm", *FAST)
     line = succeed("predict", "m.psvm", "blobs.csv", "--decision").splitlines()[0].split("\t")
     assert line[0] == ["ash", "elm", "oak"][np.argmax([float(value) for value in line[1:]])]
+
+
+@pytest.mark.parametrize("data", ["moons.txt", "blobs.csv"])
+def test_predictions_as_json_are_those_of_the_lines(succeed, folder, moons, blobs, data):
+    succeed("train", data, "m.psvm", *FAST)
+    lines = succeed("predict", "m.psvm", data, "--decision").splitlines()
+    found = json.loads(succeed("predict", "m.psvm", data, "--decision", "--json"))
+    values = [np.atleast_1d(row["decision"]).tolist() for row in found]
+    texts = ["\t".join([row["label"], *map(repr, v)]) for row, v in zip(found, values, strict=True)]
+    assert texts == lines
+    succeed("predict", "m.psvm", data, "--json", "-o", "out.json")
+    rows = json.loads((folder / "out.json").read_text())
+    assert rows == [{"label": row["label"]} for row in found]
+    (folder / "none.txt").write_text("# nothing\n")
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    assert json.loads(succeed("predict", "m.psvm", "none.txt", "--json")) == []
+
+
+def test_json_of_several_batches(succeed, moons, monkeypatch):
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    expected = succeed("predict", "m.psvm", "moons.txt", "--json")
+    assert expected.count("\n") == 302  # a row a line
+    monkeypatch.setattr("pocketsvm.files.CHUNK", 100)
+    monkeypatch.setattr("pocketsvm.tables.BATCH_CHUNKS", 1)
+    assert succeed("predict", "m.psvm", "moons.txt", "--json") == expected
 
 
 def test_columns_are_found_by_name(succeed, folder, blobs):
@@ -438,6 +478,11 @@ def test_exports_include_scaling_or_refuse_it(call, succeed, folder, blobs):
     assert not (folder / "m.model").exists()
 
 
+def test_bench_calls_itself_by_its_command(capfd):
+    assert run(["bench", "--help"]) == 0
+    assert capfd.readouterr().out.startswith("usage: pocketsvm bench ")
+
+
 def test_bench_outside_of_a_checkout_says_where_to_go(call, monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "BENCHMARKS", tmp_path / "run.py")
     code, _, err = call("bench", "--quick")
@@ -474,6 +519,24 @@ def test_elsewhere_there_are_lines(monkeypatch, capsys):
     first, second = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"training: 25%, [0-9,]+ rows/s, 0:00:00 left", first)
     assert re.fullmatch(r"predicting: 1,000 rows, [0-9,]+ rows/s", second)
+
+
+@pytest.mark.parametrize("name", ["moons.txt", "blobs.csv"])
+def test_reading_and_predicting_are_followed(call, moons, blobs, name, monkeypatch):
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0)
+    _, _, err = call("train", name, "m.psvm", *FAST)
+    assert re.search(r"^reading: 300 rows, [0-9,]+ rows/s$", err, re.MULTILINE)
+    _, out, err = call("predict", "m.psvm", name)
+    assert len(out.splitlines()) == 300
+    assert re.fullmatch(r"predicting: 300 rows, [0-9,]+ rows/s\n", err)
+    assert call("predict", "m.psvm", name, "-q")[2] == ""
+
+
+def test_labels_on_a_terminal_are_not_mixed_with_progress(call, moons, monkeypatch):
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0)
+    call("train", "moons.txt", "m.psvm", *FAST)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert call("predict", "m.psvm", "moons.txt")[2] == ""
 
 
 # --- processes -----------------------------------------------------------------------------------

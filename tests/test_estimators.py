@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from both import assert_same_model, expected_failures
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -45,29 +46,11 @@ def small(**parameters):
     return BudgetedSVC(**defaults | parameters)
 
 
-def assert_same_model(one, other):
-    """The same bits: vectors, coefficients, intercepts, and the state that passes continue from."""
-    for name in ("support_vectors_", "dual_coef_", "intercept_", "classes_"):
-        assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
-    assert (one.gamma_, one.alpha_) == (other.gamma_, other.alpha_)
-    for a, b in zip(one._states, other._states, strict=True):
-        for key in a:
-            assert_array_equal(a[key], b[key])
-
-
 def differs(one, other):
     return not np.array_equal(one.support_vectors_, other.support_vectors_)
 
 
 # --- scikit-learn's own checks -------------------------------------------------------------------
-
-
-def expected_failures(estimator):
-    reason = "a weight scales a row's step, a repeated row makes two, in another random order"
-    return {
-        "check_sample_weight_equivalence_on_dense_data": reason,
-        "check_sample_weight_equivalence_on_sparse_data": reason,
-    }
 
 
 @parametrize_with_checks(

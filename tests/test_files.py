@@ -367,6 +367,16 @@ def test_what_is_no_path(path_or_paths, write):
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that fails to read")
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_file_that_becomes_shorter_is_refused(suffix, write, monkeypatch):
+    path = write(b"1 1:1\n" * 5000, suffix)
+    monkeypatch.setattr(files, "CHUNK", 600)
+    monkeypatch.setattr(files, "BLOCK", 10)
+    monkeypatch.setattr(files.ParsedText, "append", lambda *_: os.truncate(path, 12))
+    with pytest.raises(ValueError, match=re.escape(str(path)) + " (became shorter|is damaged)"):
+        load_svmlight(path)
+
+
 def test_a_read_that_fails_names_the_file():
     with pytest.raises(OSError, match="/proc/self/mem"):
         load_svmlight("/proc/self/mem")

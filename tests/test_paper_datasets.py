@@ -295,7 +295,9 @@ def test_a_broken_download_leaves_nothing_behind(breakage, ending, server, cache
 
 
 def test_a_server_that_is_not_there_is_named(server, cache):
-    with pytest.raises(OSError, match=r"http://127.0.0.1:1/small could not be downloaded"):
+    with pytest.raises(
+        OSError, match=r"1/small could not be downloaded: 127.0.0.1 cannot be reached"
+    ):
         fetch(small_source(), page="http://127.0.0.1:1/")
     assert left_in(cache) == []
 

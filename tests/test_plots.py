@@ -286,6 +286,7 @@ def test_the_map_shows_every_score_and_frames_the_best():
         assert image[cell] == score
         assert display.texts_[cell].get_text() == f"{score:.3f}"
     (frame,) = display.ax_.patches
+    assert not frame.get_clip_on()  # whole at the border, too
     assert frame.get_xy() == (0.5, [0.01, 1, 4].index(search.best_params_["gamma"]) - 0.5)
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["0.01", "1", "4"]
 

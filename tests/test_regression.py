@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from both import assert_same_model, expected_failures
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import (
@@ -35,23 +36,7 @@ def small(**parameters):
     return BudgetedSVR(**defaults | parameters)
 
 
-def assert_same_model(one, other):
-    """The same bits: vectors, coefficients, intercepts, and the state that passes continue from."""
-    for name in ("support_vectors_", "dual_coef_", "intercept_"):
-        assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
-    for key in one._states[0]:
-        assert_array_equal(one._states[0][key], other._states[0][key])
-
-
 # --- scikit-learn's own checks -------------------------------------------------------------------
-
-
-def expected_failures(estimator):
-    reason = "a weight scales a row's step, a repeated row makes two, in another random order"
-    return {
-        "check_sample_weight_equivalence_on_dense_data": reason,
-        "check_sample_weight_equivalence_on_sparse_data": reason,
-    }
 
 
 @parametrize_with_checks(

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_array_equal
 
-from pocketsvm import BudgetedSVC, load_svmlight, save_model, tables
+from pocketsvm import BudgetedSVC, files, load_svmlight, save_model, tables
 from pocketsvm.tables import DataFile, Layout, Options
 
 ROWS = [[0.5, -2.0, 1e-3], [1.0, 0.0, 2.0], [0.25, 4.0, -1.0]]
@@ -169,7 +169,7 @@ def test_labels_keep_their_spelling(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,y\n1,2,x\n3,oops,x\n", "row 3, column 'b': 'oops' is not a number"),
+        ("a,b,y\n1,2,x\n3,oops,x\n", "row 3, column 'b': 'oops' is not a number.*--label b"),
         ("a,b,y\n1,2,x\n3,,x\n", "row 3, column 'b': the value is missing"),
         ("a,b,y\n1,2,x\n3,4,\n", "row 3, column 'y': the value is missing"),
         ("a,b,y\n1,nan,x\n", "row 2, column 'b': nan is not a finite number"),
@@ -216,7 +216,7 @@ def test_unknown_columns_are_named(write):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": ["u"], "y": [1]}, "column 'a': a feature must be a number, got string"),
+        ({"a": ["u"], "y": [1]}, "column 'a': a feature must be a number, got string.*--label a"),
         ({"a": [1], "y": [[1]]}, "column 'y': a label must be text or a number"),
         ({"a": [1.0, None], "y": [1, 2]}, "row 2, column 'a': the value is missing"),
         ({"a": [1.0, 2.0], "y": [1, None]}, "row 2, column 'y': the value is missing"),
@@ -405,6 +405,48 @@ def test_standard_input(monkeypatch, content):
         monkeypatch.setattr(sys, "stdin", stdin)
         table = read("-")
     assert table.X.shape in ((4, 4), (3, 3))
+
+
+KINDS = ["rows.txt", "rows.csv", "rows.parquet"]
+
+
+def many(kind):
+    """3,000 rows of two features."""
+    if kind == "rows.parquet":
+        return parquet({"a": np.arange(3000.0), "b": np.arange(3000.0)})
+    row = "1 1:1 2:0.5\n" if kind == "rows.txt" else "0.5,1\n"
+    return (row * 3000).encode()
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(files, "CHUNK", 1000)
+    monkeypatch.setattr(tables, "BATCH_CHUNKS", 1)
+    monkeypatch.setattr(tables, "CSV_BLOCK", 200)  # of which pyarrow reads some ahead
+    monkeypatch.setattr(tables, "PEEK", 300)
+    monkeypatch.setattr(tables, "PARQUET_VALUES", 100)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_vanishes_is_read_to_its_end(write, small_batches, kind):
+    path = write(many(kind), kind)
+    with DataFile(path) as file:
+        batches = file.batches(Layout(2))
+        n_rows = next(batches).X.shape[0]
+        os.unlink(path)
+        assert n_rows < 3000
+        assert n_rows + sum(batch.X.shape[0] for batch in batches) == 3000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_becomes_shorter_is_refused(write, small_batches, kind):
+    path = write(many(kind), kind)
+    with DataFile(path) as file:
+        batches = file.batches(Layout(2), n_jobs=1)
+        next(batches)
+        os.truncate(path, os.path.getsize(path) // 2)
+        with pytest.raises(ValueError, match=f"{kind} (became shorter|is damaged)"):
+            list(batches)
 
 
 def test_files_that_are_not_there(tmp_path):

@@ -243,12 +243,22 @@ def test_the_map_of_one_parameter_has_one_line():
 
 def test_a_best_value_at_the_border_is_told():
     def borders(best):
-        found = ScoreMap([1, 2, 4], [0.1, 0.2], np.zeros((2, 3)), np.zeros((2, 3)), best, 0.0)
+        found = ScoreMap([1, 2, 4], gammas, np.zeros((3, 3)), np.zeros((3, 3)), best, 0.0)
         return list(found.at_border())
 
-    assert borders((1, 1)) == []  # of two values one is always at the border
-    assert borders((0, 2)) == ["the best C is the largest one tried"]
-    assert borders((0, 0)) == ["the best C is the smallest one tried"]
+    largest, smallest = (
+        "the best C is the largest one tried",
+        "the best C is the smallest one tried",
+    )
+    gammas = [0.1, 0.2, 0.3]
+    assert borders((1, 1)) == []
+    assert borders((1, 2)) == [largest]
+    assert borders((1, 0)) == [smallest]
+    gammas = [0.1, 0.2]
+    assert borders((1, 1)) == ["the best gamma is the largest one tried"]
+    assert borders((0, 0)) == [smallest, "the best gamma is the smallest one tried"]
+    gammas = [0.1]
+    assert borders((0, 1)) == []  # nothing was compared
 
 
 def test_candidates_that_cannot_be_fitted_have_no_score():

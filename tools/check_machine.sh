@@ -4,6 +4,7 @@
 #   check_machine.sh python PYTHON      Python 3.11 or newer with venv, pip and its headers
 #   check_machine.sh compiler CXX       a C++20 compiler that links
 #   check_machine.sh sanitizers CXX     its address and undefined-behaviour sanitizers
+#   check_machine.sh arm CXX QEMU       a cross compiler for 64-bit ARM, and what runs its programs
 set -u
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -98,7 +99,18 @@ check_sanitizers() {
             "$(advice g++ 'libasan libubsan' g++ gcc 'xcode-select --install')"
 }
 
+check_arm() {
+    for tool in "$@"; do
+        has "$tool" ||
+            missing "for ARM, there is no '$tool'." \
+                "make arm needs a cross compiler and qemu; on Debian and Ubuntu:" \
+                "    sudo apt-get install g++-aarch64-linux-gnu qemu-user" \
+                "Others can be named: make arm ARM_CXX=... QEMU=..."
+    done
+}
+
 case ${1:-} in
     python | compiler | sanitizers) "check_$1" "$2" ;;
-    *) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    arm) shift; check_arm "$@" ;;
+    *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -2,7 +2,11 @@
 // instruction set that this CPU runs, against plain loops. Also run under the sanitizers.
 #define POCKETSVM_SET unit
 
+#include <array>
+#include <bit>
+#include <cinttypes>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -292,6 +296,20 @@ std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const P
     return trainer;
 }
 
+struct Vectors {
+    std::vector<float> values;
+    std::vector<double> coefficients;
+    bool operator==(const Vectors&) const = default;
+};
+
+Vectors vectors_of(const Trainer& trainer, const Problem& problem) {
+    const std::size_t n = trainer.size();
+    Vectors found{std::vector<float>(n * problem.d), std::vector<double>(n)};
+    trainer.copy_vectors(found.values.data());
+    trainer.copy_coefficients(found.coefficients.data());
+    return found;
+}
+
 void helpers_change_no_bit(const Core& core) {
     const Problem problem(1500, 9);
     std::size_t n_strategies;
@@ -302,16 +320,9 @@ void helpers_change_no_bit(const Core& core) {
                 const RowsView rows = sparse ? problem.sparse_view() : problem.dense_view();
                 const auto alone = trained(core, names[k], problem, rows, nullptr, 150);
                 const auto helped = trained(core, names[k], problem, rows, nullptr, 150, n_helpers);
-                const std::size_t n = alone->size();
-                CHECK(n == helped->size() && alone->bias() == helped->bias());
+                CHECK(alone->bias() == helped->bias());
                 CHECK(alone->profile().violations == helped->profile().violations);
-                std::vector<float> vectors(n * problem.d), same(n * problem.d);
-                std::vector<double> coefficients(n), same_coefficients(n);
-                alone->copy_vectors(vectors.data());
-                helped->copy_vectors(same.data());
-                alone->copy_coefficients(coefficients.data());
-                helped->copy_coefficients(same_coefficients.data());
-                CHECK(vectors == same && coefficients == same_coefficients);
+                CHECK(vectors_of(*alone, problem) == vectors_of(*helped, problem));
             }
 }
 
@@ -335,8 +346,7 @@ void every_core_learns_targets(const Core& core) {
     std::vector<double> values;
     for (std::size_t i = 0; i < problem.n; ++i) values.push_back(problem.dense[i * problem.d]);
     const Targets targets{values.data(), problem.weights.data(), 0.05};
-    std::vector<float> vectors[2];
-    std::vector<double> coefficients[2];
+    Vectors found[2];
     for (const bool sparse : {false, true}) {
         std::unique_ptr<Trainer> trainer(
             core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 0.01, "merge", true, 1, 5}));
@@ -348,12 +358,9 @@ void every_core_learns_targets(const Core& core) {
         CHECK(trainer->size() == 21);
         const Profile& profile = trainer->profile();
         CHECK(0 < profile.merges && profile.violations < profile.steps);
-        vectors[sparse].resize(21 * problem.d);
-        coefficients[sparse].resize(21);
-        trainer->copy_vectors(vectors[sparse].data());
-        trainer->copy_coefficients(coefficients[sparse].data());
+        found[sparse] = vectors_of(*trainer, problem);
     }
-    CHECK(vectors[0] == vectors[1] && coefficients[0] == coefficients[1]);
+    CHECK(found[0] == found[1]);
 }
 
 void every_core_trains_and_predicts(const Core& core) {
@@ -365,14 +372,9 @@ void every_core_trains_and_predicts(const Core& core) {
         const auto trainer = trained(core, names[k], problem, problem.dense_view(), &log);
         const auto sparse = trained(core, names[k], problem, problem.sparse_view());
         const std::size_t n = trainer->size();
-        CHECK(n <= 21 && n == sparse->size());
-        std::vector<float> vectors(n * problem.d), same(n * problem.d);
-        std::vector<double> coefficients(n), same_coefficients(n);
-        trainer->copy_vectors(vectors.data());
-        sparse->copy_vectors(same.data());
-        trainer->copy_coefficients(coefficients.data());
-        sparse->copy_coefficients(same_coefficients.data());
-        CHECK(vectors == same && coefficients == same_coefficients);
+        CHECK(n <= 21);
+        const auto [vectors, coefficients] = vectors_of(*trainer, problem);
+        CHECK(vectors_of(*sparse, problem) == (Vectors{vectors, coefficients}));
         CHECK(!log.events.empty());
         const Profile& profile = trainer->profile();
         CHECK(profile.steps == 1200);
@@ -407,6 +409,28 @@ void every_core_trains_and_predicts(const Core& core) {
     CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1, 1}) == nullptr);
 }
 
+// A hash (FNV-1a) of the bits that a core's strategies train: the same wherever a multiply-add is
+// fused, on x86-64 and on ARM.
+std::uint64_t bits_of_models(const Core& core) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    const auto add = [&](const auto& values) {
+        for (const auto& value : values)
+            for (const unsigned char byte :
+                 std::bit_cast<std::array<unsigned char, sizeof(value)>>(value))
+                hash = (hash ^ byte) * 0x100000001b3;
+    };
+    const Problem problem;
+    std::size_t n_strategies;
+    const char* const* names = core.strategies(n_strategies);
+    for (std::size_t k = 0; k < n_strategies; ++k) {
+        const auto trainer = trained(core, names[k], problem, problem.dense_view());
+        const Vectors found = vectors_of(*trainer, problem);
+        add(found.values);
+        add(found.coefficients);
+    }
+    return hash;
+}
+
 void parallel_runs_every_task_once() {
     std::vector<int> done(1000);
     Never never;
@@ -430,7 +454,8 @@ void parallel_runs_every_task_once() {
 
 }  // namespace
 
-int main() {
+// The argument, where there is one: the models' hash of another machine, to be had here, too.
+int main(int argc, char** argv) {
     exponential_is_exact_to_rounding<float>();
     exponential_is_exact_to_rounding<double>();
     sums_have_a_fixed_order();
@@ -452,8 +477,14 @@ int main() {
     audit_compares_decisions<double>();
     std::size_t n_cores;
     const Core* const* cores = available_cores(n_cores);
+    std::uint64_t fused_bits = argc > 1 ? std::strtoull(argv[1], nullptr, 16) : 0;
     for (std::size_t i = 0; i < n_cores; ++i) {
-        std::printf("core: %s\n", cores[i]->name);
+        const std::uint64_t bits = bits_of_models(*cores[i]);
+        std::printf("core: %s, models %016" PRIx64 "\n", cores[i]->name, bits);
+        if (std::strcmp(cores[i]->name, "baseline") != 0) {
+            CHECK(fused_bits == 0 || bits == fused_bits);
+            fused_bits = bits;
+        }
         every_core_trains_and_predicts(*cores[i]);
         every_core_learns_targets(*cores[i]);
         helpers_change_no_bit(*cores[i]);

@@ -15,7 +15,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from io import FileIO
 from numbers import Integral
 from operator import methodcaller
@@ -85,8 +85,8 @@ def load_svmlight(
     ------
     ValueError
         If a file is not in the format, holds several labels a row, has an index that n_features
-        leaves no room for, or is a damaged archive. The message names the file, and the line and
-        column, both counted from 1.
+        leaves no room for, is a damaged archive, or becomes shorter while it is read. The message
+        names the file, and the line and column, both counted from 1.
     OSError
         If a file cannot be read: `FileNotFoundError`, say.
 
@@ -148,7 +148,7 @@ class ParsedText:
                 decompress = DECOMPRESSORS.get(os.path.splitext(path)[1])
                 size = os.fstat(file.fileno()).st_size
                 parsed = cls(path, size * (12 if decompress else 1))
-                with decompress(file) if decompress else file as text:
+                with decompress(file) if decompress else file as text, whole(file, path):
                     for chunk, line in parsed_chunks(text, path, n_threads):
                         parsed.append(chunk, line)
         except OSError as error:
@@ -215,6 +215,15 @@ def parsed_chunks(
                 raise ValueError(_at(name, line + place[0], place[1]) + "the number is not finite")
             yield chunk, line
             line += chunk.n_lines
+
+
+@contextmanager
+def whole(file: Any, name: str) -> Iterator[None]:
+    """Refuse a file that became shorter while it was read."""
+    size = _regular_size(file)
+    yield
+    if _regular_size(file) < size:
+        raise ValueError(f"{name} became shorter while it was read: rows at its end are missing")
 
 
 def _regular_size(text: Any) -> int:

@@ -790,9 +790,9 @@ class TuningDisplay:
                 color="white" if dark[place] else "black",
             )
         row, column = found.best
-        self.ax_.add_patch(
-            Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec="#e76300", lw=2.5)
-        )
+        frame = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec="#e76300", lw=2.5)
+        frame.set(clip_on=False, zorder=3)  # at the border it lies over the axes' own lines
+        self.ax_.add_patch(frame)
         self.ax_.set_xticks(range(n_cs), list(map(_math, written(found.C))))
         self.ax_.set_yticks(range(n_gammas), list(map(_math, written(found.gamma))))
         self.ax_.set(xlabel="C", ylabel=r"$\gamma$")

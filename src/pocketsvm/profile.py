@@ -15,7 +15,8 @@ class Profile:
         Rows looked at.
 
     violations : int
-        Steps that added a support vector, because the row was inside the margin.
+        Steps that added a support vector, because the row was inside the margin, or outside the
+        tube of a regression.
 
     merges, removals : int
         Times the budget overflowed and two support vectors were merged, or one was dropped.
@@ -74,7 +75,7 @@ class Profile:
     def __str__(self) -> str:
         share = self.violations / self.steps if self.steps else 0.0
         return (
-            f"{self.steps:,} steps, {self.violations:,} violations ({share:.1%}), "
+            f"{self.steps:,} steps, {self.violations:,} added a vector ({share:.1%}), "
             f"{self.merges:,} merges, {self.removals:,} removals "
             f"(merge frequency {self.merge_frequency:.1%})\n"
             f"{self.seconds_total:.3f} s: margins {self.seconds_margin:.3f} s, "

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from .files import CHUNK, GzipText, ParsedText, parsed_chunks
+from .files import CHUNK, GzipText, ParsedText, parsed_chunks, whole
 
 __all__ = ["FORMATS", "Batch", "DataFile", "Labels", "Layout", "Options", "Table", "number"]
 
@@ -245,6 +245,7 @@ class DataFile:
             file = sys.stdin.buffer if path == "-" else open(path, "rb", buffering=0)  # noqa: SIM115
             if path != "-":
                 stack.enter_context(file)
+            self._file = file
             self._text, self._head = _opened(file, stack)
             self.format = self.options.format or _format(self._head, path)
             self._stack = stack.pop_all()
@@ -255,7 +256,9 @@ class DataFile:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def read(self, *, n_jobs: int | None = -1) -> Table:
+    def read(
+        self, *, n_jobs: int | None = -1, advance: Callable[[int], object] | None = None
+    ) -> Table:
         """Read all of it.
 
         Parameters
@@ -263,13 +266,19 @@ class DataFile:
         n_jobs : int, default=-1
             Threads that parse LIBSVM text.
 
+        advance : callable, default=None
+            Called with the number of rows of each piece that has been read.
+
         Returns
         -------
         table : Table
             Rows, labels and how they lay in the file.
         """
-        with _named_errors(self.name):
-            table = self._read_svmlight(n_jobs) if self.format == "libsvm" else self._read_table()
+        with _named_errors(self.name), whole(self._file, self.name):
+            if self.format == "libsvm":
+                table = self._read_svmlight(n_jobs, advance or _ignore)
+            else:
+                table = self._read_table(advance or _ignore)
         if not table.X.shape[0]:
             raise ValueError(f"{self.name} holds no rows.")
         return table
@@ -298,7 +307,7 @@ class DataFile:
         batch : Batch
             The next rows.
         """
-        with _named_errors(self.name):
+        with _named_errors(self.name), whole(self._file, self.name):
             if self.format == "libsvm":
                 yield from self._svmlight_batches(layout, labels, n_jobs)
             else:
@@ -308,11 +317,12 @@ class DataFile:
 
     # LIBSVM text
 
-    def _read_svmlight(self, n_jobs: int | None) -> Table:
+    def _read_svmlight(self, n_jobs: int | None, advance: Callable[[int], object]) -> Table:
         size = os.fstat(self._text.fileno()).st_size if isinstance(self._text, io.FileIO) else 0
         parsed = ParsedText(self.name, size)
         for chunk, line in self._chunks(n_jobs):
             parsed.append(chunk, line, spelled=True)
+            advance(len(chunk.labels))
         first_index = min(parsed.least_index, 1)
         X, y = parsed.arrays(parsed.check(None, first_index), first_index)
         values, codes = np.unique(y, return_inverse=True)
@@ -351,10 +361,13 @@ class DataFile:
             return _ParquetTable(self.name, self._text, self._stack)
         return _TextTable(self.name, self._text, self._head, self.format, self.options.header)
 
-    def _read_table(self) -> Table:
+    def _read_table(self, advance: Callable[[int], object]) -> Table:
         source = self._table()
         columns = self._training_columns(source.names, source.has_names)
-        batches = list(source.batches(columns))
+        batches = []
+        for batch in source.batches(columns):
+            batches.append(batch)
+            advance(len(batch.X))
         X = np.concatenate([batch.X for batch in batches] or [np.empty((0, 1))])
         names = [columns.names[k] for k in columns.features] if source.has_names else None
         unused = set(range(len(columns.names))) - set(columns.used)
@@ -458,6 +471,10 @@ class DataFile:
             if name in seen:
                 raise ValueError(f"{self.name} has two columns named {name!r}.")
             seen.add(name)
+
+
+def _ignore(n_rows: int) -> None:
+    """Do nothing about progress."""
 
 
 # --- opening and telling apart --------------------------------------------------------------------
@@ -642,7 +659,7 @@ class _TextTable:
         value = re.search(r"column #(\d+): Row #(\d+): .* to double: invalid value '(.*)'", message)
         if value:
             place = _place(self.name, int(value[2]), columns, int(value[1]))
-            return place + _no_number(value[3])
+            return place + _no_number(value[3], columns, int(value[1]))
         text = re.search(r"column #(\d+): Row #(\d+): .*invalid UTF8", message)
         if text:
             return _place(self.name, int(text[2]), columns, int(text[1])) + "no text in UTF-8"
@@ -686,7 +703,7 @@ class _ParquetTable:
         if len(set(keys)) < len(keys):
             raise ValueError(f"{self.name} has two columns of one name.")
         for k in columns.used:
-            _check_type(self.name, schema.field(k), is_label=k == columns.label)
+            _check_type(self.name, schema.field(k), columns, k)
         batch_size = max(PARQUET_VALUES // len(keys), 1)
         for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
             found = pa.record_batch([batch.column(key) for key in keys], names=keys)
@@ -694,17 +711,21 @@ class _ParquetTable:
             n_rows += batch.num_rows
 
 
-def _check_type(name: str, field: Any, is_label: bool) -> None:
+def _check_type(name: str, field: Any, columns: _Columns, k: int) -> None:
     from pyarrow import types
+
+    is_label = k == columns.label
 
     kind = field.type.value_type if types.is_dictionary(field.type) else field.type
     numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     if any(is_kind(kind) for is_kind in numeric):
         return
-    if is_label and (types.is_string(kind) or types.is_large_string(kind)):
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    if is_label and is_text:
         return
+    hint = _say_label(columns, k) if is_text else ""
     what = "a label must be text or a number" if is_label else "a feature must be a number"
-    raise ValueError(f"{name}, column {field.name!r}: {what}, got {field.type}. {_DROP}")
+    raise ValueError(f"{name}, column {field.name!r}: {what}, got {field.type}. {hint}{_DROP}")
 
 
 _SAY_HEADER = "Say whether it is a header: --header or --no-header."
@@ -745,8 +766,20 @@ def _table_batch(name: str, batch: Any, columns: _Columns, n_before: int) -> Bat
 _MISSING = "the value is missing; fill it in, or leave the row or the column out"
 
 
-def _no_number(text: str) -> str:
-    return f"{text[:40]!r} is not a number. {_DROP}" if text.strip() else _MISSING
+def _no_number(text: str, columns: _Columns, k: int) -> str:
+    if not text.strip():
+        return _MISSING
+    return f"{text[:40]!r} is not a number. {_say_label(columns, k)}{_DROP}"
+
+
+def _say_label(columns: _Columns, k: int) -> str:
+    """Ask whether a column is the label, where another is taken for it."""
+    if columns.label is None:
+        return ""
+    return (
+        f"The label is taken from column {columns.names[columns.label]!r}; if it is in this one, "
+        f"say --label {columns.names[k]}. "
+    )
 
 
 def _place(name: str, row: int, columns: _Columns, k: int) -> str:

@@ -420,7 +420,7 @@ class ScoreMap:
             ("C", self.C, self.best[1]),
             ("gamma", self.gamma, self.best[0]),
         ):
-            if len(values) > 2 and place in (0, len(values) - 1):
+            if len(values) > 1 and place in (0, len(values) - 1):
                 yield f"the best {name} is the {'largest' if place else 'smallest'} one tried"
 
 

@@ -13,7 +13,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
-__all__ = ["FitProgress", "Reporter", "print_json", "show", "shown_warnings"]
+__all__ = [
+    "FitProgress",
+    "Reporter",
+    "one_line_of_json",
+    "print_json",
+    "show",
+    "shown_warnings",
+]
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -28,6 +35,11 @@ def show(renderable: Any) -> None:
 def print_json(value: Any) -> None:
     """Print a result for machines."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def one_line_of_json(value: Any) -> str:
+    """Return a value for machines that read line by line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 @contextmanager

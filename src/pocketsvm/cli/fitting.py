@@ -3,6 +3,7 @@
 import os
 import re
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import typer
 
 from .. import estimators
 from .._scalers import split
-from ..tables import DataFile, Table, number
+from ..tables import DataFile, Layout, Table, number
 from .console import Reporter, show
 from .saved import Saved, numbers_of, targets
 
@@ -27,6 +28,8 @@ __all__ = [
 
 # Sparse rows become dense to be scaled: not more bytes than this.
 MOST_DENSE_BYTES = 2**32
+# More classes than this, with fewer rows than that each, are numbers taken for labels.
+MANY_CLASSES, ROWS_OF_A_CLASS = 20, 10
 
 
 def new_estimator(
@@ -56,9 +59,9 @@ def check_writable(path: str) -> None:
 
 def read(path: str, told: Any, n_jobs: int, reporter: Reporter) -> Table:
     """Read a data file, and say how large it is."""
-    with DataFile(path, told) as file:
+    with DataFile(path, told) as file, reporter.task("reading") as task:
         begin = time.perf_counter()
-        table = file.read(n_jobs=n_jobs)
+        table = file.read(n_jobs=n_jobs, advance=lambda n_rows: task.advance(n_rows, n_rows))
     n_rows, n_features = table.X.shape
     seconds = time.perf_counter() - begin
     reporter.say(f"read {n_rows:,} rows of {n_features:,} features in {seconds:.1f} s")
@@ -82,9 +85,23 @@ def training_data(table: Table, path: str, regression: bool, scale: str) -> tupl
     if y.dtype.kind == "f" and (fraction := np.flatnonzero(y != np.floor(y))).size:
         raise ValueError(
             f"{path}: {y[fraction[0]]:g} is no label of a class, which is a whole number or a "
-            "word. To predict such numbers, train with --regression."
+            f"word. To predict such numbers, train with --regression.{_say_label(table.layout)}"
+        )
+    n_classes = len(table.labels.names)
+    if n_classes > MANY_CLASSES and n_classes * ROWS_OF_A_CLASS > len(y):
+        warnings.warn(
+            f"{path} has {n_classes:,} classes in {len(y):,} rows.{_say_label(table.layout)}",
+            stacklevel=2,
         )
     return X, y, spellings
+
+
+def _say_label(layout: Layout) -> str:
+    """Ask whether the label of a table is in another column."""
+    if layout.label is None:
+        return ""
+    name = layout.label + 1 if isinstance(layout.label, int) else layout.label
+    return f" The label is taken from column {str(name)!r}; if it is another, say --label COLUMN."
 
 
 def class_weights(given: list[str], y: Any, spellings: list[str] | None) -> Any:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, BinaryIO
 
@@ -10,9 +10,9 @@ import numpy as np
 import typer
 
 from .._array_file import replacing
-from ..tables import Array, DataFile
+from ..tables import Array, Batch, DataFile
 from . import options
-from .console import Reporter
+from .console import Reporter, one_line_of_json
 from .saved import Saved
 
 __all__ = ["predict"]
@@ -36,6 +36,7 @@ def predict(
     format: options.Format = None,
     n_jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
+    json: Annotated[bool, typer.Option("--json", help="A JSON list, one object a line.")] = False,
 ) -> None:
     """Predict the rows of a data file: one label a line, in their order.
 
@@ -48,26 +49,51 @@ def predict(
         raise typer.BadParameter(
             "a regression has no decision values, only predictions.", param_hint="--decision"
         )
-    spelled = None if saved.is_regression else np.array(saved.labels, dtype=object)
-    reporter = Reporter(quiet or out is None)
+    reporter = Reporter(quiet or (out is None and sys.stdout.isatty()))  # not between the labels
     told = options.data_options(format, label, header)
+    written = _json_lines if json else _lines
     with DataFile(data, told) as file, _output(out) as output, reporter.task("predicting") as task:
-        for batch in file.batches(saved.layout, n_jobs=n_jobs):
-            answers = saved.answers(batch.X)
-            if spelled is None:
-                columns = [_spelled(answers)]
+        batches = file.batches(saved.layout, n_jobs=n_jobs)
+        for text in written(_answers(saved, batches, decision, task)):
+            output.write(text.encode())
+
+
+def _answers(
+    saved: Saved, batches: Iterable[Batch], decision: bool, task: Any
+) -> Iterator[dict[str, Array]]:
+    """Yield columns for each batch that has rows: labels or numbers, and decision values."""
+    labels = None if saved.is_regression else np.array(saved.labels, dtype=object)
+    for batch in batches:
+        n_rows = batch.X.shape[0]
+        if n_rows:
+            values = saved.answers(batch.X)
+            if labels is None:
+                yield {"prediction": values}
             else:
-                columns = [spelled[saved.codes(answers)].tolist()]
-                if decision:
-                    columns += map(_spelled, answers.reshape(len(answers), -1).T)
-            lines = columns[0] if len(columns) == 1 else map("\t".join, zip(*columns, strict=True))
-            text = "\n".join(lines)
-            output.write((text + "\n" * bool(text)).encode())
-            task.advance(batch.X.shape[0], batch.X.shape[0])
+                found = {"label": labels[saved.codes(values)]}
+                yield found | {"decision": values} if decision else found
+            task.advance(n_rows, n_rows)
 
 
-def _spelled(values: Array) -> list[str]:
-    return list(map(repr, values.tolist()))
+def _lines(batches: Iterable[dict[str, Array]]) -> Iterator[str]:
+    """Yield batches as lines: what belongs to a row, with tabs between."""
+    for columns in batches:
+        texts: list[Any] = []
+        for values in columns.values():
+            spell = str if values.dtype == object else repr
+            texts += (map(spell, part) for part in values.reshape(len(values), -1).T.tolist())
+        yield "\n".join(map("\t".join, zip(*texts, strict=True))) + "\n"
+
+
+def _json_lines(batches: Iterable[dict[str, Array]]) -> Iterator[str]:
+    """Yield batches as a list of objects, each in a line of its own."""
+    before = "["
+    for columns in batches:
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        objects = (dict(zip(columns, row, strict=True)) for row in rows)
+        yield before + "\n" + ",\n".join(map(one_line_of_json, objects))
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .datasets import File, Source, cache_folder
 
@@ -68,13 +69,20 @@ def _checked(source: Source) -> dict[File, Path]:
 def _download(file: File, page: str, folder: Path, progress: Any) -> Path:
     try:
         import pooch
+        import requests  # which pooch needs
     except ModuleNotFoundError as error:
         raise ImportError("downloads need pooch; pip install 'pocketsvm[data]'") from error
     url = page.rstrip("/") + "/" + file.name + file.ending
     path = folder / (file.name + file.ending)
     try:
         pooch.HTTPDownloader(progressbar=progress, chunk_size=1 << 16)(url, str(path), None)
-    except OSError as error:  # as which requests raises all of its own
+    except (requests.ConnectionError, requests.Timeout) as error:
+        host = urlsplit(url).hostname
+        raise OSError(
+            f"{url} could not be downloaded: {host} cannot be reached. Is this machine online? A "
+            f"copy of the file can be put into {cache_folder()}, too, or into $POCKETSVM_DATA."
+        ) from error
+    except OSError as error:  # as which requests raises all others of its own
         raise OSError(f"{url} could not be downloaded: {error}") from error
     try:
         file.read(path)
