@@ -29,19 +29,21 @@ class BlockPredictor final : public Predictor {
 
     void decide(const RowsView& view, std::size_t begin, std::size_t end,
                 double* out) const override {
-        Buffer<L> sums(rows_at_once * n_outputs_);
+        constexpr std::size_t chains = 4;  // sums that do not wait for each other
+        Buffer<L> sums(rows_at_once * n_outputs_ * chains);
         const auto use = [&](int r, std::size_t at, L kernel) POCKETSVM_INLINE_LAMBDA {
             for (std::size_t o = 0; o < n_outputs_; ++o) {
-                L& sum = sums[r * n_outputs_ + o];
+                L& sum = sums[(r * n_outputs_ + o) * chains + at / L::count % chains];
                 sum = multiply_add(L::load(coefficients_.data() + o * vectors_.capacity() + at),
                                    kernel, sum);
             }
         };
         in_tiles(view, begin, end, use, [&](int r, std::size_t row) {
             for (std::size_t o = 0; o < n_outputs_; ++o) {
-                L& sum = sums[r * n_outputs_ + o];
-                out[row * n_outputs_ + o] = intercepts_[o] + double(sum.sum());
-                sum = L::all(0);
+                L* sum = &sums[(r * n_outputs_ + o) * chains];
+                const L all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+                out[row * n_outputs_ + o] = intercepts_[o] + double(all.sum());
+                for (std::size_t i = 0; i < chains; ++i) sum[i] = L::all(0);
             }
         });
     }
