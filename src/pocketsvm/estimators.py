@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from . import _core
 from . import _validation as checks
 from ._machine import BudgetedMachine, given_data
+from .moving import FOR_TARGETS, Effort
 from .polish import EpsilonInsensitive, Hinge
 from .profile import Profile
 
@@ -330,6 +331,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         positive, negative = np.int8(1), np.int8(-1)
         return [Hinge(np.where(data.codes == k, positive, negative)) for k in data.positives]
 
+    def _effort(self, n_rows: int) -> Effort:
+        # Twice as many kernel values as in the passes.
+        return Effort.for_labels(2 * int(self.max_iter) * n_rows * int(self.budget))
+
 
 class BudgetedSVR(RegressorMixin, BudgetedMachine):
     """Support vector regression with a Gaussian kernel and a bounded number of vectors.
@@ -456,7 +461,6 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         **BudgetedMachine._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
-    _moves_vectors: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -588,3 +592,6 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     def _losses(self, data: checks.TargetRows) -> list[EpsilonInsensitive]:
         width = RELATIVE_WIDTH * data.spread()
         return [EpsilonInsensitive(data.y, float(self.epsilon), width)]
+
+    def _effort(self, n_rows: int) -> Effort:
+        return FOR_TARGETS
