@@ -60,12 +60,12 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
     polish : bool, default=True
         Whether `fit`, after its passes, solves for the coefficients of the support vectors and the
-        intercept, which takes most of the noise out of the model. Without it the model is the last
-        iterate, as in the paper. With K > 2 classes each is solved for on all support vectors. Of
-        very many rows a random sample is solved on (134,217 rows at a budget of 500). What is
-        continued by `warm_start` and `partial_fit` is always the last iterate. `partial_fit`,
-        which keeps no rows, does not polish, nor does `fit` with a budget above 5,000 on more
-        rows than that.
+        intercept, which takes most of the noise out of the model, and moves the vectors to where
+        they serve best, where that is cheap. Without it the model is the last iterate, as in the
+        paper. With K > 2 classes each is solved for on all support vectors. Of very many rows a
+        random sample is solved on (134,217 rows at a budget of 500). What is continued by
+        `warm_start` and `partial_fit` is always the last iterate. `partial_fit`, which keeps no
+        rows, does not polish, nor does `fit` with a budget above 5,000 on more rows than that.
 
     fit_intercept : bool, default=True
         Whether the model has an intercept. In the passes it is treated as one more feature, of
@@ -124,7 +124,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         What the last call did and where its time went: ``steps``, ``violations``, ``merges``,
         ``removals``, ``merge_frequency``, ``seconds_total``, ``seconds_margin``,
         ``seconds_solve`` (the paper's A), ``seconds_rest`` (its B), summed over classes; and of
-        polishing ``seconds_polish``, ``newton_steps``, ``objective_before``,
+        polishing ``seconds_polish``, ``newton_steps``, ``moves``, ``objective_before``,
         ``objective_after``, ``gradient_norm``.
 
     n_features_in_ : int

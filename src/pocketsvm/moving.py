@@ -46,7 +46,7 @@ class Effort:
 
     @classmethod
     def for_labels(cls, values: int) -> "Effort":
-        """Passes on labels leave little to gain."""
+        """Return that of a classifier, whose passes leave little to gain."""
         return cls(tolerance=2e-3, limits=(10, 20), values=values, frugal=True)
 
     def steps(self, n_rows: int, n_vectors: int, n_outputs: int) -> int:
@@ -57,7 +57,7 @@ class Effort:
         return 0 if self.frugal and steps < least else min(max(steps, least), most)
 
 
-# Passes on targets leave much: small problems, where it costs least, may take many steps.
+# The passes of a regression leave much: small problems, where it costs least, may take many steps.
 FOR_TARGETS = Effort(tolerance=1e-5, limits=(20, 200), values=2**28, frugal=False)
 
 

@@ -15,7 +15,8 @@ K is all but singular where merged vectors nearly coincide; JITTER keeps the coe
 vectors from growing against each other beyond what float32 can add up again.
 
 The problem is convex and piecewise quadratic. Newton's method with a line search solves it in a few
-steps: each needs the kernel values once, and the second derivative only of the rows in between.
+steps: each needs the kernel values once, and brings the second derivative up to date by the rows
+that have come in between or gone from there.
 """
 
 import threading
@@ -296,17 +297,20 @@ class Problem:
     def bend(self, hessian: Array, change: Array) -> None:
         """Bring the second derivative up to date where more ramps of a row bend, or fewer."""
         curvature = np.sqrt(np.abs(change) * self.c / (2 * self.width))
-        for sign in (1, -1):
-            changed = np.flatnonzero(sign * change > 0)
+        hessian += self.outer(np.flatnonzero(change > 0), curvature)
+        hessian -= self.outer(np.flatnonzero(change < 0), curvature)
 
-            def of_chunk(chunk: slice, changed: Array = changed) -> Array:
-                rows = np.ones((len(changed[chunk]), len(hessian)))
-                rows[:, :-1] = self.kernel.rows[changed[chunk]]
-                rows *= curvature[changed[chunk], None]
-                return rows.T @ rows
+    def outer(self, chosen: Array, factors: Array) -> Array:
+        """Sum of the outer products of the chosen rows, a one appended, times their factors."""
+        n = self.kernel.rows.shape[1]
 
-            for outer in self.kernel.each(of_chunk, len(changed)):
-                hessian += sign * outer
+        def of_chunk(chunk: slice) -> Array:
+            rows = np.ones((len(chosen[chunk]), n + 1))
+            rows[:, :n] = self.kernel.rows[chosen[chunk]]
+            rows *= factors[chosen[chunk], None]
+            return rows.T @ rows
+
+        return sum(self.kernel.each(of_chunk, len(chosen)), np.zeros((n + 1, n + 1)))
 
     def newton_step(self, gradient: Array, hessian: Array) -> Array:
         """Return the change of (beta, b) that the quadratic model asks for."""
