@@ -175,9 +175,10 @@ def test_few_steps_are_not_worth_it():
     assert moving.FOR_TARGETS.steps(10**9, 100, 1) == 20
 
 
-def test_a_classifier_needs_all_rows_that_are_near(monkeypatch):
+@pytest.mark.parametrize("limit", ["MOST_VALUES", "MOST_FRUGAL_VALUES"])
+def test_a_classifier_needs_all_rows_that_are_near(limit, monkeypatch):
     X, y = chequered()
-    monkeypatch.setattr(moving, "MOST_VALUES", 16 * 1000)
+    monkeypatch.setattr(moving, limit, 16 * 500)
     assert BudgetedSVC(16, 10.0, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
 
 

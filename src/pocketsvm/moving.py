@@ -29,6 +29,8 @@ MOST_NEWTON_STEPS = 20
 # At most this many kernel values, and products of them with features, are seen in a step.
 MOST_VALUES = 2**22
 MOST_PRODUCTS = 2**29
+# Where vectors are moved frugally, they stay if there would be more kernel values than this.
+MOST_FRUGAL_VALUES = 2**20
 # What solving for the coefficients adds to the cost of a kernel value, for each output and vector.
 SOLVING = 0.03
 # Fewer rows a vector than this do not tell where it belongs: then the vectors stay.
@@ -42,7 +44,7 @@ class Effort:
     tolerance: float  # downhill until a step gains less than this share of the objective
     limits: tuple[int, int]  # of the number of steps
     values: int  # kernel values of all steps together, within these limits
-    frugal: bool  # whether the vectors stay where this is too little for all rows and some steps
+    frugal: bool  # whether the vectors stay where this does not do for all rows and some steps
 
     @classmethod
     def for_labels(cls, values: int) -> "Effort":
@@ -113,7 +115,8 @@ def move(
     if min(n_rows, len(sample.c)) < LEAST_ROWS * n_vectors or not len(near):
         return vectors, solutions
     n_steps = effort.steps(min(n_rows, len(near)), n_vectors, len(solutions))
-    if effort.frugal and (not n_steps or len(near) > n_rows):
+    too_many = len(near) > n_rows or len(near) * n_vectors > MOST_FRUGAL_VALUES
+    if effort.frugal and (too_many or not n_steps):
         return vectors, solutions
     sampled = sample.take(near).thin(n_rows, random)
     start = [(solution.coefficients, solution.intercept) for solution in solutions]
