@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pocketsvm import BudgetedSVR, _core, moving
+from pocketsvm import BudgetedSVC, BudgetedSVR, _core, moving
 from pocketsvm.polish import EpsilonInsensitive, Hinge, Sample, polish
 
 GAMMA = 0.4
@@ -130,3 +130,72 @@ def test_wide_rows_may_be_sparse():
     y = np.asarray(X.sum(axis=1)).ravel()
     model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
     assert np.isfinite(model.dual_coef_).all()
+
+
+# --- classification, where moving is frugal ------------------------------------------------------
+
+
+def chequered(n=3000):
+    X = np.random.default_rng(0).uniform(-2, 2, (n, 2)).astype(np.float32)
+    return X, np.floor(X).sum(axis=1) % 2
+
+
+def test_a_classifier_moves_its_vectors_and_tells(capsys):
+    X, y = chequered()
+    moved = BudgetedSVC(16, 10.0, gamma=2.0, random_state=0, verbose=True).fit(X, y)
+    last = BudgetedSVC(16, 10.0, gamma=2.0, random_state=0, polish=False).fit(X, y)
+    assert 0 < moved.profile_.moves <= 20
+    assert f"vectors moved in {moved.profile_.moves} steps" in capsys.readouterr().out
+    assert not np.isin(moved.support_vectors_, last.support_vectors_).all()
+    assert moved.profile_.objective_after < moved.profile_.objective_before
+    assert moved.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_bits_of_a_moved_classifier_do_not_depend_on_threads(n_classes):
+    X, y = chequered(9000)
+    y = y + (X[:, 0] > 1) * (n_classes == 3)
+    one, two = (
+        BudgetedSVC(24, 10.0, gamma=2.0, max_iter=40, random_state=0, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (1, 2)
+    )
+    assert one.profile_.moves > 0
+    assert_array_equal(one.support_vectors_, two.support_vectors_)
+    assert_array_equal(one.dual_coef_, two.dual_coef_)
+
+
+def test_few_steps_are_not_worth_it():
+    X, y = chequered()
+    settings = {"gamma": 2.0, "random_state": 0}
+    assert BudgetedSVC(16, 10.0, max_iter=2, **settings).fit(X, y).profile_.moves == 0
+    effort = moving.Effort.for_labels(100_000)
+    assert effort.steps(100, 100, 1) == 0  # of 400 a row: 2
+    assert effort.steps(20, 100, 1) == 12
+    assert effort.steps(1, 100, 1) == 20
+    assert moving.FOR_TARGETS.steps(10**9, 100, 1) == 20
+
+
+@pytest.mark.parametrize("limit", ["MOST_VALUES", "MOST_FRUGAL_VALUES"])
+def test_a_classifier_needs_all_rows_that_are_near(limit, monkeypatch):
+    X, y = chequered()
+    monkeypatch.setattr(moving, limit, 16 * 500)
+    assert BudgetedSVC(16, 10.0, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
+
+
+def test_rows_beyond_reach_are_left_out(monkeypatch):
+    vectors, sample = problem()
+    labels = np.where(sample.X[:, 0] > 0, 1, -1).astype(np.int8)
+    sample = Sample(sample.X, sample.rows, sample.c, [Hinge(labels)])
+    before = solved(vectors, sample)
+    seen = []
+    looked = moving.Path.look
+
+    def look(path, position):
+        seen.append(len(path.sample.c))
+        return looked(path, position)
+
+    monkeypatch.setattr(moving.Path, "look", look)
+    moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    near = 1 - labels * before[0].decisions > -moving.REACH * sample.losses[0].width
+    assert set(seen) == {np.count_nonzero(near)}
+    assert 0 < seen[0] < len(sample.c)

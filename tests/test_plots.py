@@ -73,7 +73,7 @@ def test_the_boundary_is_where_the_decision_is_zero(moons):
     points = zero_lines(display)
     assert len(points) > 50
     assert np.abs(moons.decision_function(points)).max() < 0.02
-    assert display.ax_.get_title() == "400 rows, 20 support vectors"
+    assert display.ax_.get_title() == f"400 rows, {len(moons.support_vectors_)} support vectors"
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("feature 0", "feature 1")
     assert legend_texts(display)[:4] == ["boundary", "margin", "ham", "spam"]
     display.figure_.canvas.draw()

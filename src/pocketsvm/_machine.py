@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from . import _validation as checks
-from .moving import move
+from .moving import Effort, move
 from .polish import MOST_VECTORS, Loss, Sample, distinct, polish, sample_size
 from .profile import Profile
 
@@ -55,7 +55,6 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _moves_vectors: ClassVar[bool] = False  # in polishing
     _audited: ClassVar[Sequence[str]] = ()  # strategies that the trainers ask; see paper/audit.py
 
     def __sklearn_tags__(self) -> Any:
@@ -72,6 +71,10 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     @abstractmethod
     def _losses(self, data: checks.TrainingRows) -> list[Loss]:
         """Return the loss of every output."""
+
+    @abstractmethod
+    def _effort(self, n_rows: int) -> Effort:
+        """Return what polishing may cost that moves the vectors, too."""
 
     def _train(
         self,
@@ -272,8 +275,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         setting = (attributes["gamma_"], sample, bool(self.fit_intercept))
         n_threads = effective_n_jobs(self.n_jobs)
         solutions = polish(vectors, start, *setting, n_threads)
-        if self._moves_vectors:
-            vectors, solutions = move(vectors, solutions, *setting, n_threads, random)
+        effort = self._effort(rows.n_rows)
+        vectors, solutions = move(vectors, solutions, *setting, n_threads, random, effort)
         if not all(solution.converged for solution in solutions):
             warnings.warn(
                 "Polishing stopped before it had converged, at its limit of Newton steps or of "
@@ -286,6 +289,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             attributes["profile_"],
             seconds_polish=time.perf_counter() - begin,
             newton_steps=sum(solution.steps for solution in solutions),
+            moves=max(solution.moves for solution in solutions),
             objective_before=sum(solution.objective_before for solution in solutions),
             objective_after=sum(solution.objective_after for solution in solutions),
             gradient_norm=max(solution.gradient_norm for solution in solutions),

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from . import _core
 from . import _validation as checks
 from ._machine import BudgetedMachine, given_data
+from .moving import FOR_TARGETS, Effort
 from .polish import EpsilonInsensitive, Hinge
 from .profile import Profile
 
@@ -59,12 +60,12 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
     polish : bool, default=True
         Whether `fit`, after its passes, solves for the coefficients of the support vectors and the
-        intercept, which takes most of the noise out of the model. Without it the model is the last
-        iterate, as in the paper. With K > 2 classes each is solved for on all support vectors. Of
-        very many rows a random sample is solved on (134,217 rows at a budget of 500). What is
-        continued by `warm_start` and `partial_fit` is always the last iterate. `partial_fit`,
-        which keeps no rows, does not polish, nor does `fit` with a budget above 5,000 on more
-        rows than that.
+        intercept, which takes most of the noise out of the model, and moves the vectors to where
+        they serve best, where that is cheap. Without it the model is the last iterate, as in the
+        paper. With K > 2 classes each is solved for on all support vectors. Of very many rows a
+        random sample is solved on (134,217 rows at a budget of 500). What is continued by
+        `warm_start` and `partial_fit` is always the last iterate. `partial_fit`, which keeps no
+        rows, does not polish, nor does `fit` with a budget above 5,000 on more rows than that.
 
     fit_intercept : bool, default=True
         Whether the model has an intercept. In the passes it is treated as one more feature, of
@@ -123,7 +124,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         What the last call did and where its time went: ``steps``, ``violations``, ``merges``,
         ``removals``, ``merge_frequency``, ``seconds_total``, ``seconds_margin``,
         ``seconds_solve`` (the paper's A), ``seconds_rest`` (its B), summed over classes; and of
-        polishing ``seconds_polish``, ``newton_steps``, ``objective_before``,
+        polishing ``seconds_polish``, ``newton_steps``, ``moves``, ``objective_before``,
         ``objective_after``, ``gradient_norm``.
 
     n_features_in_ : int
@@ -330,6 +331,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         positive, negative = np.int8(1), np.int8(-1)
         return [Hinge(np.where(data.codes == k, positive, negative)) for k in data.positives]
 
+    def _effort(self, n_rows: int) -> Effort:
+        # Twice as many kernel values as in the passes.
+        return Effort.for_labels(2 * int(self.max_iter) * n_rows * int(self.budget))
+
 
 class BudgetedSVR(RegressorMixin, BudgetedMachine):
     """Support vector regression with a Gaussian kernel and a bounded number of vectors.
@@ -456,7 +461,6 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         **BudgetedMachine._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
-    _moves_vectors: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -588,3 +592,6 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     def _losses(self, data: checks.TargetRows) -> list[EpsilonInsensitive]:
         width = RELATIVE_WIDTH * data.spread()
         return [EpsilonInsensitive(data.y, float(self.epsilon), width)]
+
+    def _effort(self, n_rows: int) -> Effort:
+        return FOR_TARGETS

@@ -15,7 +15,8 @@ K is all but singular where merged vectors nearly coincide; JITTER keeps the coe
 vectors from growing against each other beyond what float32 can add up again.
 
 The problem is convex and piecewise quadratic. Newton's method with a line search solves it in a few
-steps: each needs the kernel values once, and the second derivative only of the rows in between.
+steps: each needs the kernel values once, and brings the second derivative up to date by the rows
+that have come in between or gone from there.
 """
 
 import threading
@@ -99,16 +100,19 @@ class Sample:
     c: Array  # C times the weight of each row
     losses: list[Loss]  # one an output
 
+    def take(self, chosen: Array) -> "Sample":
+        """Return the chosen rows alone."""
+        X = self.X[chosen]
+        losses = [loss.take(chosen) for loss in self.losses]
+        return Sample(X, as_rows(X, self.rows.dtype), self.c[chosen], losses)
+
     def thin(self, n_rows: int, random: np.random.Generator) -> "Sample":
         """Choose so many rows that stand for all; the sample itself where it has no more."""
         n_all = len(self.c)
         if n_rows >= n_all:
             return self
-        chosen = np.sort(random.choice(n_all, n_rows, replace=False))
-        X, c = self.X[chosen], self.c[chosen] * (n_all / n_rows)
-        return Sample(
-            X, as_rows(X, self.rows.dtype), c, [loss.take(chosen) for loss in self.losses]
-        )
+        thinned = self.take(np.sort(random.choice(n_all, n_rows, replace=False)))
+        return replace(thinned, c=thinned.c * (n_all / n_rows))
 
 
 @dataclass
@@ -117,11 +121,13 @@ class Solution:
 
     coefficients: Array
     intercept: float
+    decisions: Array  # of the rows
     steps: int
     objective_before: float
     objective_after: float
     gradient_norm: float  # relative to the sum of the row weights c_i
     converged: bool
+    moves: int = 0  # steps of the vectors, see moving.py
 
 
 def polish(
@@ -220,12 +226,8 @@ class Kernel:
 
     def __init__(self, vectors: Array, gamma: float, rows: _core.Rows, n_threads: int) -> None:
         self.n_threads = n_threads
-        self.chunks = [
-            slice(begin, min(begin + ROWS_AT_ONCE, rows.n_rows))
-            for begin in range(0, rows.n_rows, ROWS_AT_ONCE)
-        ]
         self.rows = np.empty((rows.n_rows, len(vectors)), dtype=np.float32)
-        for chunk in self.chunks:
+        for chunk in _chunks(rows.n_rows):
             self.rows[chunk] = _core.kernel_block(
                 vectors, gamma, rows, chunk.start, chunk.stop, n_threads
             )
@@ -239,19 +241,19 @@ class Kernel:
         self.penalty = (among + among.T) / 2
         self.penalty[np.diag_indices_from(self.penalty)] += JITTER
 
-    def each(self, function: Callable[[slice], Any]) -> Iterable[Any]:
-        """Results of the function for every chunk, in the order of the chunks."""
-        if self.n_threads == 1:
-            yield from map(function, self.chunks)
+    def each(self, function: Callable[[slice], Any], n: int) -> Iterable[Any]:
+        """Results of the function for every chunk of n rows, in the order of the chunks."""
+        if self.n_threads == 1 or n <= ROWS_AT_ONCE:
+            yield from map(function, _chunks(n))
             return
         with ThreadPoolExecutor(self.n_threads) as pool:
-            yield from pool.map(function, self.chunks)
+            yield from pool.map(function, _chunks(n))
 
     def decide(self, coefficients: Array, intercept: float) -> Array:
         """Decision values of all rows."""
         with np.errstate(under="ignore"):
             beta = coefficients.astype(np.float32)
-        parts = list(self.each(lambda chunk: self.rows[chunk] @ beta))
+        parts = list(self.each(lambda chunk: self.rows[chunk] @ beta, len(self.rows)))
         return np.concatenate(parts).astype(np.float64) + intercept
 
 
@@ -275,28 +277,40 @@ class Problem:
             bends += np.abs(u) <= self.width
         return slope, bends
 
-    def derivatives(self, beta: Array, decisions: Array) -> tuple[Array, Array]:
-        """Gradient and second derivative in (beta, b)."""
-        n = len(beta)
-        slope, bends = self.slopes(decisions)
-        curvature = np.sqrt(bends * self.c / (2 * self.width))
+    def gradient(self, beta: Array, slope: Array) -> Array:
+        """Gradient in (beta, b) where the rows have these slopes."""
+        gradient = np.append(self.kernel.penalty @ beta, slope.sum())
+        counted = np.flatnonzero(slope)
 
-        def of_chunk(chunk: slice) -> tuple[Array, Array]:
-            counted = (slope[chunk] != 0) | (bends[chunk] > 0)
-            rows = np.ones((np.count_nonzero(counted), n + 1))
-            rows[:, :n] = self.kernel.rows[chunk][counted]
-            pull = rows.T @ slope[chunk][counted]
-            bent = bends[chunk][counted] > 0
-            rows = rows[bent] * curvature[chunk][counted][bent, None]
-            return pull, rows.T @ rows
+        def of_chunk(chunk: slice) -> Array:
+            rows = counted[chunk]
+            return slope[rows] @ self.kernel.rows[rows].astype(np.float64)
 
-        gradient, hessian = np.zeros(n + 1), np.zeros((n + 1, n + 1))
-        for pull, outer in self.kernel.each(of_chunk):
-            gradient += pull
-            hessian += outer
-        gradient[:n] += self.kernel.penalty @ beta
-        hessian[:n, :n] += self.kernel.penalty
-        return gradient, hessian
+        for pull in self.kernel.each(of_chunk, len(counted)):
+            gradient[:-1] += pull
+        return gradient
+
+    def unbent(self) -> Array:
+        """Second derivative in (beta, b) where no ramp bends."""
+        return np.pad(self.kernel.penalty, (0, 1))
+
+    def bend(self, hessian: Array, change: Array) -> None:
+        """Bring the second derivative up to date where more ramps of a row bend, or fewer."""
+        curvature = np.sqrt(np.abs(change) * self.c / (2 * self.width))
+        hessian += self.outer(np.flatnonzero(change > 0), curvature)
+        hessian -= self.outer(np.flatnonzero(change < 0), curvature)
+
+    def outer(self, chosen: Array, factors: Array) -> Array:
+        """Sum of the outer products of the chosen rows, a one appended, times their factors."""
+        n = self.kernel.rows.shape[1]
+
+        def of_chunk(chunk: slice) -> Array:
+            rows = np.ones((len(chosen[chunk]), n + 1))
+            rows[:, :n] = self.kernel.rows[chosen[chunk]]
+            rows *= factors[chosen[chunk], None]
+            return rows.T @ rows
+
+        return sum(self.kernel.each(of_chunk, len(chosen)), np.zeros((n + 1, n + 1)))
 
     def newton_step(self, gradient: Array, hessian: Array) -> Array:
         """Return the change of (beta, b) that the quadratic model asks for."""
@@ -304,8 +318,9 @@ class Problem:
         if not self.fit_intercept:
             return np.append(_solve(hessian[:n, :n], -gradient[:n]), 0.0)
         # Where no row is on the rounded part nothing holds the intercept: a little does.
-        hessian[n, n] += 1e-6 * self.c.sum() / (2 * self.width)
-        return _solve(hessian, -gradient)
+        held = hessian.copy()
+        held[n, n] += 1e-6 * self.c.sum() / (2 * self.width)
+        return _solve(held, -gradient)
 
     def slope_along(
         self, beta: Array, decisions: Array, step: Array, change: Array, length: float
@@ -362,29 +377,39 @@ class Problem:
                 solution = found
         return replace(solution, objective_before=before, steps=steps)
 
-    def descend(self, beta: Array, intercept: float) -> Solution:
+    def descend(self, beta: Array, intercept: float, most_steps: int = MAX_STEPS) -> Solution:
         """Newton's method from here, once."""
         decisions = self.kernel.decide(beta, intercept)
         before = value = self.objective(beta, decisions)
         steps, converged, gradient = 0, False, np.zeros(1)
-        while steps < MAX_STEPS:
-            gradient, hessian = self.derivatives(beta, decisions)
+        hessian, bent = self.unbent(), np.zeros(len(self.c))
+        while steps < min(most_steps, MAX_STEPS):
+            slope, bends = self.slopes(decisions)
+            gradient = self.gradient(beta, slope)
+            if np.count_nonzero(bends - bent) > np.count_nonzero(bends):
+                hessian, bent = self.unbent(), np.zeros(len(self.c))
+            self.bend(hessian, bends - bent)
+            bent = bends
             step = self.newton_step(gradient, hessian)
-            slope = float(gradient @ step)
-            converged = -slope <= TOLERANCE * value
+            promise = float(gradient @ step)
+            converged = -promise <= TOLERANCE * value
             if converged:
                 break
             change = self.kernel.decide(step[:-1], step[-1])
-            length, found = self.line_search(beta, decisions, step, change, slope)
+            length, found = self.line_search(beta, decisions, step, change, promise)
             if not found < value:  # all that is left is rounding
-                converged = -slope <= ROUNDING * value
+                converged = -promise <= ROUNDING * value
                 break
             value = found
             beta, intercept = beta + length * step[:-1], intercept + length * step[-1]
             decisions += length * change
             steps += 1
         size = float(np.linalg.norm(gradient) / self.c.sum())
-        return Solution(beta, float(intercept), steps, before, value, size, converged)
+        return Solution(beta, float(intercept), decisions, steps, before, value, size, converged)
+
+
+def _chunks(n: int) -> list[slice]:
+    return [slice(begin, min(begin + ROWS_AT_ONCE, n)) for begin in range(0, n, ROWS_AT_ONCE)]
 
 
 def _solve(matrix: Array, right: Array) -> Array:

@@ -40,6 +40,9 @@ class Profile:
     newton_steps : int
         Newton steps made in polishing.
 
+    moves : int
+        Steps in which polishing has moved the support vectors; 0 where they stayed.
+
     objective_before, objective_after : float
         The objective of the polished problem before and after; see `pocketsvm.polish`.
 
@@ -57,6 +60,7 @@ class Profile:
     seconds_rest: float = 0.0
     seconds_polish: float = 0.0
     newton_steps: int = 0
+    moves: int = 0
     objective_before: float = 0.0
     objective_after: float = 0.0
     gradient_norm: float = 0.0
@@ -86,7 +90,8 @@ class Profile:
 
     def polish_line(self) -> str:
         """Tell of the polishing in one line."""
+        moves = f"vectors moved in {self.moves} steps, " if self.moves else ""
         return (
-            f"polished in {self.seconds_polish:.3f} s: {self.newton_steps} Newton steps, "
+            f"polished in {self.seconds_polish:.3f} s: {self.newton_steps} Newton steps, {moves}"
             f"objective {self.objective_before:.6g} to {self.objective_after:.6g}"
         )
