@@ -234,9 +234,8 @@ class Reference:
         tied = slots[magnitude == magnitude.min()]
         if self.maintenance == "removal":
             return int(tied[np.argmin(self.births[tied])])
-        if self.maintenance == "merge" and self.births[-1] <= 100 * self.size:
-            lot = scramble(int(self.births[-1]))
-            return int(min(tied, key=lambda slot: scramble(int(self.births[slot]) ^ lot)))
+        if self.maintenance == "merge" and self.births[-1] <= 20 * self.size:
+            return int(tied[scramble(int(self.births[-1])) % len(tied)])
         if self.maintenance == "merge" and tied[-1] == self.size - 1:
             return int(tied[-1])
         return int(tied[0])
