@@ -154,6 +154,8 @@ class BudgetTrainer final : public Trainer {
             Real* exponents = source.exponents();
             exponents[budget_] = far_away;
             maintain(exponents);
+            // Finite again: in a block used anew it may be left, and is added with a weight of 0.
+            exponents[budget_] = 0;
         }
         source.follow();
     }
