@@ -26,16 +26,17 @@ def solved(vectors, sample):
     return polish(vectors, start, GAMMA, sample, True, 1)
 
 
-def journey(vectors, sample):
+def journey(vectors, sample, weighted=False):
     start = [(s.coefficients, s.intercept) for s in solved(vectors, sample)]
-    return moving.Path(vectors, start, GAMMA, sample, True, 1)
+    return moving.Path(vectors, start, GAMMA, sample, True, 1, weighted)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_the_gradient_is_that_of_the_objective(n_outputs, offset):
+def test_the_gradient_is_that_of_the_objective(n_outputs, offset, weighted):
     vectors, sample = problem(n_outputs=n_outputs, offset=offset)
-    path = journey(vectors, sample)
+    path = journey(vectors, sample, weighted)
     position = path.position(vectors)
     _, gradient = path.look(position)
     random = np.random.default_rng(1)
