@@ -132,7 +132,7 @@ def test_second_derivatives_are_brought_up_to_date_only_where_that_is_precise(mo
     assert_allclose(found, objective(), rtol=1e-3)
 
 
-def test_equal_vectors_are_joined():
+def test_coefficients_of_equal_vectors_add_up():
     vectors = np.array([[1, 0], [0, 2], [1, -0.0], [0, 2], [3, 3]], dtype=np.float32)
     joined, coefficients = module.distinct(vectors, np.array([[1.0, 2, 3, 4, 5], [1, 1, 1, 1, 1]]))
     assert_array_equal(joined, vectors[[0, 1, 4]])

@@ -118,7 +118,7 @@ def move(
     too_many = len(near) > n_rows or len(near) * n_vectors > MOST_FRUGAL_VALUES
     if effort.frugal and (too_many or not n_steps):
         return vectors, solutions
-    sampled = sample.take(near).thin(n_rows, random)
+    sampled = _sampled(sample, near, n_rows, random)
     start = [(solution.coefficients, solution.intercept) for solution in solutions]
     with ONE_BLAS_THREAD:
         path = Path(vectors, start, gamma, sampled, fit_intercept, n_threads, effort.frugal)
@@ -151,6 +151,15 @@ def _reached(sample: Sample, solutions: list[Solution]) -> Array:
         for u, _ in loss.ramps(solution.decisions):
             reached |= u > -REACH * loss.width
     return reached
+
+
+def _sampled(sample: Sample, near: Array, n_rows: int, random: np.random.Generator) -> Sample:
+    """Choose so many of the near rows that stand for all of them; no others are copied."""
+    drawn = near
+    if len(near) > n_rows:
+        drawn = near[np.sort(random.choice(len(near), n_rows, replace=False))]
+    sampled = sample.take(drawn)
+    return replace(sampled, c=sampled.c * (len(near) / len(drawn)))
 
 
 def _objective(solutions: list[Solution]) -> float:
