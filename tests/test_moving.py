@@ -133,6 +133,17 @@ def test_wide_rows_may_be_sparse():
     assert np.isfinite(model.dual_coef_).all()
 
 
+def test_vectors_stay_where_a_sample_has_fewer_rows_than_features(monkeypatch):
+    vectors, sample = problem()
+    before = solved(vectors, sample)
+    monkeypatch.setattr(moving, "LEAST_ROWS", 0)
+    monkeypatch.setattr(moving, "minimize", None)
+    monkeypatch.setattr(moving, "MOST_VALUES", 2 * len(vectors))
+    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    assert moved is vectors
+    assert after is before
+
+
 # --- classification, where moving is frugal ------------------------------------------------------
 
 

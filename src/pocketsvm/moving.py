@@ -114,6 +114,8 @@ def move(
     near = np.flatnonzero(_reached(sample, solutions))
     if min(n_rows, len(sample.c)) < LEAST_ROWS * n_vectors or not len(near):
         return vectors, solutions
+    if n_rows < min(len(near), n_features):  # a sample that any vectors could be made to fit
+        return vectors, solutions
     n_steps = effort.steps(min(n_rows, len(near)), n_vectors, len(solutions))
     too_many = len(near) > n_rows or len(near) * n_vectors > MOST_FRUGAL_VALUES
     if effort.frugal and (too_many or not n_steps):
