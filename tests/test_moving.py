@@ -26,16 +26,17 @@ def solved(vectors, sample):
     return polish(vectors, start, GAMMA, sample, True, 1)
 
 
-def journey(vectors, sample):
+def journey(vectors, sample, weighted=False):
     start = [(s.coefficients, s.intercept) for s in solved(vectors, sample)]
-    return moving.Path(vectors, start, GAMMA, sample, True, 1)
+    return moving.Path(vectors, start, GAMMA, sample, True, 1, weighted)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_the_gradient_is_that_of_the_objective(n_outputs, offset):
+def test_the_gradient_is_that_of_the_objective(n_outputs, offset, weighted):
     vectors, sample = problem(n_outputs=n_outputs, offset=offset)
-    path = journey(vectors, sample)
+    path = journey(vectors, sample, weighted)
     position = path.position(vectors)
     _, gradient = path.look(position)
     random = np.random.default_rng(1)
@@ -130,6 +131,17 @@ def test_wide_rows_may_be_sparse():
     y = np.asarray(X.sum(axis=1)).ravel()
     model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
     assert np.isfinite(model.dual_coef_).all()
+
+
+def test_vectors_stay_where_a_sample_has_fewer_rows_than_features(monkeypatch):
+    vectors, sample = problem()
+    before = solved(vectors, sample)
+    monkeypatch.setattr(moving, "LEAST_ROWS", 0)
+    monkeypatch.setattr(moving, "minimize", None)
+    monkeypatch.setattr(moving, "MOST_VALUES", 2 * len(vectors))
+    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    assert moved is vectors
+    assert after is before
 
 
 # --- classification, where moving is frugal ------------------------------------------------------

@@ -115,6 +115,30 @@ def test_a_general_solver_finds_nothing_better_for_a_regression(
     assert model.profile_.gradient_norm < 0.01
 
 
+def test_second_derivatives_are_brought_up_to_date_only_where_that_is_precise(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 4)).astype(np.float32)
+    noisy = np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * random.normal(size=len(X))
+    loss = module.Hinge(np.where(noisy > 0, 1, -1).astype(np.int8))
+    c = 10 ** random.uniform(-6, 6, len(X))
+    sample = module.Sample(X, _core.Rows.dense(X), c, [loss])
+
+    def objective():
+        (found,) = module.polish(X[:120], [(np.zeros(120), 0.0)], 1e-3, sample, True, 1)
+        return found.objective_after
+
+    found = objective()
+    monkeypatch.setattr(module, "MOST_BENT", 0.0)  # made anew in each step
+    assert_allclose(found, objective(), rtol=1e-3)
+
+
+def test_coefficients_of_equal_vectors_add_up():
+    vectors = np.array([[1, 0], [0, 2], [1, -0.0], [0, 2], [3, 3]], dtype=np.float32)
+    joined, coefficients = module.distinct(vectors, np.array([[1.0, 2, 3, 4, 5], [1, 1, 1, 1, 1]]))
+    assert_array_equal(joined, vectors[[0, 1, 4]])
+    assert_array_equal(coefficients, [[4, 6, 5], [2, 2, 1]])
+
+
 @pytest.mark.parametrize("maintenance", _core.strategies())
 def test_the_objective_never_grows_and_the_profile_tells(maintenance, monkeypatch):
     monkeypatch.setattr(moving.Effort, "steps", lambda *_: 0)

@@ -29,8 +29,9 @@ MOST_NEWTON_STEPS = 20
 # At most this many kernel values, and products of them with features, are seen in a step.
 MOST_VALUES = 2**22
 MOST_PRODUCTS = 2**29
-# Where vectors are moved frugally, they stay if there would be more kernel values than this.
+# Where vectors are moved frugally, they stay if there would be more of those than this.
 MOST_FRUGAL_VALUES = 2**20
+MOST_FRUGAL_PRODUCTS = 2**27
 # What solving for the coefficients adds to the cost of a kernel value, for each output and vector.
 SOLVING = 0.03
 # Fewer rows a vector than this do not tell where it belongs: then the vectors stay.
@@ -114,11 +115,14 @@ def move(
     near = np.flatnonzero(_reached(sample, solutions))
     if min(n_rows, len(sample.c)) < LEAST_ROWS * n_vectors or not len(near):
         return vectors, solutions
+    if n_rows < min(len(near), n_features):  # a sample that any vectors could be made to fit
+        return vectors, solutions
     n_steps = effort.steps(min(n_rows, len(near)), n_vectors, len(solutions))
-    too_many = len(near) > n_rows or len(near) * n_vectors > MOST_FRUGAL_VALUES
+    n_values = len(near) * n_vectors
+    too_many = n_values > MOST_FRUGAL_VALUES or n_values * n_features > MOST_FRUGAL_PRODUCTS
     if effort.frugal and (too_many or not n_steps):
         return vectors, solutions
-    sampled = sample.take(near).thin(n_rows, random)
+    sampled = _sampled(sample, near, n_rows, random)
     start = [(solution.coefficients, solution.intercept) for solution in solutions]
     with ONE_BLAS_THREAD:
         path = Path(vectors, start, gamma, sampled, fit_intercept, n_threads, effort.frugal)
@@ -151,6 +155,15 @@ def _reached(sample: Sample, solutions: list[Solution]) -> Array:
         for u, _ in loss.ramps(solution.decisions):
             reached |= u > -REACH * loss.width
     return reached
+
+
+def _sampled(sample: Sample, near: Array, n_rows: int, random: np.random.Generator) -> Sample:
+    """Choose so many of the near rows that stand for all of them; no others are copied."""
+    drawn = near
+    if len(near) > n_rows:
+        drawn = near[np.sort(random.choice(len(near), n_rows, replace=False))]
+    sampled = sample.take(drawn)
+    return replace(sampled, c=sampled.c * (len(near) / len(drawn)))
 
 
 def _objective(solutions: list[Solution]) -> float:

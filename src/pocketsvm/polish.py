@@ -48,6 +48,9 @@ WAY_IN = (256.0, 64.0, 16.0, 4.0)
 # random sample is polished on. (At a budget of 500 these are 134,217 rows, 268 for each unknown.)
 LARGEST_BLOCK = 2**28
 ROWS_AT_ONCE = 4096
+# Where the bends of all rows add up to more than this, what subtracting them again leaves behind
+# would drown JITTER: then the second derivative is made anew in each step.
+MOST_BENT = 0.001 * JITTER / np.finfo(np.float64).eps
 # A step costs the cube of the number of vectors: more than these are left as the passes left them.
 MOST_VECTORS = 5000
 
@@ -170,12 +173,15 @@ def polish(
 
 def distinct(vectors: Array, coefficients: Array) -> tuple[Array, Array]:
     """Join equal vectors, whose coefficients (n_outputs, n_sv) add up; the first ones stay."""
-    _, first, position = np.unique(vectors, axis=0, return_index=True, return_inverse=True)
+    # As bytes: by axis=0, each feature would be a field of its own. A negative zero is a zero.
+    rows = np.ascontiguousarray(vectors + vectors.dtype.type(0))
+    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, position = np.unique(keys, return_index=True, return_inverse=True)
     if len(first) == len(vectors):
         return vectors, coefficients
     order = np.argsort(first)
     joined = np.zeros((len(coefficients), len(first)))
-    np.add.at(joined, (slice(None), position.ravel()), coefficients)
+    np.add.at(joined, (slice(None), position), coefficients)
     return vectors[first[order]], joined[:, order]
 
 
@@ -386,7 +392,8 @@ class Problem:
         while steps < min(most_steps, MAX_STEPS):
             slope, bends = self.slopes(decisions)
             gradient = self.gradient(beta, slope)
-            if np.count_nonzero(bends - bent) > np.count_nonzero(bends):
+            many = np.count_nonzero(bends - bent) > np.count_nonzero(bends)
+            if many or hessian[-1, -1] > MOST_BENT:  # the last entry is the sum over all rows
                 hessian, bent = self.unbent(), np.zeros(len(self.c))
             self.bend(hessian, bends - bent)
             bent = bends
