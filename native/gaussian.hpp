@@ -30,9 +30,9 @@ class Gaussian {
     double exponent(double squared_distance) const { return scale_ * squared_distance; }
     double scale() const { return scale_; }
 
-    // sum_j c_j k_j in an order of its own, from front to back; kernel(at): the values of a block.
-    template <class Kernel>
-    static POCKETSVM_INLINE Real weighted_sum(const SupportSet<Real>& set, Kernel kernel) {
+    // sum_j c_j k_j, from the exponents, in an order of its own.
+    static POCKETSVM_INLINE Real weighted_sum(const SupportSet<Real>& set, const Real* exponents) {
+        const auto kernel = [&](std::size_t at) { return exp2_minus(L::load(exponents + at)); };
         constexpr std::size_t chains = 4;
         const std::size_t end = set.n_blocks() * L::count;
         L sums[chains];

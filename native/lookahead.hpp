@@ -68,11 +68,7 @@ class InTurn {
         if (timed) clock_.add(Stopwatch::seconds_since(begin));
     }
 
-    KernelRow<Real> take() {
-        const Real* exponents = this->exponents();
-        const auto kernel = [&](std::size_t at) { return exp2_minus(L::load(exponents + at)); };
-        return {norms_[row_], kernel_.weighted_sum(set_, kernel)};
-    }
+    KernelRow<Real> take() { return {norms_[row_], kernel_.weighted_sum(set_, exponents())}; }
     // Of the row that was taken last, for all slots.
     Real* exponents() { return exponents_of(row_); }
 
@@ -203,9 +199,7 @@ class Lookahead final : Crew::Task {
     }
 
     KernelRow<Real> take() {
-        const Real* exponents = this->exponents();
-        const auto kernel = [&](std::size_t at) { return exp2_minus(L::load(exponents + at)); };
-        return {block_->rows.norms()[row_], kernel_.weighted_sum(set_, kernel)};
+        return {block_->rows.norms()[row_], kernel_.weighted_sum(set_, exponents())};
     }
     Real* exponents() { return block_->exponents_of(row_); }
 

@@ -13,7 +13,8 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
-// In the place of a vector's exponent against itself, where that would only be in the way.
+// In the place of a vector's exponent against itself, where that would only be in the way. Nothing
+// may be summed up from there: its exponential is no number.
 constexpr float far_away = __builtin_huge_valf();
 
 struct Decision {
@@ -31,10 +32,10 @@ class Maintenance {
     // A vector whose coefficient is the smallest of its sign. A strategy that merges takes one that
     // has a partner of its sign.
     virtual std::size_t first_partner(const SupportSet<Real>& set) const = 0;
-    // What to do with a first partner, be it this strategy's choice or another's. The last slot is
-    // the newest vector, which is in no lane: `newest` holds its exponents against all others, and
-    // `far_away` in its own place. It is null where the set came from elsewhere, every vector in
-    // its lane.
+    // What to do with a first partner, be it this strategy's choice or another's; for a strategy
+    // that merges there is another vector of its sign. The last slot is the newest vector, which is
+    // in no lane: `newest` holds its exponents against all others, and `far_away` in its own place.
+    // It is null where the set came from elsewhere, every vector in its lane.
     virtual Decision decide(const SupportSet<Real>& set, std::size_t first, const Real* newest,
                             Stopwatch& watch) = 0;
     // The squared norm of the change of w that the last decision means.

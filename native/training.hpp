@@ -116,8 +116,8 @@ class BudgetTrainer final : public Trainer {
     bool run(Rows& rows, const Loss& loss, Source& source, Interrupt& interrupt) {
         // A question a millisecond or so: about a million multiply-adds.
         const std::size_t patience = 1 + (1u << 20) / (1 + budget_ * (16 + set_.n_features()));
-        for (std::size_t begin = 0; begin < order_.size(); begin += patience) {
-            if (interrupt.requested()) return false;
+        std::size_t begin = 0;
+        for (; begin < order_.size() && !interrupt.requested(); begin += patience) {
             const std::size_t end =
                 begin + patience < order_.size() ? begin + patience : order_.size();
             for (std::size_t i = begin; i < end; ++i) {
@@ -126,7 +126,7 @@ class BudgetTrainer final : public Trainer {
             }
         }
         seconds_ahead_ += source.seconds();
-        return true;
+        return begin >= order_.size();
     }
 
     template <class Row, class Loss, class Source>
