@@ -11,6 +11,7 @@ import io
 import lzma
 import os
 import re
+import shlex
 import shutil
 import stat
 import sys
@@ -778,7 +779,7 @@ def _say_label(columns: _Columns, k: int) -> str:
         return ""
     return (
         f"The label is taken from column {columns.names[columns.label]!r}; if it is in this one, "
-        f"say --label {columns.names[k]}. "
+        f"say --label {shlex.quote(columns.names[k])}. "
     )
 
 
