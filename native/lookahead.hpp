@@ -342,7 +342,8 @@ class Lookahead final : Crew::Task {
     void compute(Block& block, Rows& rows, const VectorLanes<Real>& vectors, std::size_t version) {
         const std::size_t begin = block.number * rows_a_block_, left = order_.size() - begin;
         const std::size_t count = left < rows_a_block_ ? left : rows_a_block_;
-        for (std::size_t r = 0; r < count; ++r) rows.prefetch(order_[begin + r]);
+        for (std::size_t r = 0; r < 2 * rows_a_block_ && r < left; ++r)  // the next block's, too
+            rows.prefetch(order_[begin + r]);
         block.rows.resize(count);
         for (std::size_t r = 0; r < count; ++r)
             block.rows.write_row(r, rows.row(order_[begin + r]));

@@ -2,6 +2,7 @@
 //
 // `step` gets the row's number and its decision value and returns the coefficient, in units of the
 // learning rate, with which the row enters the support set: minus the loss's slope, zero for none.
+// `prefetch` is told of rows some steps before.
 #pragma once
 
 #include "core.hpp"
@@ -13,6 +14,12 @@ namespace pocketsvm::POCKETSVM_SET {
 class Hinge {
   public:
     explicit Hinge(const Classes& classes) : classes_(classes) {}
+
+    void prefetch(std::size_t row) const {
+        __builtin_prefetch(static_cast<const char*>(classes_.codes) +
+                           row * (classes_.wide_codes ? 4 : 1));
+        if (classes_.row_weight != nullptr) __builtin_prefetch(classes_.row_weight + row);
+    }
 
     double step(std::size_t row, double decision) const {
         const std::int32_t code = classes_.wide_codes
@@ -32,6 +39,11 @@ class Hinge {
 class EpsilonInsensitive {
   public:
     explicit EpsilonInsensitive(const Targets& targets) : targets_(targets) {}
+
+    void prefetch(std::size_t row) const {
+        __builtin_prefetch(targets_.values + row);
+        if (targets_.row_weight != nullptr) __builtin_prefetch(targets_.row_weight + row);
+    }
 
     double step(std::size_t row, double decision) const {
         const double residual = targets_.values[row] - decision;

@@ -121,7 +121,10 @@ class BudgetTrainer final : public Trainer {
             const std::size_t end =
                 begin + patience < order_.size() ? begin + patience : order_.size();
             for (std::size_t i = begin; i < end; ++i) {
-                if (i + far_ahead < order_.size()) rows.prefetch(order_[i + far_ahead]);
+                if (i + far_ahead < order_.size()) {
+                    rows.prefetch(order_[i + far_ahead]);
+                    loss.prefetch(order_[i + far_ahead]);
+                }
                 step(rows.row(order_[i]), i, loss, source);
             }
         }
