@@ -120,7 +120,7 @@ def move(
     n_steps = effort.steps(min(n_rows, len(near)), n_vectors, len(solutions))
     n_values = len(near) * n_vectors
     too_many = n_values > MOST_FRUGAL_VALUES or n_values * n_features > MOST_FRUGAL_PRODUCTS
-    if effort.frugal and (too_many or not n_steps):
+    if effort.frugal and (too_many or len(near) > n_rows or not n_steps):
         return vectors, solutions
     sampled = _sampled(sample, near, n_rows, random)
     start = [(solution.coefficients, solution.intercept) for solution in solutions]

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from . import _core
 from ._validation import as_rows
@@ -200,7 +200,8 @@ class _OneBlasThread:
     """BLAS on one thread, whose sums have the same bits always, while anyone is inside.
 
     The number of BLAS threads belongs to the process: the first to enter sets it, the last to leave
-    sets it back, so that fits in several threads at once do not undo each other's.
+    sets it back, so that fits in several threads at once do not undo each other's. (threadpoolctl
+    itself would listen to the first thread only that has ever asked.)
     """
 
     def __init__(self) -> None:
@@ -210,14 +211,22 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limits = threadpool_limits(limits=1, user_api="blas")
+                controller = ThreadpoolController().select(user_api="blas")
+                self._before = [(blas, blas.num_threads) for blas in controller.lib_controllers]
+                for blas, _ in self._before:
+                    _set_threads(blas, 1)
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limits.restore_original_limits()
+                for blas, n_threads in self._before:
+                    _set_threads(blas, n_threads)
+
+
+def _set_threads(blas: Any, n_threads: int) -> None:
+    getattr(blas, "_real_set_num_threads", blas.set_num_threads)(n_threads)
 
 
 ONE_BLAS_THREAD = _OneBlasThread()
