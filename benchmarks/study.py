@@ -303,9 +303,10 @@ OTHER_DATA = f"""Generated rows, hard in one way each, {generated.TEST_ROWS:,} o
 seeds. The last three columns: how many rows in 100 are of the last class, and are said to be.
 
 Where one row in 100 is positive, polishing finds fewer of them than the last iterate, and on 100
-rows, all of which are vectors, it may be a little worse. Both are the smoothing's doing: with a
-width of 0.1 instead of 0.5 polished models do there as the exact `SVC` does, which on other rows
-is what costs accuracy (see above).
+rows, all of which are vectors, it may be a little worse. There the smoothing tells a polished model
+from the exact `SVC`: the narrower it is, the closer they are (a test compares their decision
+values), but a narrow one costs accuracy on other rows (see above). It is likely to be the cause
+where positives are rare, too.
 """
 
 

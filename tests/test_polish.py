@@ -217,6 +217,19 @@ def test_fits_at_once_give_the_same_bits_and_leave_blas_alone():
     assert [library["num_threads"] for library in threadpool_info()] == before
 
 
+def test_the_smoothing_tells_it_from_the_exact_svm(monkeypatch):
+    X, y = make_classification(2100, 10, n_informative=6, flip_y=0.05, random_state=0)
+    train, test = slice(0, 100), slice(100, None)
+    exact = SVC(gamma=0.1).fit(X[train], y[train]).decision_function(X[test])
+
+    def error(width):  # of a model whose vectors are all the rows
+        monkeypatch.setattr(module.Hinge.__init__, "__defaults__", (width,))
+        clf = BudgetedSVC(100, gamma=0.1, random_state=0).fit(X[train], y[train])
+        return np.abs(clf.decision_function(X[test]) - exact).mean()
+
+    assert error(0.02) < 0.75 * error(0.1) < 0.75 * 0.5 * error(0.5)
+
+
 @pytest.mark.parametrize("C", [1e4, 1e6])
 def test_a_large_weight_of_the_loss_converges(C):
     X, y = moons(1000)
