@@ -56,10 +56,10 @@ arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run un
 	$(QEMU) build/arm/native_tests $$(build/native/native_tests | sed -n 's/^core: avx2, models //p')
 
 bench: $(PACKAGE) ## speed and accuracy, measured on this machine
-	$(PY) benchmarks/run.py $(ARGS)
+	$(PY) src/pocketsvm/experiments/bench/run.py $(ARGS)
 
 study: $(PACKAGE) ## the settings that training could have, compared on held-out training rows
-	$(PY) benchmarks/study.py $(ARGS)
+	$(PY) src/pocketsvm/experiments/study.py $(ARGS)
 
 docs: $(PACKAGE) ## the API reference and the pictures of the pages, made again
 	$(PY) tools/api_reference.py
@@ -78,7 +78,7 @@ format: $(TOOLS) ## format all sources and fix what can be fixed
 
 clean: ## remove all that was made, .venv included
 	rm -rf .venv build dist demo reproduction .pytest_cache .ruff_cache .hypothesis
-	find src tests examples benchmarks -name __pycache__ -prune -exec rm -r {} +
+	find src tests examples -name __pycache__ -prune -exec rm -r {} +
 
 # The development tools and what the build needs, from pyproject's dependency groups.
 $(TOOLS): pyproject.toml

@@ -22,10 +22,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
-from pocketsvm._scalers import split
 from pocketsvm.cli import bench, console, fitting
 from pocketsvm.cli.app import run
 from pocketsvm.model import save_model
+from pocketsvm.model.preparation import split
 
 FAST = ["-B", "20", "--max-iter", "3"]
 
@@ -302,8 +302,8 @@ def test_json_of_several_batches(succeed, moons, monkeypatch):
     succeed("train", "moons.txt", "m.psvm", *FAST)
     expected = succeed("predict", "m.psvm", "moons.txt", "--json")
     assert expected.count("\n") == 302  # a row a line
-    monkeypatch.setattr("pocketsvm.files.CHUNK", 100)
-    monkeypatch.setattr("pocketsvm.tables.BATCH_CHUNKS", 1)
+    monkeypatch.setattr("pocketsvm.data.svmlight.CHUNK", 100)
+    monkeypatch.setattr("pocketsvm.data.tables.BATCH_CHUNKS", 1)
     assert succeed("predict", "m.psvm", "moons.txt", "--json") == expected
 
 

@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pocketsvm import BudgetedSVC, _core
-from pocketsvm.estimators import Profile
+from pocketsvm.profile import Profile
 
 STRATEGIES = _core.strategies()
 

@@ -18,8 +18,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.export import FORMATS, export_c, export_libsvm, export_model, export_onnx
 from pocketsvm.model import Model, Scaling
+from pocketsvm.model.export import FORMATS, export_c, export_libsvm, export_model, export_onnx
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -113,7 +113,7 @@ REGRESSIONS = pytest.mark.parametrize(
 def test_the_examples_in_the_docstrings_run(name):
     if name == ".onnx":
         pytest.importorskip("onnx")
-    module = importlib.import_module(f"pocketsvm.export{name}")
+    module = importlib.import_module(f"pocketsvm.model.export{name}")
     failed, attempted = doctest.testmod(module, optionflags=OPTIONS)
     assert failed == 0
     assert attempted > 0
@@ -149,7 +149,7 @@ def test_exporting_without_onnx_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_exports_load_nothing_before_they_are_asked(tmp_path):
-    script = "import sys, pocketsvm.export; print('onnx' in sys.modules)"
+    script = "import sys, pocketsvm.model.export; print('onnx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
 

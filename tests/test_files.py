@@ -17,7 +17,8 @@ import scipy.sparse
 from numpy.testing import assert_array_equal
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file, load_svmlight_files
 
-from pocketsvm import files, load_svmlight
+from pocketsvm import load_svmlight
+from pocketsvm.data import svmlight as files
 
 COMPRESSORS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 DATA = sorted(Path(os.environ.get("POCKETSVM_DATA", "/nowhere")).glob("*.gz"))

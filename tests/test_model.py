@@ -21,11 +21,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from pocketsvm import BudgetedSVC, BudgetedSVR, _array_file
-from pocketsvm._array_file import CHECKSUM_SIZE, MAGIC, PREFIX, VERSION
-from pocketsvm._scalers import split
-from pocketsvm.estimators import Profile
+from pocketsvm import BudgetedSVC, BudgetedSVR, _replacing
 from pocketsvm.model import Model, load_model, read_model, save_model
+from pocketsvm.model.container import CHECKSUM_SIZE, MAGIC, PREFIX, VERSION
+from pocketsvm.model.preparation import split
+from pocketsvm.profile import Profile
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.psvm"))
 
@@ -694,7 +694,7 @@ def test_a_failure_leaves_what_was_there(path, monkeypatch, function, exists):
     clf = small().fit(*problem())
     if exists:
         path.write_bytes(b"old")
-    monkeypatch.setattr(_array_file.os, function, fails)
+    monkeypatch.setattr(_replacing.os, function, fails)
     with pytest.raises(OSError, match="No space left") as caught:
         save_model(clf, path)
     assert caught.value.filename == str(path)
@@ -707,7 +707,7 @@ def test_an_interrupt_leaves_what_was_there(path, monkeypatch):
 
     clf = small().fit(*problem())
     path.write_bytes(b"old")
-    monkeypatch.setattr(_array_file.os, "fsync", interrupts)
+    monkeypatch.setattr(_replacing.os, "fsync", interrupts)
     with pytest.raises(KeyboardInterrupt):
         save_model(clf, path)
     assert [file.read_bytes() for file in path.parent.iterdir()] == [b"old"]

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pocketsvm import BudgetedSVC, BudgetedSVR, _core, moving
-from pocketsvm.polish import EpsilonInsensitive, Hinge, Sample, polish
+from pocketsvm import BudgetedSVC, BudgetedSVR, _core
+from pocketsvm.solving import moving
+from pocketsvm.solving.newton import EpsilonInsensitive, Hinge, Sample, polish
 
 GAMMA = 0.4
 

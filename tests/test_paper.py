@@ -13,12 +13,20 @@ from sklearn.datasets import make_moons
 from pocketsvm import _core
 from pocketsvm.cli import reproduce as module
 from pocketsvm.cli.app import run
-from pocketsvm.paper import figures, peers, protocol, results
-from pocketsvm.paper.datasets import DATA_SETS, DataSet, File, Source, named
-from pocketsvm.paper.pages import write_html, write_markdown
-from pocketsvm.paper.protocol import PARTS, Problem, Setting, default_strategies, plan
-from pocketsvm.paper.results import COLUMNS, Results
-from pocketsvm.paper.tables import Cell, Table, accuracy, checks, compare, decisions, time_saved
+from pocketsvm.experiments.paper import figures, peers, protocol, results
+from pocketsvm.experiments.paper.datasets import DATA_SETS, DataSet, File, Source, named
+from pocketsvm.experiments.paper.pages import write_html, write_markdown
+from pocketsvm.experiments.paper.protocol import PARTS, Problem, Setting, default_strategies, plan
+from pocketsvm.experiments.paper.results import COLUMNS, Results
+from pocketsvm.experiments.paper.tables import (
+    Cell,
+    Table,
+    accuracy,
+    checks,
+    compare,
+    decisions,
+    time_saved,
+)
 
 N_TRAIN, N_TEST = 240, 80
 STRATEGIES = default_strategies()

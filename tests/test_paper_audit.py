@@ -7,7 +7,7 @@ from reference import MERGING, Audit, Reference
 from sklearn.datasets import make_moons
 
 from pocketsvm import BudgetedSVC, _core
-from pocketsvm.paper.audit import audit
+from pocketsvm.experiments.paper.audit import audit
 
 STRATEGIES = _core.strategies()
 COUNTS = ("events", "merges", "factors", "equal", "tied")

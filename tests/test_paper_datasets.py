@@ -17,9 +17,17 @@ from numpy.testing import assert_array_equal
 from pocketsvm import BudgetedSVC
 from pocketsvm.cli import data as command
 from pocketsvm.cli.app import run
-from pocketsvm.paper import datasets
-from pocketsvm.paper.datasets import DATA_SETS, DataSet, File, Source, load, named, susy_like
-from pocketsvm.paper.download import fetch
+from pocketsvm.experiments.paper import datasets
+from pocketsvm.experiments.paper.datasets import (
+    DATA_SETS,
+    DataSet,
+    File,
+    Source,
+    load,
+    named,
+    susy_like,
+)
+from pocketsvm.experiments.paper.download import fetch
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 

@@ -14,8 +14,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pocketsvm import BudgetedSVC, BudgetedSVR, _core, moving
-from pocketsvm import polish as module
+from pocketsvm import BudgetedSVC, BudgetedSVR, _core
+from pocketsvm.solving import moving
+from pocketsvm.solving import newton as module
 
 
 def moons(n=600, noise=0.2):

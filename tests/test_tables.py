@@ -15,8 +15,10 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_array_equal
 
-from pocketsvm import BudgetedSVC, files, load_svmlight, save_model, tables
-from pocketsvm.tables import DataFile, Layout, Options
+from pocketsvm import BudgetedSVC, load_svmlight, save_model
+from pocketsvm.data import svmlight as files
+from pocketsvm.data import tables
+from pocketsvm.data.tables import DataFile, Layout, Options
 
 ROWS = [[0.5, -2.0, 1e-3], [1.0, 0.0, 2.0], [0.25, 4.0, -1.0]]
 LABELS = ["cat", "dog", "cat"]
@@ -304,7 +306,7 @@ def test_batches_are_the_whole(write, monkeypatch, kind):
     monkeypatch.setattr(tables, "CSV_BLOCK", 4096)
     monkeypatch.setattr(tables, "PARQUET_VALUES", 400)
     monkeypatch.setattr(tables, "BATCH_CHUNKS", 1)
-    monkeypatch.setattr("pocketsvm.files.CHUNK", 5000)
+    monkeypatch.setattr("pocketsvm.data.svmlight.CHUNK", 5000)
     if kind == "libsvm":
         codes = {"u": "+1", "v": "2.0", "w": "-1"}
         labels = [codes[label] for label in labels]

@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 from sklearn.utils import shuffle
 
 from pocketsvm import BudgetedSVC, _core
-from pocketsvm import _validation as checks
+from pocketsvm.data import checks
 
 LAYOUTS = pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 

@@ -14,8 +14,8 @@ MODULES = (
     "pocketsvm.tuning",
     "pocketsvm.plots",
     "pocketsvm.model",
-    "pocketsvm.export",
-    "pocketsvm.tables",
+    "pocketsvm.model.export",
+    "pocketsvm.data.tables",
     "pocketsvm.profile",
 )
 HEAD = """# API reference

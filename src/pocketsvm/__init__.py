@@ -17,8 +17,8 @@ opens the merging problem itself to look at.
 from importlib.metadata import version
 
 from ._versions import show_versions
+from .data.svmlight import load_svmlight
 from .estimators import BudgetedSVC, BudgetedSVR
-from .files import load_svmlight
 from .merge_table import MergeTable, golden_section
 from .model import load_model, save_model
 

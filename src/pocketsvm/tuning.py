@@ -29,8 +29,8 @@ from sklearn.model_selection import (
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
-from . import _validation as checks
-from ._machine import BudgetedMachine
+from .data import checks
+from .estimators.base import BudgetedMachine
 
 __all__ = ["SEARCHES", "Round", "ScoreMap", "default_gammas", "rounds", "tune"]
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from ..paper.datasets import DATA_SETS, File, named
-from ..paper.download import PAGE, fetch
+from ..experiments.paper.datasets import DATA_SETS, File, named
+from ..experiments.paper.download import PAGE, fetch
 
 __all__ = ["app"]
 

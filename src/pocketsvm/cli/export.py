@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from ..export import FORMATS, export_model
 from ..model import Model
+from ..model.export import FORMATS, export_model
 from . import options
 from .console import print_json, show
 from .saved import Saved

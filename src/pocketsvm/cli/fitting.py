@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import typer
 
 from .. import estimators
-from .._scalers import split
-from ..tables import DataFile, Layout, Table, number
+from ..data.tables import DataFile, Layout, Table, number
+from ..model.preparation import split
 from .console import Reporter, show
 from .saved import Saved, numbers_of, targets
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
-from .._array_file import read_version
-from .._scalers import split
+from ..model.container import read_version
+from ..model.preparation import split
 from . import options
 from .console import print_json, show
 from .saved import Saved

@@ -9,8 +9,8 @@ from typing import Annotated, Any, BinaryIO
 import numpy as np
 import typer
 
-from .._array_file import replacing
-from ..tables import Array, Batch, DataFile
+from .._replacing import replacing
+from ..data.tables import Array, Batch, DataFile
 from . import options
 from .console import Reporter, one_line_of_json
 from .saved import Saved

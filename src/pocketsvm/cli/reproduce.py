@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table as RichTable
 
 from .. import _core
-from ..paper.datasets import DATA_SETS, DataSet
-from ..paper.protocol import (
+from ..experiments.paper.datasets import DATA_SETS, DataSet
+from ..experiments.paper.protocol import (
     PARTS,
     QUICK_RUNS,
     RUNS,
@@ -23,8 +23,8 @@ from ..paper.protocol import (
     load_problems,
     plan,
 )
-from ..paper.results import Results, Row
-from ..paper.tables import MANY_LINES, Table
+from ..experiments.paper.results import Results, Row
+from ..experiments.paper.tables import MANY_LINES, Table
 
 __all__ = ["reproduce"]
 
@@ -75,7 +75,7 @@ def reproduce(
 
     Every finished run is kept: a command that was stopped goes on where it was.
     """
-    from ..paper.report import Report  # needs matplotlib, which no other command does
+    from ..experiments.paper.report import Report  # needs matplotlib, which no other command does
 
     data_sets, parts = _choose(only)
     setting = Setting(

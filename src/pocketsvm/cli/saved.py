@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_regressor
 
-from .._scalers import split
+from ..data.tables import Array, Labels, Layout, number
 from ..model import read_model, save_model
-from ..tables import Array, Labels, Layout, number
+from ..model.preparation import split
 
 __all__ = ["Saved", "numbers_of", "targets"]
 

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from .. import _core
-from .._scalers import join, split
-from ..tables import DataFile, number
+from ..data.tables import DataFile, number
+from ..model.preparation import join, split
 from . import options
 from .console import FitProgress, Reporter, print_json, show
 from .fitting import (

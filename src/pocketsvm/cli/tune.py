@@ -11,8 +11,8 @@ from rich.text import Text
 from sklearn.metrics import get_scorer_names
 
 from .. import tuning
-from .._array_file import replacing
-from .._scalers import join
+from .._replacing import replacing
+from ..model.preparation import join
 from ..tuning import SEARCHES, ScoreMap, last_step, parameter_name, written
 from . import options
 from .console import Reporter, print_json, show

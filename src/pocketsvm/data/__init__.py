@@ -1,0 +1,1 @@
+"""Rows, labels and the files they come from."""

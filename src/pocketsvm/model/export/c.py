@@ -1,0 +1,248 @@
+"""Export to C: one C99 header that needs nothing but the language and its ``expf``."""
+
+import re
+import textwrap
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ..._replacing import PathLike
+from ..container import Array
+from ..model import Model
+from .common import INT32, Exported, cast, exportable, integer_labels, write
+
+__all__ = ["export_c"]
+
+COLUMNS = 100
+
+HEADER = """\
+/* A support vector machine with a Gaussian kernel, written by pocketsvm {version}.
+ *
+ * {n_vectors} vectors of {n_features} features, {n_outputs} output{s}.
+ * Tables: {table_size} bytes, constant. No memory is allocated; {real} throughout.
+{features} */
+#ifndef {NAME}_H
+#define {NAME}_H
+
+#include <math.h>
+
+#define {NAME}_FEATURES {n_features}
+#define {NAME}_VECTORS {n_vectors}
+#define {NAME}_OUTPUTS {n_outputs}
+
+"""
+DECISION = """\
+/* The decision values of a row x of {NAME}_FEATURES numbers: {NAME}_OUTPUTS numbers. */
+static inline void {name}_decision(const {real} *x, {real} *out)
+{{
+{scale}    for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] = {name}_intercepts[o];
+    for (int j = 0; j < {NAME}_VECTORS; ++j) {{
+        {real} distance = {zero};
+        for (int i = 0; i < {NAME}_FEATURES; ++i) {{
+            const {real} difference = {row}[i] - {name}_vectors[j][i];
+            distance += difference * difference;
+        }}
+        const {real} kernel = {exp}(-{gamma} * distance);
+        for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] += {name}_coefficients[j][o] * kernel;
+    }}
+}}
+"""
+SCALE = """\
+    {real} scaled[{NAME}_FEATURES];
+    for (int i = 0; i < {NAME}_FEATURES; ++i)
+        scaled[i] = (x[i] - {name}_offsets[i]) * {name}_factors[i];
+"""
+PREDICT_VALUE = """
+/* The value of a row. */
+static inline {real} {name}_predict(const {real} *x)
+{{
+    {real} value;
+    {name}_decision(x, &value);
+    return value;
+}}
+"""
+PREDICT_TWO = """
+/* {answer} */
+static inline int {name}_predict(const {real} *x)
+{{
+    {real} value;
+    {name}_decision(x, &value);
+    const int best = value > {zero};
+    return {label};
+}}
+"""
+PREDICT_SEVERAL = """
+/* {answer} */
+static inline int {name}_predict(const {real} *x)
+{{
+    {real} values[{NAME}_OUTPUTS];
+    {name}_decision(x, values);
+    int best = 0;
+    for (int o = 1; o < {NAME}_OUTPUTS; ++o)
+        if (values[o] > values[best]) best = o;
+    return {label};
+}}
+"""
+
+
+def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
+    """Write a C99 header with the whole model: constant tables and two functions.
+
+    ``void model_decision(const float *x, float *out)`` writes ``MODEL_OUTPUTS`` decision values of
+    a row of ``MODEL_FEATURES`` numbers. ``int model_predict(const float *x)`` returns its label; a
+    regression's returns the value, a float. Link with ``-lm`` where ``expf`` needs it.
+
+    Parameters
+    ----------
+    estimator : BudgetedSVC, BudgetedSVR or Model
+        The fitted estimator.
+
+    path : str or path-like
+        The file.
+
+    name : str, default="model"
+        What the functions, tables and macros begin with.
+
+    Returns
+    -------
+    exported : Exported
+        What was written; `Exported.table_size` is what the tables take in the program.
+
+    Notes
+    -----
+    Labels that are no integers of 32 bits are spelled in ``model_labels``, and ``model_predict``
+    returns the position there. Where the support vectors are float64, because the values of the
+    training rows asked for it, so is everything in the header, rows included: ``double``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVC
+    >>> from pocketsvm.model.export import export_c
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> clf = BudgetedSVC(budget=10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_c(clf, os.path.join(folder, "moons.h"), "moons").table_size
+    132
+    """
+    if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
+        raise ValueError(
+            f"name must be an identifier of C that starts with a letter, got {name!r}."
+        )
+    model = exportable(estimator)
+    words = _words(model, name)
+    tables = _number_tables(model, words)
+    predict, labels = PREDICT_VALUE, None
+    if model.classes is not None:
+        predict = PREDICT_TWO if len(model.classes) == 2 else PREDICT_SEVERAL
+        table, labels = _label_table(model.classes, words)
+        tables.append(table)
+    table_size = sum(table.size for table in tables)
+    content = (HEADER + "{tables}" + DECISION + predict + "\n#endif\n").format(
+        **words,
+        tables="".join(table.text for table in tables),
+        table_size=f"{table_size:,}",
+        scale=SCALE.format(**words) if model.scaling else "",
+    )
+    return write(path, content.encode("ascii"), table_size, labels)
+
+
+@dataclass(frozen=True)
+class _Table:
+    text: str
+    size: int
+
+
+def _words(model: Model, name: str) -> dict[str, Any]:
+    """Return what the templates need to know of the model."""
+    n_vectors, n_features = model.vectors.shape
+    is_float = model.vectors.dtype == np.float32
+    answers_labels = model.classes is None or integer_labels(model.classes, INT32) is not None
+    position = f"The position of a row's label in {name}_labels."
+    return {
+        "name": name,
+        "NAME": name.upper(),
+        "version": version("pocketsvm"),
+        "n_vectors": n_vectors,
+        "n_features": n_features,
+        "n_outputs": len(model.intercept),
+        "s": "" if len(model.intercept) == 1 else "s",
+        "features": _comment(model.feature_names),
+        "real": "float" if is_float else "double",
+        "exp": "expf" if is_float else "exp",
+        "zero": "0.0f" if is_float else "0.0",
+        "gamma": _literals(cast(np.array([model.gamma]), model.vectors.dtype))[0],
+        "row": "scaled" if model.scaling else "x",
+        "answer": "The label of a row." if answers_labels else position,
+        "label": f"{name}_labels[best]" if answers_labels else "best",
+    }
+
+
+def _comment(names: Array | None) -> str:
+    """List the features in lines of a comment; whatever could end it is replaced."""
+    if names is None:
+        return ""
+    safe = [re.sub("[^A-Za-z0-9 .,:()%+_-]", "_", name) for name in names.tolist()]
+    listed = ", ".join(f"{i}: {name}" for i, name in enumerate(safe))
+    lines = textwrap.wrap(f"Features: {listed}.", COLUMNS - len(" * "))
+    return " *\n" + "".join(f" * {line}\n" for line in lines)
+
+
+def _number_tables(model: Model, words: dict[str, Any]) -> list[_Table]:
+    dtype = model.vectors.dtype
+    arrays = {
+        "vectors[{NAME}_VECTORS][{NAME}_FEATURES]": model.vectors,
+        "coefficients[{NAME}_VECTORS][{NAME}_OUTPUTS]": cast(model.dual_coef.T, dtype),
+        "intercepts[{NAME}_OUTPUTS]": cast(model.intercept, dtype),
+    }
+    if model.scaling is not None:
+        arrays["offsets[{NAME}_FEATURES]"] = cast(model.scaling.offset, dtype)
+        arrays["factors[{NAME}_FEATURES]"] = cast(model.scaling.factor, dtype)
+    tables = []
+    for declared, array in arrays.items():
+        declaration = ("static const {real} {name}_" + declared).format(**words)
+        rows = [_braces(_literals(row)) for row in np.atleast_2d(array)]
+        text = rows[0] if array.ndim == 1 else "{\n" + ",\n".join(rows) + "}"
+        tables.append(_Table(f"{declaration} = {text};\n\n", array.nbytes))
+    return tables
+
+
+def _label_table(classes: Array, words: dict[str, Any]) -> tuple[_Table, list[int]]:
+    """Return a table of the labels, and what predict answers for each of them."""
+    integers = integer_labels(classes, INT32)
+    if integers is not None:
+        kind, spelled, size = "int ", list(map(str, integers)), 4 * len(integers)
+    else:
+        # Pointers are not counted: their size is the machine's.
+        encoded = [str(label).encode("utf-8", "surrogatepass") for label in classes.tolist()]
+        kind, spelled = "char *const ", list(map(_string, encoded))
+        size = sum(len(label) + 1 for label in encoded)
+    declaration = f"static const {kind}{words['name']}_labels[{len(classes)}]"
+    table = _Table(f"{declaration} = {_braces(spelled)};\n\n", size)
+    return table, integers or list(range(len(classes)))
+
+
+def _literals(numbers: Array) -> list[str]:
+    """Spell numbers, shortest so that they come back to the last bit: 0.1f, 1e-05f."""
+    suffix = "f" if numbers.dtype == np.float32 else ""
+    return [f"{number!s}{suffix}" for number in numbers]
+
+
+def _braces(items: list[str]) -> str:
+    lines, line = [], "{"
+    for item in items:
+        if len(line) > 1 and len(line) + len(item) + 2 > COLUMNS:
+            lines.append(line.rstrip())
+            line = " "
+        line += f"{item}, "
+    return "\n".join([*lines, line.removesuffix(", ") + "}"])
+
+
+def _string(text: bytes) -> str:
+    """Spell a string literal; what is no plain character is spelled in octal."""
+    plain = (32 <= byte < 127 and byte not in b'"\\?' for byte in text)
+    characters = zip(text, plain, strict=True)
+    return '"' + "".join(chr(b) if is_plain else f"\\{b:03o}" for b, is_plain in characters) + '"'
