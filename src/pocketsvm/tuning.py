@@ -29,7 +29,8 @@ from sklearn.model_selection import (
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
-from .data import checks
+from .data.precision import training_rows
+from .data.rows import check_rows
 from .estimators.base import BudgetedMachine
 
 __all__ = ["SEARCHES", "Round", "ScoreMap", "default_gammas", "rounds", "tune"]
@@ -312,7 +313,7 @@ def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
     machine = last_step(estimator)
     if machine is not estimator:
         X = clone(estimator[:-1]).fit_transform(X, y)
-    _, scale = checks.training_rows(checks.check_rows(clone(machine), X, reset=True), "scale")
+    scale = training_rows(check_rows(clone(machine), X, reset=True), "scale").gamma
     nearest = round(log(scale, 2))
     return [2.0 ** (nearest + step) for step in GAMMA_STEPS]
 

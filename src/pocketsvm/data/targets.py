@@ -1,4 +1,4 @@
-"""Checked labels, targets and weights."""
+"""Labels, target values and weights of training rows, checked and encoded."""
 
 import math
 from dataclasses import dataclass
@@ -8,43 +8,75 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
-# 1 / alpha scales every coefficient, and decision values are summed up in the rows' precision.
-ALPHA_RANGE = (1e-30, 1e30)
+from .._sklearn import check_sample_weight
+from .rows import CheckedRows
+
+__all__ = [
+    "ClassTargets",
+    "Targets",
+    "ValueTargets",
+    "check_classes",
+    "class_targets",
+    "value_targets",
+]
+
 # Weights below this share of the largest count as this share: float32 would make them zero.
 LEAST_WEIGHT = 1e-20
-# The largest coefficient of a model to be continued, in units of the weight of a new row.
-COEFFICIENT_RANGE = (1e-15, 1e15)
-
-# Decision values are summed up in float32.
+# Decision values are summed in float32.
 LARGEST_TARGET = 1e30
+# Labels are encoded in chunks, so that temporaries stay small.
 LABELS_AT_ONCE = 1 << 16
+# Up to this many classes, a code fits into one byte.
+MOST_SMALL_CODES = 127
+
+Weights = NDArray[np.float64]
 
 
-@dataclass(kw_only=True)
-class TrainingRows:
-    """Checked training data: rows of positive weight, their targets, their weights."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Targets:
+    """What the rows are trained on: rows of positive weight only.
 
-    X: Any
-    y: NDArray[Any]
-    sample_weight: NDArray[np.float64] | None
+    Attributes
+    ----------
+    loss : str
+        The name of the loss, as `_core.class_losses` or `_core.target_losses` lists it.
+
+    sample_weight : ndarray of shape (n_rows,) or None
+        The weights of the rows, in units of `weight_unit`; None means one.
+
+    weight_unit : float
+        The unit of the weights, a power of two.
+
+    offset : float
+        The value that decision values start from.
+    """
+
+    loss: str
+    sample_weight: Weights | None
     weight_unit: float
-    offset: float = 0.0  # what decision values begin from
-
-    @property
-    def n_problems(self) -> int:
-        """How many trainers the rows need."""
-        return 1
+    offset: float = 0.0
 
 
-@dataclass(kw_only=True)
-class LabelledRows(TrainingRows):
-    """Rows with classes."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassTargets(Targets):
+    """Classes.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The sorted labels.
+
+    codes : ndarray of shape (n_rows,)
+        The position of each row's label in `classes`; int8, or int32 for many classes.
+
+    class_weight : ndarray of shape (n_classes,)
+        The weights of the classes, in units of `weight_unit`.
+    """
 
     classes: NDArray[Any]
-    codes: NDArray[Any]  # int8, or int32 for many classes
-    class_weight: NDArray[np.float64]  # in units of weight_unit
+    codes: NDArray[np.int8] | NDArray[np.int32]
+    class_weight: Weights
 
     @property
     def positives(self) -> list[int]:
@@ -53,67 +85,72 @@ class LabelledRows(TrainingRows):
 
     @property
     def n_problems(self) -> int:
+        """The number of binary problems."""
         return len(self.positives)
 
-    @property
-    def learnt(self) -> dict[str, Any]:
-        """What the model is to remember of them."""
-        return {"classes_": self.classes}
-
-    def row_weight(self) -> NDArray[np.float64]:
+    def row_weight(self) -> Weights:
         """Return the whole weight of each row."""
         weight = self.class_weight[self.codes] * self.weight_unit
         return weight if self.sample_weight is None else weight * self.sample_weight
 
 
-@dataclass(kw_only=True)
-class TargetRows(TrainingRows):
-    """Rows with numbers, which are held less the offset; weights are in units of weight_unit."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ValueTargets(Targets):
+    """Numbers.
 
-    @property
-    def learnt(self) -> dict[str, Any]:
-        """What the model is to remember of them."""
-        return {"_offset": self.offset}
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,)
+        The target values, less the offset.
 
-    def row_weight(self) -> NDArray[np.float64]:
+    parameter : float
+        The parameter of the loss: epsilon.
+    """
+
+    values: NDArray[np.float64]
+    parameter: float
+
+    n_problems = 1
+
+    def row_weight(self) -> Weights:
         """Return the whole weight of each row."""
-        weight = np.full(len(self.y), self.weight_unit)
+        weight = np.full(len(self.values), self.weight_unit)
         return weight if self.sample_weight is None else weight * self.sample_weight
 
     def spread(self) -> float:
-        """Return the median distance from the offset, or the mean where that is zero."""
-        distance = np.abs(self.y)
+        """Return the median distance from the offset, or the mean if the median is zero."""
+        distance = np.abs(self.values)
         return float(np.median(distance) or distance.mean() or 1.0)
 
 
-def labelled_rows(
-    X: Any,
+def class_targets(
+    rows: CheckedRows,
     y: NDArray[Any],
     sample_weight: Any,
     class_weight: Any,
+    loss: str,
     classes: NDArray[Any] | None = None,
-) -> LabelledRows:
-    """Encode checked labels and leave out rows of zero weight, as if they were not there.
+) -> tuple[CheckedRows, ClassTargets]:
+    """Encode checked labels; rows of zero weight are dropped.
 
-    classes None means those of the rows that are left.
+    If `classes` is None, the classes are those of the remaining rows.
     """
-    sample_weight = check_sample_weight(sample_weight, X)
+    sample_weight = _non_negative(sample_weight, rows)
     if sample_weight is not None and not sample_weight.all():
-        X, y, sample_weight = _keep(sample_weight > 0, X, y, sample_weight)
+        rows, y, sample_weight = _keep(sample_weight > 0, rows, y, sample_weight)
     found = find_classes(y) if classes is None else classes
     weights = class_weights(class_weight, found, y, sample_weight)
     if not weights.all():
         counted = weights > 0
-        X, y, sample_weight = _keep(~np.isin(y, found[~counted]), X, y, sample_weight)
+        rows, y, sample_weight = _keep(~np.isin(y, found[~counted]), rows, y, sample_weight)
         if classes is None:
             found, weights = found[counted], weights[counted]
         else:
-            weights[~counted] = 1.0  # no row is left that it would weigh
+            weights[~counted] = 1.0  # no row of these classes is left
     codes = encode_labels(y, found)
     weights, sample_weight, unit = _in_units(weights, sample_weight, codes)
-    return LabelledRows(
-        X=X,
-        y=y,
+    return rows, ClassTargets(
+        loss=loss,
         sample_weight=sample_weight,
         weight_unit=unit,
         classes=found,
@@ -122,17 +159,22 @@ def labelled_rows(
     )
 
 
-def target_rows(
-    X: Any, y: NDArray[Any], sample_weight: Any, offset: float | None = None
-) -> TargetRows:
-    """Take checked numbers and leave out rows of zero weight, as if they were not there.
+def value_targets(
+    rows: CheckedRows,
+    y: NDArray[Any],
+    sample_weight: Any,
+    loss: str,
+    parameter: float,
+    offset: float | None = None,
+) -> tuple[CheckedRows, ValueTargets]:
+    """Take checked numbers; rows of zero weight are dropped.
 
-    offset None means their median.
+    If `offset` is None, it is the median of the remaining targets.
     """
     y = y.astype(np.float64, copy=False)
-    sample_weight = check_sample_weight(sample_weight, X)
+    sample_weight = _non_negative(sample_weight, rows)
     if sample_weight is not None and not sample_weight.all():
-        X, y, sample_weight = _keep(sample_weight > 0, X, y, sample_weight)
+        rows, y, sample_weight = _keep(sample_weight > 0, rows, y, sample_weight)
     weights, sample_weight, unit = _in_units(np.ones(1), sample_weight, 0)
     if sample_weight is not None:
         sample_weight = sample_weight * weights
@@ -144,21 +186,39 @@ def target_rows(
             f"The targets y are as large as {largest:.3g}; they must stay below "
             f"{LARGEST_TARGET:g}. Scale them."
         )
-    return TargetRows(
-        X=X, y=y - offset, sample_weight=sample_weight, weight_unit=unit, offset=offset
+    return rows, ValueTargets(
+        loss=loss,
+        sample_weight=sample_weight,
+        weight_unit=unit,
+        offset=offset,
+        values=y - offset,
+        parameter=parameter,
     )
 
 
-def _keep(kept: NDArray[np.bool_], X: Any, y: NDArray[Any], sample_weight: Any) -> tuple:
+def _non_negative(sample_weight: Any, rows: CheckedRows) -> Weights | None:
+    """None or float64 weights, one per row, not negative and not all of them zero."""
+    if sample_weight is None:
+        return None
+    checked: Weights = check_sample_weight(
+        sample_weight, rows.X, dtype=np.float64, ensure_non_negative=True
+    )
+    return checked
+
+
+def _keep(
+    kept: NDArray[np.bool_], rows: CheckedRows, y: NDArray[Any], sample_weight: Weights | None
+) -> tuple[CheckedRows, NDArray[Any], Weights | None]:
     if not kept.any():
         raise ValueError("sample_weight and class_weight leave no row of positive weight.")
-    return X[kept], y[kept], None if sample_weight is None else sample_weight[kept]
+    weight = None if sample_weight is None else sample_weight[kept]
+    return rows.take(kept), y[kept], weight
 
 
 def find_classes(y: NDArray[Any]) -> NDArray[Any]:
     """Return the sorted labels in y; refuse a regression target."""
     if y.dtype.kind == "O":
-        check_classification_targets(y)  # mixed types cannot be sorted: speak before np.unique
+        check_classification_targets(y)  # mixed types cannot be sorted by np.unique
     chunks = range(0, len(y), LABELS_AT_ONCE)
     parts = [np.unique(y[start : start + LABELS_AT_ONCE]) for start in chunks]
     classes = np.unique(np.concatenate(parts))
@@ -181,7 +241,7 @@ def check_classes(classes: NDArray[Any], budget: int) -> None:
 
 def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     """Position of each label in the sorted classes, without temporaries of y's length."""
-    codes = np.empty(len(y), dtype=np.int8 if len(classes) < 128 else np.int32)
+    codes = np.empty(len(y), dtype=np.int8 if len(classes) <= MOST_SMALL_CODES else np.int32)
     for start in range(0, len(y), LABELS_AT_ONCE):
         labels = y[start : start + LABELS_AT_ONCE]
         try:
@@ -195,13 +255,6 @@ def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
             raise ValueError(f"y holds the label {label!r}, which is not in classes {classes!r}.")
         codes[start : start + LABELS_AT_ONCE] = found
     return codes
-
-
-def check_sample_weight(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
-    """None or non-negative float64 weights, one a row, not all of them zero."""
-    if sample_weight is None:
-        return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def class_weights(
@@ -235,9 +288,9 @@ def _in_units(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, float]:
     """Divide the class weights so that no row weighs more than two, and return the divisor.
 
-    Coefficients grow to the number of steps times the weight, and are squared, in float32. Weights
-    divided by a unit and alpha divided by it, too, make the same model, and a power of two does
-    not change a bit of it.
+    Coefficients grow to the number of steps times the weight and are squared in float32. Dividing
+    the weights and alpha by the same unit gives the same model, and a power of two does not change
+    a bit of it.
     """
     least, most = float(weights.min()), float(weights.max())
     if sample_weight is not None:
@@ -253,24 +306,3 @@ def _in_units(
         sample_weight = np.maximum(weights[codes] * sample_weight, LEAST_WEIGHT)
         weights = np.ones_like(weights)
     return weights, sample_weight, unit
-
-
-def check_alpha(alpha: float, weight_unit: float, origin: str) -> None:
-    """Refuse a regularisation with which decision values would leave float32."""
-    if not ALPHA_RANGE[0] <= alpha / weight_unit <= ALPHA_RANGE[1]:
-        weights = "" if weight_unit == 1.0 else f" for weights of about {weight_unit:.3g}"
-        raise ValueError(
-            f"{origin} makes the regularisation alpha={alpha:.3g}{weights}; for weights of about "
-            f"one it must lie in [{ALPHA_RANGE[0]:g}, {ALPHA_RANGE[1]:g}]."
-        )
-
-
-def check_continuation(largest_coefficient: float) -> None:
-    """Refuse a change of alpha or weights so large that the old model and new rows cannot mix."""
-    low, high = COEFFICIENT_RANGE
-    if not low <= largest_coefficient <= high:
-        raise ValueError(
-            "alpha or the weights differ too much from those of the model to be continued: its "
-            f"largest coefficient would be {largest_coefficient:.3g} times that of a new row. "
-            "Fit with warm_start=False."
-        )

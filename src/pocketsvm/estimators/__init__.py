@@ -1,4 +1,9 @@
-"""The estimators."""
+"""The estimators: they check, call and set attributes.
+
+A fit is `data` (checked rows and targets), `training` (passes) and `solving` (the model), in this
+order; `base` holds this course, `classifier` and `regressor` the rest. `saving` and `loading` keep
+fitted estimators in model files.
+"""
 
 from .classifier import BudgetedSVC
 from .regressor import BudgetedSVR

@@ -1,47 +1,45 @@
-"""What classification and regression share: trainers, passes, polishing, the model.
+"""What the estimators share: parameters, the course of a fit, prediction.
 
-A fit is: checked rows, one native trainer for each problem, passes over the rows, and the trainers'
-states turned into attributes. Attributes are set at the very end and all at once, so that a fit
+A fit checks the data, makes the passes, solves, and then sets all attributes in one step: a fit
 that fails or is interrupted leaves the estimator as it was.
 """
 
-import os
-import time
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..data import checks
+from .._replacing import PathLike
+from .._sklearn import CallbackSupportMixin, Interval, StrOptions
+from ..data.precision import training_rows
+from ..data.rows import CheckedRows, Rows, check_rows
+from ..data.scales import warn_about_scales
+from ..data.targets import ClassTargets, ValueTargets
+from ..model.model import Model, Training
 from ..profile import Profile
-from ..solving.moving import Effort, move
-from ..solving.newton import MOST_VECTORS, Loss, Sample, distinct, polish, sample_size
+from ..solving.solve import last_iterate, solve
+from ..training.passes import PassReport, passes
+from ..training.regularisation import regularisation
+from ..training.settings import Settings
+from ..training.state import VectorSet
+from .callbacks import PassTasks
+from .saving import save_model
 
-# partial_fit cannot know the length of its stream: without `alpha` it takes C as if it were this.
-ASSUMED_STREAM_ROWS = 10_000
-# In the passes the intercept multiplies one more feature, of which this is the square. At one it is
-# so restless that the vectors are worse for it; close to zero it takes many of them to move it.
-INTERCEPT_RATE = 0.1
+__all__ = ["BudgetedMachine"]
 
 
 class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
-    """The base of the estimators, which say what a pass is and what is to be made small."""
+    """The base of the estimators."""
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Integral, 2, None, closed="left")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
@@ -55,7 +53,30 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _audited: ClassVar[Sequence[str]] = ()  # strategies that the trainers ask; see paper/audit.py
+
+    budget: int
+    C: float
+    gamma: str | float
+    max_iter: int
+    maintenance: str
+    polish: bool
+    fit_intercept: bool
+    alpha: float | None
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    support_vectors_: NDArray[Any]
+    dual_coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    gamma_: float
+    alpha_: float
+    n_iter_: int
+    profile_: Profile
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    _state: VectorSet
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -63,297 +84,171 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         return tags
 
     @abstractmethod
-    def _make_pass(
-        self, trainers: list[_core.Trainer], rows: _core.Rows, data: checks.TrainingRows
-    ) -> None:
-        """Make one pass of every trainer over the rows."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model."""
 
-    @abstractmethod
-    def _losses(self, data: checks.TrainingRows) -> list[Loss]:
-        """Return the loss of every output."""
-
-    @abstractmethod
-    def _effort(self, n_rows: int) -> Effort:
-        """Return what polishing may cost that moves the vectors, too."""
+    def _previous(self, *, stream: bool) -> VectorSet | None:
+        """Return the state that a call continues from, if it continues."""
+        return getattr(self, "_state", None) if stream or self.warm_start else None
 
     def _train(
         self,
-        data: checks.TrainingRows,
         checked: Self,
-        continued: bool,
-        task: Any,
+        rows: CheckedRows,
+        targets: ClassTargets | ValueTargets,
         given: dict[str, Any],
-        n_rows: int | None,
+        *,
+        stream: bool,
     ) -> None:
-        """Make the passes and set the attributes; n_rows None: a stream of unknown length."""
-        alpha = self._regularisation(n_rows, data.weight_unit)
-        rows, gamma = self._prepare_rows(data.X, continued)
-        unit_alpha = alpha / data.weight_unit
-        setting = _Setting(rows, gamma, unit_alpha, task.max_subtasks, bool(self.fit_intercept))
-        if continued:
-            trainers = self._continue_trainers(setting)
-        else:
-            trainers = self._make_trainers(data.n_problems, setting)
+        """Train a model and set the attributes.
 
-        def describe(passes_made: int) -> dict[str, Any]:
-            return self._describe_model(trainers, setting, data.offset) | {
-                **data.learnt,
-                "alpha_": alpha,
-                "n_iter_": passes_made,
-                "n_features_in_": checked.n_features_in_,
-                "feature_names_in_": getattr(checked, "feature_names_in_", None),
-            }
+        `checked` is a copy of the estimator that holds what validation has set.
+        """
+        start = self._previous(stream=stream)
+        settings = self._settings(rows, targets, stream=stream)
+        ready = self._training_rows(rows, start)
+        names = getattr(checked, "feature_names_in_", None)
 
+        def attributes(vectors: VectorSet) -> dict[str, Any]:
+            model = last_iterate(vectors, targets, settings)
+            return _fitted_attributes(replace(model, feature_names=names))
+
+        task = self._init_callback_context(
+            task_name="partial_fit" if stream else "fit", max_subtasks=settings.n_passes
+        )
         task.call_on_fit_task_begin(estimator=self, **given)
-        one_pass = partial(self._make_pass, trainers, rows, data)
-        passes_made = self._run_passes(trainers, one_pass, describe, task, given)
-        attributes = describe(passes_made)
-        # A regression may need no vectors at all: then there is nothing to solve for.
-        polished = self.polish and n_rows is not None and min(self.budget, n_rows) <= MOST_VECTORS
-        if polished and len(attributes["support_vectors_"]):
-            attributes |= self._polish(attributes, data, rows)
-        self._adopt(attributes)
+        tell = PassTasks(self, task, given, attributes)
+
+        def on_pass(report: PassReport) -> bool:
+            self._say(report)
+            return tell(report)
+
+        vectors = passes(ready, targets, settings, on_pass, start)
+        model = solve(vectors, ready, targets, settings)
+        if model.training is not None and model.training.profile.seconds_polish:
+            self._say(model.training.profile.polish_line())
+        self._adopt(replace(model, feature_names=names))
         task.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
 
-    def _prepare_rows(self, X: Any, continued: bool) -> tuple[_core.Rows, float]:
-        """Native rows and gamma; a continued model keeps its gamma and never loses precision."""
-        if not continued:
-            rows, gamma = checks.training_rows(X, self.gamma)
-            checks.warn_about_scales(X)
-            return rows, gamma
-        wanted = 1.0 / X.shape[1] if self.gamma == "auto" else self.gamma
-        if wanted not in ("scale", self.gamma_):
+    def _settings(
+        self, rows: CheckedRows, targets: ClassTargets | ValueTargets, *, stream: bool
+    ) -> Settings:
+        return Settings(
+            budget=int(self.budget),
+            alpha=regularisation(
+                self.C,
+                self.alpha,
+                None if stream else rows.n_rows,
+                weight_unit=targets.weight_unit,
+                previous=getattr(self, "alpha_", None),
+            ),
+            n_passes=1 if stream else int(self.max_iter),
+            maintenance=self.maintenance,
+            fit_intercept=bool(self.fit_intercept),
+            polish=bool(self.polish) and not stream,
+            n_threads=effective_n_jobs(self.n_jobs),
+            random_state=check_random_state(self.random_state),
+        )
+
+    def _training_rows(self, rows: CheckedRows, start: VectorSet | None) -> Rows:
+        """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
+        if start is None:
+            ready = training_rows(rows, self.gamma)
+            warn_about_scales(rows.X)
+            return ready
+        wanted = 1.0 / rows.n_features if self.gamma == "auto" else self.gamma
+        if wanted not in ("scale", start.gamma):
             raise ValueError(
-                f"gamma={self.gamma!r} differs from the gamma_={self.gamma_} of the model to be "
+                f"gamma={self.gamma!r} differs from the gamma_={start.gamma} of the model to be "
                 "continued. Its support vectors were found with that kernel: keep gamma, or fit "
                 "with warm_start=False."
             )
-        return checks.training_rows(X, self.gamma_, least_dtype=self._states[0]["vectors"].dtype)
-
-    def _regularisation(self, n_rows: int | None, weight_unit: float) -> float:
-        """lambda: `alpha` where given, else 1 / (n C); n_rows None means a stream."""
-        if self.alpha is not None:
-            alpha, origin = float(self.alpha), f"alpha={self.alpha!r}"
-        elif n_rows is None and hasattr(self, "_states"):
-            alpha, origin = self.alpha_, "The fit before"
-        else:
-            # Two divisions, for n C may overflow.
-            alpha = 1.0 / (n_rows or ASSUMED_STREAM_ROWS) / float(self.C)
-            origin = f"C={self.C!r}"
-        checks.check_alpha(alpha, weight_unit, origin)
-        return alpha
-
-    def _make_trainers(self, n_problems: int, setting: "_Setting") -> list[_core.Trainer]:
-        """One new trainer a binary problem, each with its share of the budget and its seed."""
-        random_state = check_random_state(self.random_state)
-        seeds = random_state.randint(2**63, size=n_problems, dtype=np.uint64).tolist()
-        return [self._make_trainer(n_problems, setting, 0, seed) for seed in seeds]
-
-    def _continue_trainers(self, setting: "_Setting") -> list[_core.Trainer]:
-        """Trainers that go on from the states of the model."""
-        trainers = []
-        for state in self._states:
-            size = len(state["coefficients"])
-            trainer = self._make_trainer(len(self._states), setting, size, seed=0)
-            trainer.restore(self._translate(state, setting))
-            trainers.append(trainer)
-        return trainers
-
-    def _make_trainer(
-        self, n_problems: int, setting: "_Setting", size: int, seed: int
-    ) -> _core.Trainer:
-        # The trainer reserves memory for its budget: not more than its passes could ever fill.
-        most_vectors = size + setting.rows.n_rows * setting.n_passes
-        return _core.Trainer(
-            n_features=setting.rows.n_features,
-            budget=max(2, min(int(self.budget) // n_problems, most_vectors)),
-            gamma=setting.gamma,
-            alpha=setting.unit_alpha,
-            maintenance=self.maintenance,
-            fit_intercept=setting.fit_intercept,
-            intercept_rate=INTERCEPT_RATE,
-            seed=seed,
-            dtype=setting.rows.dtype,
-            audit=list(self._audited),
+        dtype = start.states[0].vectors.dtype
+        return training_rows(
+            rows, start.gamma, least_dtype="float32" if dtype == np.float32 else "float64"
         )
 
-    def _translate(self, state: dict[str, Any], setting: "_Setting") -> dict[str, Any]:
-        """Translate a state to another alpha and dtype.
-
-        Coefficients are kept in units of 1 / (alpha steps): scaled by the change of alpha they
-        describe the same model, and it does not jump.
-        """
-        factor = setting.unit_alpha / self._unit_alpha
-        coefficients = state["coefficients"] * factor
-        if coefficients.size:
-            checks.check_continuation(np.abs(coefficients).max())
-        return {
-            **state,
-            "vectors": state["vectors"].astype(setting.rows.dtype, copy=False),
-            "coefficients": coefficients,
-            "bias": state["bias"] * factor if setting.fit_intercept else 0.0,
-        }
-
-    def _run_passes(
-        self,
-        trainers: list[_core.Trainer],
-        one_pass: Callable[[], None],
-        describe: Callable[[int], dict[str, Any]],
-        task: Any,
-        given: dict[str, Any],
-    ) -> int:
-        """Make the passes, each a task for the callbacks, which may stop them; returns how many."""
-        n_passes, done = task.max_subtasks, 0
-        for done in range(1, n_passes + 1):
-            subtask = task.subcontext(task_name="pass")
-            subtask.call_on_fit_task_begin(estimator=self, **given)
-            before, start = _profile(trainers), time.perf_counter()
-            one_pass()
-            if self.verbose:
-                seconds = time.perf_counter() - start
-                self._report(trainers, done, n_passes, _profile(trainers) - before, seconds)
-            stop = subtask.call_on_fit_task_end(
-                estimator=self, **given, reconstruction_attributes=partial(describe, done)
-            )
-            if stop:
-                break
-        return done
-
-    def _report(
-        self,
-        trainers: list[_core.Trainer],
-        done: int,
-        n_passes: int,
-        profile: Profile,
-        seconds: float,
-    ) -> None:
-        n_vectors = sum(len(trainer.state()["coefficients"]) for trainer in trainers)
-        print(
-            f"[{type(self).__name__}] pass {done}/{n_passes}: {n_vectors} support vectors, "
-            f"{profile.violations / profile.steps:.1%} violations, "
-            f"merge frequency {profile.merge_frequency:.1%}, {seconds:.2f} s"
-        )
-
-    def _describe_model(
-        self, trainers: list[_core.Trainer], setting: "_Setting", offset: float
-    ) -> dict[str, Any]:
-        """Return the attributes of the model that the trainers hold."""
-        states = [trainer.state() for trainer in trainers]
-        sizes = [len(state["coefficients"]) for state in states]
-        ends = np.cumsum(sizes)
-        dual_coef = np.zeros((len(states), ends[-1]))
-        intercept = np.zeros(len(states))
-        for k, (state, size, end) in enumerate(zip(states, sizes, ends, strict=True)):
-            unit = setting.unit_alpha * state["steps"]
-            dual_coef[k, end - size : end] = state["coefficients"] / unit
-            intercept[k] = offset + state["bias"] / unit
-        return {
-            "support_vectors_": np.concatenate([state["vectors"] for state in states]),
-            "dual_coef_": dual_coef,
-            "intercept_": intercept,
-            "gamma_": setting.gamma,
-            "profile_": _profile(trainers),
-            "_states": states,
-            "_unit_alpha": setting.unit_alpha,
-        }
-
-    def _polish(
-        self, attributes: dict[str, Any], data: checks.TrainingRows, rows: _core.Rows
-    ) -> dict[str, Any]:
-        """Solve for the coefficients of the model, on a sample where there are very many rows."""
-        begin = time.perf_counter()
-        vectors, coefficients = distinct(attributes["support_vectors_"], attributes["dual_coef_"])
-        random = np.random.default_rng(attributes["_states"][0]["generator"])
-        c = data.row_weight() / (rows.n_rows * attributes["alpha_"])
-        sample = Sample(data.X, rows, c, self._losses(data))
-        sample = sample.thin(sample_size(rows.n_rows, len(vectors)), random)
-        biases = [
-            state["bias"] / (attributes["_unit_alpha"] * state["steps"])
-            for state in attributes["_states"]
-        ]
-        start = list(zip(coefficients, biases, strict=True))
-        setting = (attributes["gamma_"], sample, bool(self.fit_intercept))
-        n_threads = effective_n_jobs(self.n_jobs)
-        solutions = polish(vectors, start, *setting, n_threads)
-        effort = self._effort(rows.n_rows)
-        vectors, solutions = move(vectors, solutions, *setting, n_threads, random, effort)
-        if not all(solution.converged for solution in solutions):
-            warnings.warn(
-                "Polishing stopped before it had converged, at its limit of Newton steps or of "
-                "float32: the coefficients are not the best ones for these support vectors. A "
-                "smaller C or gamma, or standardised columns, make the problem easier.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        profile = replace(
-            attributes["profile_"],
-            seconds_polish=time.perf_counter() - begin,
-            newton_steps=sum(solution.steps for solution in solutions),
-            moves=max(solution.moves for solution in solutions),
-            objective_before=sum(solution.objective_before for solution in solutions),
-            objective_after=sum(solution.objective_after for solution in solutions),
-            gradient_norm=max(solution.gradient_norm for solution in solutions),
-        )
+    def _say(self, message: object) -> None:
         if self.verbose:
-            print(f"[{type(self).__name__}] {profile.polish_line()}")
-        return {
-            "support_vectors_": vectors,
-            "dual_coef_": np.stack([solution.coefficients for solution in solutions]),
-            "intercept_": data.offset + np.array([solution.intercept for solution in solutions]),
-            "profile_": profile,
-        }
+            print(f"[{type(self).__name__}] {message}")
 
-    def _adopt(self, attributes: dict[str, Any]) -> None:
-        """Set all attributes in one step."""
-        if attributes["feature_names_in_"] is None:
-            del attributes["feature_names_in_"]
-            self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(attributes)
+    def _adopt(self, model: Model) -> None:
+        """Set the fitted attributes in one step: an interrupt leaves no mixture of two models."""
+        attributes = _fitted_attributes(model)
+        if model.feature_names is None:
+            vars(self).pop("feature_names_in_", None)
+        vars(self).update(attributes)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def to_model(self) -> Model:
+        """Return the fitted model, with the state that further training continues from.
+
+        Returns
+        -------
+        model : pocketsvm.model.Model
+            The model; its arrays are not copied.
+        """
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        return Model(
+            vectors=self.support_vectors_,
+            dual_coef=self.dual_coef_,
+            intercept=self.intercept_,
+            gamma=float(self.gamma_),
+            classes=getattr(self, "classes_", None),
+            feature_names=getattr(self, "feature_names_in_", None),
+            training=Training(
+                self._state, float(self.alpha_), self.profile_, type(self).__name__, parameters
+            ),
+        )
+
+    def save(self, path: PathLike) -> None:
         """Write the fitted model to a file, for `pocketsvm.load_model`.
 
         Parameters
         ----------
         path : str or path-like
-            The file; it appears, or replaces the one before, in one step once it is complete.
+            The file. It appears, or replaces an existing one, in one step once it is complete.
 
         Notes
         -----
         A `random_state` that is not an int or None, and callbacks, are not kept. Merged support
-        vectors are no training rows: there are no indices (``support_``) to keep.
+        vectors are generally not training rows: there are no indices (``support_``) to keep.
         """
-        from ..model.model import save_model  # model.py knows the estimators
-
         save_model(self, path)
 
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values (n_rows, n_outputs), in the precision of the vectors."""
         check_is_fitted(self)
-        return checks.decision_values(
-            self.support_vectors_,
+        vectors = self.support_vectors_
+        return _core.decide(
+            vectors,
             self.dual_coef_,
             self.intercept_,
             self.gamma_,
-            checks.check_rows(self, X, reset=False),
+            check_rows(self, X, reset=False).core(
+                "float32" if vectors.dtype == np.float32 else "float64"
+            ),
             effective_n_jobs(self.n_jobs),
         )
 
 
-class _Setting(NamedTuple):
-    """What all trainers of one call share."""
-
-    rows: _core.Rows
-    gamma: float
-    unit_alpha: float  # alpha in units of the row weights
-    n_passes: int
-    fit_intercept: bool  # in the passes
-
-
-def _profile(trainers: list[_core.Trainer]) -> Profile:
-    return sum((Profile(**trainer.profile()) for trainer in trainers), Profile())  # type: ignore[arg-type]
-
-
-def given_data(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """Bundle the data for callbacks: as they were given, feature names included."""
-    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-    return {"X": X, "y": y, "metadata": metadata}
+def _fitted_attributes(model: Model) -> dict[str, Any]:
+    """Return the attributes of an estimator that has this model."""
+    training = model.training
+    assert training is not None
+    attributes = {
+        "support_vectors_": model.vectors,
+        "dual_coef_": model.dual_coef,
+        "intercept_": model.intercept,
+        "gamma_": model.gamma,
+        "alpha_": training.alpha,
+        "n_iter_": training.vectors.n_passes,
+        "profile_": training.profile,
+        "n_features_in_": model.vectors.shape[1],
+        "_state": training.vectors,
+    }
+    if model.classes is not None:
+        attributes["classes_"] = model.classes
+    if model.feature_names is not None:
+        attributes["feature_names_in_"] = model.feature_names
+    return attributes

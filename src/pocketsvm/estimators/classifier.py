@@ -1,25 +1,21 @@
-"""The estimators: scikit-learn's words around passes of the native core (`_machine.py`)."""
+"""`BudgetedSVC`: classification."""
 
 import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.base import ClassifierMixin
 
-from .. import _core
-from ..data import checks
-from ..solving.moving import Effort
-from ..solving.newton import Hinge
-from .base import BudgetedMachine, given_data
+from .._sklearn import StrOptions, check_partial_fit_first_call, fit_context
+from ..data.rows import check_rows_and_targets
+from ..data.targets import check_classes, class_targets
+from .base import BudgetedMachine
+from .callbacks import given_data
 
 __all__ = ["BudgetedSVC"]
 
-# The rounding of the loss in polishing, as a share of the spread of the targets.
-RELATIVE_WIDTH = 0.1
+LOSS = "hinge"
 
 
 class BudgetedSVC(ClassifierMixin, BudgetedMachine):
@@ -162,10 +158,13 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedMachine._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
+
+    class_weight: Any
+    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -198,7 +197,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Make `max_iter` passes over the rows, in a new random order each.
 
@@ -218,22 +217,21 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self : BudgetedSVC
             The fitted estimator.
         """
-        continued = self.warm_start and hasattr(self, "_states")
+        start = self._previous(stream=False)
         given = given_data(X, y, sample_weight)
-        checked = copy.copy(self)  # takes what validation sets; self stays as it is until the end
-        X, y = checks.check_rows(checked, X, y=y, reset=not continued)
-        data = checks.labelled_rows(X, y, sample_weight, self.class_weight)
-        if continued and not np.array_equal(data.classes, self.classes_):
+        checked = copy.copy(self)  # holds what validation sets; self stays as it is until the end
+        rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
+        rows, targets = class_targets(rows, y, sample_weight, self.class_weight, LOSS)
+        if start is not None and not np.array_equal(targets.classes, self.classes_):
             raise ValueError(
                 f"warm_start=True continues a model of the classes {self.classes_!r}, "
-                f"but y holds {data.classes!r}."
+                f"but y holds {targets.classes!r}."
             )
-        checks.check_classes(data.classes, self.budget)
-        task = self._init_callback_context(max_subtasks=int(self.max_iter))
-        self._train(data, checked, continued, task, given, n_rows=data.X.shape[0])
+        check_classes(targets.classes, self.budget)
+        self._train(checked, rows, targets, given, stream=False)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self,
         X: Any,
@@ -274,15 +272,16 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
                 "to properly estimate the class frequency distributions. Pass the resulting "
                 "weights as the class_weight parameter."
             )
-        continued = hasattr(self, "_states")
+        start = self._previous(stream=True)
         given = given_data(X, y, sample_weight)
         checked = copy.copy(self)
-        _check_partial_fit_first_call(checked, classes)
-        X, y = checks.check_rows(checked, X, y=y, reset=not continued)
-        data = checks.labelled_rows(X, y, sample_weight, self.class_weight, checked.classes_)
-        checks.check_classes(data.classes, self.budget)
-        task = self._init_callback_context(task_name="partial_fit", max_subtasks=1)
-        self._train(data, checked, continued, task, given, n_rows=None)
+        check_partial_fit_first_call(checked, classes)
+        rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
+        rows, targets = class_targets(
+            rows, y, sample_weight, self.class_weight, LOSS, checked.classes_
+        )
+        check_classes(targets.classes, self.budget)
+        self._train(checked, rows, targets, given, stream=True)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -318,17 +317,3 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         values = self.decision_function(X)
         codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[codes]
-
-    def _make_pass(
-        self, trainers: list[_core.Trainer], rows: _core.Rows, data: checks.LabelledRows
-    ) -> None:
-        labels = (data.codes, data.positives, data.class_weight, data.sample_weight)
-        _core.train_pass(trainers, rows, *labels, effective_n_jobs(self.n_jobs))
-
-    def _losses(self, data: checks.LabelledRows) -> list[Hinge]:
-        positive, negative = np.int8(1), np.int8(-1)
-        return [Hinge(np.where(data.codes == k, positive, negative)) for k in data.positives]
-
-    def _effort(self, n_rows: int) -> Effort:
-        # Twice as many kernel values as in the passes.
-        return Effort.for_labels(2 * int(self.max_iter) * n_rows * int(self.budget))

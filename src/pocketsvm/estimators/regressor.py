@@ -1,25 +1,23 @@
-"""BudgetedSVR."""
+"""`BudgetedSVR`: regression."""
 
 import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import RegressorMixin
 
-from .. import _core
-from ..data import checks
-from ..solving.moving import FOR_TARGETS, Effort
-from ..solving.newton import EpsilonInsensitive
-from .base import BudgetedMachine, given_data
+from .._sklearn import Interval, fit_context
+from ..data.rows import CheckedRows, check_rows_and_targets
+from ..data.targets import ValueTargets, value_targets
+from ..training.state import VectorSet
+from .base import BudgetedMachine
+from .callbacks import given_data
 
 __all__ = ["BudgetedSVR"]
 
-# The rounding of the loss in polishing, as a share of the spread of the targets.
-RELATIVE_WIDTH = 0.1
+LOSS = "epsilon_insensitive"
 
 
 class BudgetedSVR(RegressorMixin, BudgetedMachine):
@@ -143,10 +141,12 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     (50, 10)
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedMachine._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
+
+    epsilon: float
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Make `max_iter` passes over the rows, in a new random order each.
 
@@ -200,13 +200,11 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             The fitted estimator.
         """
         given = given_data(X, y, sample_weight)
-        continued = self.warm_start and hasattr(self, "_states")
-        checked, data = self._check(X, y, sample_weight, continued)
-        task = self._init_callback_context(max_subtasks=int(self.max_iter))
-        self._train(data, checked, continued, task, given, n_rows=data.X.shape[0])
+        data = self._check(X, y, sample_weight, self._previous(stream=False))
+        self._train(*data, given, stream=False)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Make one pass over a batch of rows, continuing from the model so far.
 
@@ -236,10 +234,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             The fitted estimator.
         """
         given = given_data(X, y, sample_weight)
-        continued = hasattr(self, "_states")
-        checked, data = self._check(X, y, sample_weight, continued)
-        task = self._init_callback_context(task_name="partial_fit", max_subtasks=1)
-        self._train(data, checked, continued, task, given, n_rows=None)
+        data = self._check(X, y, sample_weight, self._previous(stream=True))
+        self._train(*data, given, stream=True)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -258,26 +254,13 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         return self._decision_values(X).ravel()
 
     def _check(
-        self, X: Any, y: Any, sample_weight: Any, continued: bool
-    ) -> tuple[Self, checks.TargetRows]:
-        """Check the data; return what validation has set, on a copy, and the rows."""
+        self, X: Any, y: Any, sample_weight: Any, start: VectorSet | None
+    ) -> tuple[Self, CheckedRows, ValueTargets]:
+        """Check the data; the copy of the estimator holds what validation sets."""
         checked = copy.copy(self)
-        X, y = checks.check_rows(checked, X, y=y, reset=not continued)
-        offset = 0.0
+        rows, values = check_rows_and_targets(checked, X, y, reset=start is None)
+        offset: float | None = 0.0
         if self.fit_intercept:
-            offset = self._offset if continued else None
-        return checked, checks.target_rows(X, y, sample_weight, offset)
-
-    def _make_pass(
-        self, trainers: list[_core.Trainer], rows: _core.Rows, data: checks.TargetRows
-    ) -> None:
-        (trainer,) = trainers
-        targets = (data.y, float(self.epsilon), data.sample_weight)
-        _core.train_pass_on_targets(trainer, rows, *targets, effective_n_jobs(self.n_jobs))
-
-    def _losses(self, data: checks.TargetRows) -> list[EpsilonInsensitive]:
-        width = RELATIVE_WIDTH * data.spread()
-        return [EpsilonInsensitive(data.y, float(self.epsilon), width)]
-
-    def _effort(self, n_rows: int) -> Effort:
-        return FOR_TARGETS
+            offset = None if start is None else start.offset
+        loss = (LOSS, float(self.epsilon))
+        return checked, *value_targets(rows, values, sample_weight, *loss, offset)

@@ -1,5 +1,6 @@
-"""The model."""
+"""The model: its numbers, its file, its exports."""
 
-from .model import Model, Scaling, load_model, read_model, save_model
+from .model import Model, Training
+from .preparation import Scaling
 
-__all__ = ["Model", "Scaling", "load_model", "read_model", "save_model"]
+__all__ = ["Model", "Scaling", "Training"]

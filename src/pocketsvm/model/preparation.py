@@ -1,5 +1,6 @@
 """Scalers of scikit-learn that a model file can keep before its machine, in a `Pipeline`."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,25 @@ LEARNT = {
 }
 CLASSES = {"StandardScaler": StandardScaler, "MinMaxScaler": MinMaxScaler}
 STEPS = ("scale", "svm")
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """An affine map of each feature, ``(x - offset) * factor``, applied before the kernel.
+
+    Attributes
+    ----------
+    offset, factor : ndarray of shape (n_features,)
+        As in `sklearn.preprocessing.StandardScaler`: its ``mean_`` and ``1 / scale_``.
+    """
+
+    offset: Array
+    factor: Array
+
+
+def scaling_of(scaler: Any) -> Scaling:
+    """Return the map of a fitted scaler."""
+    return Scaling(*affine(scaler))
 
 
 def split(estimator: Any) -> tuple[Any, Any]:

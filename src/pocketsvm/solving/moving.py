@@ -1,80 +1,117 @@
-"""Moving: polished support vectors go where they serve best.
+"""Moving: the support vectors, too, are optimised.
 
-With the coefficients solved for (`polish`), the objective is a function of the vectors alone. As it
-is least in the coefficients, its slope in a vector is the one with the coefficients held fixed,
+With the coefficients solved for (`newton.py`), the objective is a function of the vectors alone. It
+is minimal in the coefficients, so its slope in a vector is the slope for fixed coefficients,
 
     2 gamma beta_j (sum_i slope_i k_ij (x_i - v_j)  +  sum_l beta_l k_lj (v_l - v_j)),
 
-with slope_i that of the loss of row i, and all outputs summed up. L-BFGS makes some steps downhill,
-each of which solves for the coefficients anew, from those of the step before. Only rows that have a
-loss, or are close to one, are looked at on the way.
+where slope_i is the slope of the loss of row i, summed over all outputs. L-BFGS makes some steps;
+each of them solves for the coefficients again, starting from those of the previous step. Only rows
+that have a loss, or nearly have one, take part.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from .newton import ONE_BLAS_THREAD, Array, Kernel, Problem, Sample, Solution, polish
+from ..data.targets import ClassTargets, ValueTargets
+from ..training.settings import Settings
+from .blas import ONE_BLAS_THREAD
+from .kernel import Kernel
+from .newton import Problem, Solution, polish
+from .sample import Sample
+
+__all__ = ["Effort", "move"]
+
+Array = NDArray[Any]
 
 # Rows further than this from where the loss begins, in units of its width, are left out.
 REACH = 2.0
-# Where vectors are moved frugally, the unit of length of each is the kernel's width over its
-# coefficient, to the square of which this share of the mean square is added: one of little weight
-# has far to go.
+# A frugal move measures the way of each vector in units of the kernel's width over its coefficient,
+# because a vector of small weight has far to go. This share of the mean square coefficient is
+# added, so that the unit stays bounded.
 DAMPING = 0.1
-# Newton steps for the coefficients, in each step.
+# Newton steps for the coefficients in each step: they start close to the solution.
 MOST_NEWTON_STEPS = 20
-# At most this many kernel values, and products of them with features, are seen in a step.
+# The most kernel values, and products of them with features, in a step: about a second of work.
 MOST_VALUES = 2**22
 MOST_PRODUCTS = 2**29
-# Where vectors are moved frugally, they stay if there would be more of those than this.
+# A frugal move does not start if a step would need more than this: about a quarter as many.
 MOST_FRUGAL_VALUES = 2**20
 MOST_FRUGAL_PRODUCTS = 2**27
-# What solving for the coefficients adds to the cost of a kernel value, for each output and vector.
+# The cost of solving for the coefficients per output and vector, in units of a kernel value.
 SOLVING = 0.03
-# Fewer rows a vector than this do not tell where it belongs: then the vectors stay.
+# With fewer rows per vector than this, vectors would fit the noise: then they stay.
 LEAST_ROWS = 4
+# A product with few vectors costs as much as one with this many.
+LEAST_BLOCK = 32
+# A classifier may spend this many times the kernel values of its passes on moving.
+TIMES_PASSES = 2
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What moving may cost."""
+    """What moving may cost.
 
-    tolerance: float  # downhill until a step gains less than this share of the objective
-    limits: tuple[int, int]  # of the number of steps
-    values: int  # kernel values of all steps together, within these limits
-    frugal: bool  # whether the vectors stay where this does not do for all rows and some steps
+    Attributes
+    ----------
+    tolerance : float
+        Steps end if one gains less than this share of the objective.
+
+    limits : tuple of int
+        The least and the largest number of steps.
+
+    values : int
+        Kernel values of all steps together, within these limits.
+
+    frugal : bool
+        Whether the vectors stay if `values` do not suffice for all near rows and the least number
+        of steps.
+    """
+
+    tolerance: float
+    limits: tuple[int, int]
+    values: int
+    frugal: bool
 
     @classmethod
-    def for_labels(cls, values: int) -> "Effort":
-        """Return that of a classifier, whose passes leave little to gain."""
+    def of(cls, targets: ClassTargets | ValueTargets, settings: Settings, n_rows: int) -> "Effort":
+        """Return the effort for a model: the passes of a classifier leave little to gain."""
+        if isinstance(targets, ValueTargets):
+            return FOR_VALUES
+        return cls.for_classes(TIMES_PASSES * settings.n_passes * n_rows * settings.budget)
+
+    @classmethod
+    def for_classes(cls, values: int) -> "Effort":
+        """Return the effort for a classifier that may spend this many kernel values."""
         return cls(tolerance=2e-3, limits=(10, 20), values=values, frugal=True)
 
     def steps(self, n_rows: int, n_vectors: int, n_outputs: int) -> int:
-        """Return how many steps are made on so many rows."""
+        """Return the number of steps that are made on this many rows."""
         cost = n_rows * n_vectors * (1 + SOLVING * n_outputs * n_vectors)
         steps = int(self.values / cost)
         least, most = self.limits
         return 0 if self.frugal and steps < least else min(max(steps, least), most)
 
 
-# The passes of a regression leave much: small problems, where it costs least, may take many steps.
-FOR_TARGETS = Effort(tolerance=1e-5, limits=(20, 200), values=2**28, frugal=False)
+# The passes of a regression leave much to gain: small problems, where a step is cheap, may make
+# many steps.
+FOR_VALUES = Effort(tolerance=1e-5, limits=(20, 200), values=2**28, frugal=False)
 
 
 def move(
     vectors: Array,
     solutions: list[Solution],
-    gamma: float,
     sample: Sample,
     fit_intercept: bool,
     n_threads: int,
     random: np.random.Generator,
-    effort: Effort = FOR_TARGETS,
+    effort: Effort = FOR_VALUES,
 ) -> tuple[Array, list[Solution]]:
-    """Move polished vectors, and polish them again.
+    """Move the vectors and solve for their coefficients again.
 
     Parameters
     ----------
@@ -82,13 +119,10 @@ def move(
         The support vectors, of the dtype of the rows; all outputs share them.
 
     solutions : list of Solution
-        What `polish` has found for them.
-
-    gamma : float
-        The kernel's coefficient.
+        The solutions of `polish` for them.
 
     sample : Sample
-        The rows that were polished on.
+        The rows that were solved on.
 
     fit_intercept : bool
         Whether the intercept is solved for.
@@ -97,7 +131,7 @@ def move(
         Threads; the bits do not depend on them.
 
     random : Generator
-        Chooses among very many rows.
+        Draws a sample if there are too many rows.
 
     effort : Effort
         What it may cost.
@@ -105,27 +139,20 @@ def move(
     Returns
     -------
     vectors : array of shape (n_sv, n_features)
-        The vectors, where they are now.
+        The vectors, moved if that lowers the objective.
 
     solutions : list of Solution
-        Their coefficients. The objective is not above the one before.
+        Their coefficients. The objective is not larger than before.
     """
-    n_vectors, n_features = vectors.shape
-    n_rows = min(MOST_VALUES // n_vectors, MOST_PRODUCTS // (n_features * max(n_vectors, 32)))
     near = np.flatnonzero(_reached(sample, solutions))
-    if min(n_rows, len(sample.c)) < LEAST_ROWS * n_vectors or not len(near):
-        return vectors, solutions
-    if n_rows < min(len(near), n_features):  # a sample that any vectors could be made to fit
-        return vectors, solutions
-    n_steps = effort.steps(min(n_rows, len(near)), n_vectors, len(solutions))
-    n_values = len(near) * n_vectors
-    too_many = n_values > MOST_FRUGAL_VALUES or n_values * n_features > MOST_FRUGAL_PRODUCTS
-    if effort.frugal and (too_many or len(near) > n_rows or not n_steps):
+    n_rows = _rows_of_a_step(*vectors.shape)
+    n_steps = _affordable_steps(vectors, len(near), n_rows, sample, len(solutions), effort)
+    if not n_steps:
         return vectors, solutions
     sampled = _sampled(sample, near, n_rows, random)
     start = [(solution.coefficients, solution.intercept) for solution in solutions]
     with ONE_BLAS_THREAD:
-        path = Path(vectors, start, gamma, sampled, fit_intercept, n_threads, effort.frugal)
+        path = Path(vectors, start, sampled, fit_intercept, n_threads, effort.frugal)
         found = minimize(
             path.look,
             path.position(vectors),
@@ -134,7 +161,7 @@ def move(
             options={"maxiter": n_steps, "ftol": effort.tolerance, "gtol": 0.0},
         )
     moved = path.vectors(found.x)
-    better = polish(moved, path.start, gamma, sample, fit_intercept, n_threads)
+    better = polish(moved, path.start, sample, fit_intercept, n_threads)
     if not _objective(better) < _objective(solutions):
         return vectors, solutions
     return moved, [
@@ -148,8 +175,30 @@ def move(
     ]
 
 
-def _reached(sample: Sample, solutions: list[Solution]) -> Array:
-    """Which rows have a loss in some output, or are close to one."""
+def _rows_of_a_step(n_vectors: int, n_features: int) -> int:
+    """Return how many rows a step can hold."""
+    return min(
+        MOST_VALUES // n_vectors, MOST_PRODUCTS // (n_features * max(n_vectors, LEAST_BLOCK))
+    )
+
+
+def _affordable_steps(
+    vectors: Array, n_near: int, n_rows: int, sample: Sample, n_outputs: int, effort: Effort
+) -> int:
+    """Return the number of steps, 0 if the vectors stay where they are."""
+    n_vectors, n_features = vectors.shape
+    if min(n_rows, len(sample.c)) < LEAST_ROWS * n_vectors or not n_near:
+        return 0
+    if n_rows < min(n_near, n_features):  # some vectors fit any such sample
+        return 0
+    n_steps = effort.steps(min(n_rows, n_near), n_vectors, n_outputs)
+    n_values = n_near * n_vectors
+    too_many = n_values > MOST_FRUGAL_VALUES or n_values * n_features > MOST_FRUGAL_PRODUCTS
+    return 0 if effort.frugal and (too_many or n_near > n_rows) else n_steps
+
+
+def _reached(sample: Sample, solutions: list[Solution]) -> NDArray[np.bool_]:
+    """Tell which rows have a loss in some output, or nearly have one."""
     reached = np.zeros(len(sample.c), dtype=bool)
     for loss, solution in zip(sample.losses, solutions, strict=True):
         for u, _ in loss.ramps(solution.decisions):
@@ -158,7 +207,7 @@ def _reached(sample: Sample, solutions: list[Solution]) -> Array:
 
 
 def _sampled(sample: Sample, near: Array, n_rows: int, random: np.random.Generator) -> Sample:
-    """Choose so many of the near rows that stand for all of them; no others are copied."""
+    """Draw from the near rows a sample that represents them; other rows are not copied."""
     drawn = near
     if len(near) > n_rows:
         drawn = near[np.sort(random.choice(len(near), n_rows, replace=False))]
@@ -171,19 +220,19 @@ def _objective(solutions: list[Solution]) -> float:
 
 
 class Path:
-    """The way downhill. All vectors are one point, in units of the kernel's width."""
+    """The objective as a function of the vectors: one point, in units of the kernel width."""
 
     def __init__(
         self,
         vectors: Array,
         start: list[tuple[Array, float]],
-        gamma: float,
         sample: Sample,
         fit_intercept: bool,
         n_threads: int,
         weighted: bool = False,
     ) -> None:
         self.start, self.steps, self.objective = start, [0] * len(start), 0.0
+        gamma = sample.rows.gamma
         self.gamma, self.sample = gamma, sample
         self.fit_intercept, self.n_threads = fit_intercept, n_threads
         self.shape, self.dtype = vectors.shape, vectors.dtype
@@ -194,21 +243,20 @@ class Path:
             weight = np.sum(np.square(betas), axis=0)
             self.unit[:, 0] *= np.sqrt(weight + DAMPING * (weight.mean() or 1.0))
         self.centre = vectors.mean(axis=0, dtype=np.float64)
-        rows = sample.X.toarray() if sp.issparse(sample.X) else sample.X
-        self.rows = np.array(rows - self.centre, dtype=self.dtype, order="C")
+        self.rows = np.array(sample.rows.dense() - self.centre, dtype=self.dtype, order="C")
 
     def position(self, vectors: Array) -> Array:
-        """Return the point that stands for the vectors."""
+        """Return the point of the vectors."""
         return ((vectors - self.centre) * self.unit).ravel()
 
     def vectors(self, position: Array) -> Array:
-        """Return the vectors that a point stands for."""
+        """Return the vectors of a point."""
         return (position.reshape(self.shape) / self.unit + self.centre).astype(self.dtype)
 
     def look(self, position: Array) -> tuple[float, Array]:
-        """Return the objective at a point, as a share of that at the start, and its gradient."""
+        """Return the objective at a point, relative to the start, and its gradient."""
         vectors = self.vectors(position)
-        kernel = Kernel(vectors, self.gamma, self.sample.rows, self.n_threads)
+        kernel = Kernel(vectors, self.sample.rows, self.n_threads)
         objective, gradient = 0.0, np.zeros(self.shape)
         for k, loss in enumerate(self.sample.losses):
             problem = Problem(kernel, loss, self.sample.c, self.fit_intercept)
@@ -217,7 +265,7 @@ class Path:
             self.steps[k] += solution.steps
             objective += solution.objective_after
             gradient += self._gradient(problem, vectors - self.centre, solution)
-        self.objective = self.objective or objective or 1.0  # all within the tube: nothing to gain
+        self.objective = self.objective or objective or 1.0  # no loss at all: nothing to gain
         return objective / self.objective, (gradient / self.unit / self.objective).ravel()
 
     def _gradient(self, problem: Problem, vectors: Array, solution: Solution) -> Array:
@@ -230,7 +278,7 @@ class Path:
             weights = kernel.rows[rows] * slope[rows, None].astype(np.float32)
             return weights.sum(axis=0), weights.T @ self.rows[rows]
 
-        among = kernel.penalty * beta  # its diagonal, JITTER too, cancels below
+        among = kernel.penalty * beta  # its diagonal, with JITTER, cancels below
         total, pull = among.sum(axis=1), among @ vectors
         for weight, product in kernel.each(of_chunk, len(counted)):
             total += weight

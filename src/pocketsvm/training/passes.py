@@ -1,0 +1,226 @@
+"""Passes over the rows: checked rows in, support vectors out.
+
+One native trainer per binary problem, or one for a regression. The trainers make each pass side by
+side; between passes the caller is told how far training is, and may stop it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..data.rows import Rows
+from ..data.targets import ClassTargets, ValueTargets
+from ..profile import Profile
+from .regularisation import check_continuation
+from .settings import Settings
+from .state import PassState, VectorSet
+
+__all__ = ["OnPass", "PassReport", "make_trainers", "passes", "run_passes"]
+
+# In the passes the intercept multiplies one more feature, and this is the square of its value. With
+# one, the intercept changes so much that the vectors get worse; close to zero, it takes many of
+# them to move it.
+INTERCEPT_RATE = 0.1
+# A trainer needs two vectors to merge.
+LEAST_BUDGET = 2
+
+
+@dataclass(frozen=True)
+class PassReport:
+    """What a pass did.
+
+    Attributes
+    ----------
+    done, n_passes : int
+        Passes made so far, and passes to be made.
+
+    profile : Profile
+        What this pass did.
+
+    seconds : float
+        Its wall-clock time.
+
+    snapshot : callable
+        Returns the vectors found so far; it copies them.
+    """
+
+    done: int
+    n_passes: int
+    profile: Profile
+    seconds: float
+    snapshot: Callable[[], VectorSet]
+
+    def __str__(self) -> str:
+        n_vectors = len(self.snapshot().vectors)
+        return (
+            f"pass {self.done}/{self.n_passes}: {n_vectors} support vectors, "
+            f"{self.profile.violations / self.profile.steps:.1%} violations, "
+            f"merge frequency {self.profile.merge_frequency:.1%}, {self.seconds:.2f} s"
+        )
+
+
+# Called after each pass; True stops training.
+OnPass = Callable[[PassReport], bool]
+
+
+def passes(
+    rows: Rows,
+    targets: ClassTargets | ValueTargets,
+    settings: Settings,
+    on_pass: OnPass,
+    start: VectorSet | None = None,
+) -> VectorSet:
+    """Make the passes.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+
+    targets : ClassTargets or ValueTargets
+        Their classes or values.
+
+    settings : Settings
+        How to train.
+
+    on_pass : callable
+        Called with a `PassReport` after each pass; it returns True to stop.
+
+    start : VectorSet, default=None
+        The vectors to continue from; None starts from nothing.
+
+    Returns
+    -------
+    vectors : VectorSet
+        The support vectors, their coefficients, and the state to continue from.
+    """
+    trainers = make_trainers(rows, targets, settings, start)
+    return run_passes(trainers, rows, targets, settings, on_pass)
+
+
+def make_trainers(
+    rows: Rows,
+    targets: ClassTargets | ValueTargets,
+    settings: Settings,
+    start: VectorSet | None = None,
+) -> list[_core.Trainer]:
+    """Return one trainer per problem, new or continuing from `start`."""
+    n_problems = targets.n_problems
+    if start is None:
+        seeds = settings.random_state.randint(2**63, size=n_problems, dtype=np.uint64).tolist()
+        return [_trainer(rows, targets, settings, 0, seed) for seed in seeds]
+    trainers = []
+    factor = settings.alpha / targets.weight_unit / start.unit_alpha
+    for state in start.states:
+        trainer = _trainer(rows, targets, settings, len(state.coefficients), seed=0)
+        _restore(trainer, state, factor, rows, settings)
+        trainers.append(trainer)
+    return trainers
+
+
+def _trainer(
+    rows: Rows, targets: ClassTargets | ValueTargets, settings: Settings, size: int, seed: int
+) -> _core.Trainer:
+    # The trainer allocates memory for its budget: no more than its passes could ever fill.
+    most_vectors = size + rows.n_rows * settings.n_passes
+    share = settings.budget // targets.n_problems
+    return _core.Trainer(
+        n_features=rows.core.n_features,
+        budget=max(LEAST_BUDGET, min(share, most_vectors)),
+        gamma=rows.gamma,
+        alpha=settings.alpha / targets.weight_unit,
+        maintenance=settings.maintenance,
+        fit_intercept=settings.fit_intercept,
+        intercept_rate=INTERCEPT_RATE,
+        seed=seed,
+        dtype=rows.core.dtype,
+    )
+
+
+def _restore(
+    trainer: _core.Trainer, state: PassState, factor: float, rows: Rows, settings: Settings
+) -> None:
+    """Continue from a state, in the precision of the rows and with another alpha.
+
+    Coefficients are in units of 1 / (alpha steps). Multiplied by the change of alpha, they describe
+    the same model.
+    """
+    coefficients = state.coefficients * factor
+    if coefficients.size:
+        check_continuation(float(np.abs(coefficients).max()))
+    trainer.restore(
+        vectors=state.vectors.astype(rows.core.dtype, copy=False),
+        coefficients=coefficients,
+        births=state.births,
+        bias=state.bias * factor if settings.fit_intercept else 0.0,
+        steps=state.steps,
+        generator=state.generator,
+    )
+
+
+def run_passes(
+    trainers: Sequence[_core.Trainer],
+    rows: Rows,
+    targets: ClassTargets | ValueTargets,
+    settings: Settings,
+    on_pass: OnPass,
+) -> VectorSet:
+    """Make the passes of these trainers; the rest is as in `passes`."""
+    unit_alpha = settings.alpha / targets.weight_unit
+    done = 0
+
+    def snapshot() -> VectorSet:
+        states = tuple(PassState(**trainer.state()) for trainer in trainers)
+        profile = _profile(trainers)
+        return VectorSet(states, rows.gamma, unit_alpha, targets.offset, done, profile)
+
+    for done in range(1, settings.n_passes + 1):
+        before, begin = _profile(trainers), time.perf_counter()
+        _make_pass(trainers, rows, targets, settings)
+        report = PassReport(
+            done,
+            settings.n_passes,
+            _profile(trainers) - before,
+            time.perf_counter() - begin,
+            snapshot,
+        )
+        if on_pass(report):
+            break
+    return snapshot()
+
+
+def _make_pass(
+    trainers: Sequence[_core.Trainer],
+    rows: Rows,
+    targets: ClassTargets | ValueTargets,
+    settings: Settings,
+) -> None:
+    if isinstance(targets, ClassTargets):
+        _core.train_pass(
+            list(trainers),
+            rows.core,
+            targets.loss,
+            targets.codes,
+            targets.positives,
+            targets.class_weight,
+            targets.sample_weight,
+            settings.n_threads,
+        )
+    else:
+        (trainer,) = trainers
+        _core.train_pass_on_targets(
+            trainer,
+            rows.core,
+            targets.loss,
+            targets.parameter,
+            targets.values,
+            targets.sample_weight,
+            settings.n_threads,
+        )
+
+
+def _profile(trainers: Sequence[_core.Trainer]) -> Profile:
+    return sum((Profile(**trainer.profile()) for trainer in trainers), Profile())
