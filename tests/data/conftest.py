@@ -43,6 +43,6 @@ def tiny_chunks(request, monkeypatch):
 def small_batches(monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK", 1000)
     monkeypatch.setattr(svmlight, "BATCH_CHUNKS", 1)
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 200)  # of which pyarrow reads some ahead
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 200)  # pyarrow reads some blocks ahead
     monkeypatch.setattr(file, "HEAD_BYTES", 300)
     monkeypatch.setattr(parquet, "BATCH_VALUES", 100)

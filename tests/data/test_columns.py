@@ -75,6 +75,6 @@ def test_columns_are_found_by_position(write, text, layout, X, labels):
     assert labels is None or spelled(batch.labels) == labels
 
 
-def test_a_wrong_number_of_columns_is_said(write):
+def test_a_wrong_number_of_columns_is_refused(write):
     with pytest.raises(ValueError, match="has 4 columns; the model needs 2 features, and at most"):
         stream(write("1,2,3,cat\n", "a.csv"), Layout(2, None, 2))

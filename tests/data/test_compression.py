@@ -33,7 +33,7 @@ from .samples import (
 @pytest.mark.parametrize(
     ("content", "name"), [(SVM_TEXT, "a.txt"), (csv_text().encode(), "a.csv"), (PARQUET, "a.pq")]
 )
-def test_compressed_files_are_told_by_their_content(write, compress, content, name):
+def test_compressed_files_are_recognised_by_their_content(write, compress, content, name):
     plain, packed = read(write(content, name)), read(write(compress(content), f"packed-{name}"))
     dense = [t.X.toarray() if scipy.sparse.issparse(t.X) else t.X for t in (plain, packed)]
     assert_array_equal(*dense)

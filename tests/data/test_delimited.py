@@ -16,7 +16,7 @@ def test_a_table_without_header(write):
     assert spelled(table.labels) == LABELS
 
 
-def test_a_header_is_told_from_rows(write):
+def test_a_header_is_recognised(write):
     assert read(write("1,2\n3,4\n", "a.csv")).X.shape == (2, 1)
     assert read(write("1,cat\n3,dog\n5,cat\n", "a.csv")).X.shape == (3, 1)
     assert read(write("0,1,cat\n", "a.csv")).X.shape == (1, 2)
@@ -37,7 +37,7 @@ def test_a_header_is_told_from_rows(write):
         ("0,1,2\n2.5,4,1\n3,1,0\n", "first row counts from 0"),
     ],
 )
-def test_where_a_header_cannot_be_told_the_user_is_asked(write, text, reason):
+def test_an_ambiguous_header_is_refused(write, text, reason):
     path = write(text, "a.csv")
     with pytest.raises(ValueError, match=rf"{reason}.*Options\(header=True\) or"):
         read(path)
@@ -70,7 +70,7 @@ def test_where_a_header_cannot_be_told_the_user_is_asked(write, text, reason):
         ('a,y\n1,"x\ny"\n', "a label must be one line"),
     ],
 )
-def test_what_is_wrong_with_a_table_is_said(write, text, message):
+def test_an_error_names_row_and_column(write, text, message):
     path = write(text, "a.csv")
     with pytest.raises(ValueError, match=message) as caught:
         read(path)

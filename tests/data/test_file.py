@@ -75,7 +75,7 @@ def test_standard_input(monkeypatch, content):
     assert table.X.shape in ((4, 4), (3, 3))
 
 
-def test_files_that_are_not_there(tmp_path):
+def test_missing_files(tmp_path):
     with pytest.raises(FileNotFoundError):
         DataFile(str(tmp_path / "none"))
     with pytest.raises(IsADirectoryError):
@@ -202,8 +202,8 @@ def attempt(path):
 
 
 @pytest.mark.parametrize("kind", ["libsvm", "csv", "tsv", "parquet", "gz"])
-def test_two_hundred_mutated_files_do_no_harm(write, kind):
-    """A clear error, or finite rows with labels that batches read alike."""
+def test_mutated_files_give_an_error_or_valid_rows(write, kind):
+    """Batches agree with the whole table on the number of rows."""
     content = many_rows()[kind]
     n_read = 0
     for seed in range(200):
@@ -227,7 +227,7 @@ def test_two_hundred_mutated_files_do_no_harm(write, kind):
 # --- memory ---------------------------------------------------------------------------------------
 
 
-# The most memory of a process since it was started; getrusage would begin at its parent's.
+# Peak memory of the process itself; getrusage would start from that of its parent.
 PREDICT = """
 import re, sys
 from pathlib import Path
@@ -261,7 +261,7 @@ def write_rows(path, X, times):
     ("ending", "small", "large"), [("libsvm", 20, 50), ("csv", 20, 50), ("parquet", 60, 120)]
 )
 def test_memory_of_predict_does_not_grow_with_the_file(tmp_path, ending, small, large):
-    """A file of some size takes all the memory that one of any size takes."""
+    """Peak memory does not depend on the size of the file."""
     X = np.random.default_rng(0).normal(size=(5000, 20))
     model = tmp_path / "m.psvm"
     save_model(BudgetedSVC(2, gamma=0.1, max_iter=1, random_state=0).fit(X, X[:, 0] > 0), model)
@@ -276,4 +276,4 @@ def test_memory_of_predict_does_not_grow_with_the_file(tmp_path, ending, small, 
         assert code == 0, done.stderr
         return megabytes
 
-    assert peak(large) - peak(small) < 15  # of 45 MB and more that the file has grown by
+    assert peak(large) - peak(small) < 15  # the file grows by at least 45 MB

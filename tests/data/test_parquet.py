@@ -17,6 +17,6 @@ from .samples import parquet_bytes, read
         ({"y": [1]}, "no columns beside"),
     ],
 )
-def test_what_is_wrong_with_parquet_is_said(write, columns, message):
+def test_an_error_names_the_column(write, columns, message):
     with pytest.raises(ValueError, match=message):
         read(write(parquet_bytes(columns)))

@@ -50,7 +50,7 @@ def test_generated_rows_are_read_as_scikit_learn_reads_them(first_index, newline
     assert_equal_rows(load_svmlight(path), load_svmlight_file(str(path)))
 
 
-def test_all_that_the_format_allows(write_text):
+def test_everything_that_the_format_allows(write_text):
     path = write_text(EVERYTHING)
     assert_equal_rows(load_svmlight(path), load_svmlight_file(str(path)))
 
@@ -73,7 +73,7 @@ def test_numbers_are_rounded_as_python_rounds_them(write_text):
     """To the nearest float64 and then to float32, on both sides of every middle of two floats."""
     rng = np.random.default_rng(0)
     bits = rng.integers(0x00000001, 0x7F7FFFFF, size=2000, dtype=np.uint32)
-    bits[:300] = rng.integers(0x3A000000, 0x42000000, size=300)  # magnitudes of everyday
+    bits[:300] = rng.integers(0x3A000000, 0x42000000, size=300)  # everyday magnitudes
     low = bits.view(np.float32).astype(float)
     middle = (low + (bits + 1).view(np.float32)) / 2
     numbers = [
@@ -109,7 +109,7 @@ def test_the_result_is_ready_for_use(write_text):
     for array in (X.data, X.indices, X.indptr, y):
         assert array.flags.writeable
         assert array.flags.aligned
-    X.data[:] = 1  # and belongs to nobody else
+    X.data[:] = 1  # the arrays own their memory
     y[:] = 1
 
 
@@ -206,7 +206,7 @@ def test_an_error_names_file_line_and_column(line, write_text):
         load_svmlight(path)
 
 
-def test_too_few_features_are_named_with_the_place_that_needs_more(write_text, monkeypatch):
+def test_a_small_n_features_is_refused_at_the_place_that_needs_more(write_text, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK", 5)
     paths = [
         write_text(b"1 1:2\n", name="a"),
@@ -236,7 +236,7 @@ def test_files_that_cannot_be_opened(tmp_path):
 
 
 @pytest.mark.parametrize("path_or_paths", [None, 3, [None]])
-def test_what_is_no_path(path_or_paths, write_text):
+def test_arguments_that_are_not_paths_are_refused(path_or_paths, write_text):
     with pytest.raises(TypeError):
         load_svmlight(path_or_paths)
     with (
@@ -250,7 +250,7 @@ def test_what_is_no_path(path_or_paths, write_text):
 
 
 def mutated(rng, text):
-    """A few bytes changed, put in, dropped or copied, preferably such as mean something."""
+    """Change, insert, drop or copy a few bytes, preferably those that mean something."""
     text = bytearray(text)
     for _ in range(rng.integers(1, 4)):
         at = int(rng.integers(len(text)))
@@ -277,13 +277,13 @@ def outcome(load, *args, **options):
 
 
 def test_a_thousand_mutated_files(tmp_path, monkeypatch):
-    """Accepted and read as scikit-learn does, or refused as it does; the same in small pieces."""
+    """Files are read or refused as by scikit-learn, also in small chunks."""
     rng = np.random.default_rng(0)
     path = tmp_path / "file"
     accepted = 0
     for _ in range(1000):
         text = mutated(rng, EVERYTHING if rng.random() < 0.5 else random_text(rng, 4))
-        text = text.replace(b"_", b"-")  # which Python takes between digits, and nobody writes
+        text = text.replace(b"_", b"-")  # Python accepts it between digits
         path.write_bytes(text)
         expected = outcome(load_svmlight_file, str(path))
         actual = outcome(load_svmlight, path, n_jobs=1)
@@ -351,7 +351,7 @@ def test_features_the_model_does_not_know_are_ignored(write):
         ("1 1:2\ncat 1:3\n", "line 2, column 1: expected a label"),
     ],
 )
-def test_what_is_wrong_with_libsvm_text_is_said(write, text, place):
+def test_an_error_of_a_data_file_names_line_and_column(write, text, place):
     path = write(text)
     for attempt in (read, lambda path: stream(path, Layout(2))):
         with pytest.raises(ValueError, match=place) as caught:
