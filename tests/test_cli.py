@@ -302,8 +302,8 @@ def test_json_of_several_batches(succeed, moons, monkeypatch):
     succeed("train", "moons.txt", "m.psvm", *FAST)
     expected = succeed("predict", "m.psvm", "moons.txt", "--json")
     assert expected.count("\n") == 302  # a row a line
-    monkeypatch.setattr("pocketsvm.data.svmlight.CHUNK", 100)
-    monkeypatch.setattr("pocketsvm.data.tables.BATCH_CHUNKS", 1)
+    monkeypatch.setattr("pocketsvm.data.chunks.CHUNK", 100)
+    monkeypatch.setattr("pocketsvm.data.svmlight.BATCH_CHUNKS", 1)
     assert succeed("predict", "m.psvm", "moons.txt", "--json") == expected
 
 

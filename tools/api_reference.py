@@ -15,7 +15,7 @@ MODULES = (
     "pocketsvm.plots",
     "pocketsvm.model",
     "pocketsvm.model.export",
-    "pocketsvm.data.tables",
+    "pocketsvm.data",
     "pocketsvm.profile",
 )
 HEAD = """# API reference

@@ -11,6 +11,7 @@ import typer
 
 from .. import __version__
 from .console import shown_warnings
+from .hints import with_hint
 
 __all__ = ["app", "run"]
 
@@ -95,7 +96,7 @@ def _message(error: BaseException) -> str:
         return f"{name}: {error.strerror}"
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory"
-    return str(error)
+    return with_hint(error)
 
 
 def _flush() -> int:

@@ -1,6 +1,6 @@
 """``pocketsvm evaluate``: how good a model is on a data file with labels."""
 
-from ..data.tables import DataFile
+from ..data import DataFile
 from . import options
 from .console import Reporter, print_json
 from .saved import Saved

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import typer
 
 from .. import estimators
-from ..data.tables import DataFile, Layout, Table, number
+from ..data import DataFile, Layout, Table, number
 from ..model.preparation import split
 from .console import Reporter, show
 from .saved import Saved, numbers_of, targets

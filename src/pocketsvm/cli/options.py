@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from ..data.tables import FORMATS, Options
+from ..data import FORMATS, Options
 
 __all__ = [
     "Budget",

@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from .._replacing import replacing
-from ..data.tables import Array, Batch, DataFile
+from ..data import Batch, DataFile
+from ..model.container import Array
 from . import options
 from .console import Reporter, one_line_of_json
 from .saved import Saved

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_regressor
 
-from ..data.tables import Array, Labels, Layout, number
+from ..data import Labels, Layout, number
 from ..model import read_model, save_model
+from ..model.container import Array
 from ..model.preparation import split
 
 __all__ = ["Saved", "numbers_of", "targets"]

@@ -7,7 +7,8 @@ import numpy as np
 from rich.table import Table
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from ..data.tables import Array, DataFile
+from ..data import DataFile
+from ..model.container import Array
 from .console import show
 from .saved import Saved, numbers_of
 

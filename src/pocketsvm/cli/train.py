@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from .. import _core
-from ..data.tables import DataFile, number
+from ..data import DataFile, number
 from ..model.preparation import join, split
 from . import options
 from .console import FitProgress, Reporter, print_json, show

@@ -17,7 +17,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.model_selection import train_test_split
 
-from ...data.svmlight import DECOMPRESSORS, load_svmlight
+from ...data.compression import SUFFIXES, decompressed
+from ...data.svmlight import load_svmlight
 
 __all__ = [
     "DATA_SETS",
@@ -33,7 +34,7 @@ __all__ = [
     "susy_like",
 ]
 
-ENDINGS = ("", *DECOMPRESSORS)
+ENDINGS = ("", *SUFFIXES)
 BLOCK_ROWS = 10_000  # generated at once
 
 
@@ -260,10 +261,9 @@ def _folders(folder: Any) -> list[Path]:
 
 def _digest(path: Path) -> str:
     """SHA-256 of the unpacked text."""
-    unpack = DECOMPRESSORS.get(path.suffix)
     digest = hashlib.sha256()
     with open(path, "rb") as file:
-        text = unpack(file) if unpack else file
+        text = decompressed(file)
         while block := text.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
