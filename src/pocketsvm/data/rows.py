@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
-from sklearn.utils.validation import validate_data
 
 from .. import _core
+from .._sklearn import validate_data
 
 # The kernel needs |x - s|^2 and gets it as |x|^2 + |s|^2 - 2 x s, which is fast and cancels: the
 # exponent gamma |x - s|^2 carries an absolute error of about gamma max|x|^2 times the unit

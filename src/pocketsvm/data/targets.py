@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
+
+from .._sklearn import check_weights
 
 # 1 / alpha scales every coefficient, and decision values are summed up in the rows' precision.
 ALPHA_RANGE = (1e-30, 1e30)
@@ -201,7 +202,7 @@ def check_sample_weight(sample_weight: Any, X: Any) -> NDArray[np.float64] | Non
     """None or non-negative float64 weights, one a row, not all of them zero."""
     if sample_weight is None:
         return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return check_weights(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def class_weights(

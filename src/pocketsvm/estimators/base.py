@@ -19,13 +19,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from .._sklearn import CallbackSupportMixin, Interval, StrOptions
 from ..data import checks
 from ..profile import Profile
 from ..solving.moving import Effort, move

@@ -6,11 +6,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.base import ClassifierMixin
 
 from .. import _core
+from .._sklearn import StrOptions, check_partial_fit_first_call, fit_context
 from ..data import checks
 from ..solving.moving import Effort
 from ..solving.newton import Hinge
@@ -198,7 +197,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Make `max_iter` passes over the rows, in a new random order each.
 
@@ -233,7 +232,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self._train(data, checked, continued, task, given, n_rows=data.X.shape[0])
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self,
         X: Any,
@@ -277,7 +276,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         continued = hasattr(self, "_states")
         given = given_data(X, y, sample_weight)
         checked = copy.copy(self)
-        _check_partial_fit_first_call(checked, classes)
+        check_partial_fit_first_call(checked, classes)
         X, y = checks.check_rows(checked, X, y=y, reset=not continued)
         data = checks.labelled_rows(X, y, sample_weight, self.class_weight, checked.classes_)
         checks.check_classes(data.classes, self.budget)

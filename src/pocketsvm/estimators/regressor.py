@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import RegressorMixin
 
 from .. import _core
+from .._sklearn import Interval, fit_context
 from ..data import checks
 from ..solving.moving import FOR_TARGETS, Effort
 from ..solving.newton import EpsilonInsensitive
@@ -179,7 +179,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Make `max_iter` passes over the rows, in a new random order each.
 
@@ -206,7 +206,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self._train(data, checked, continued, task, given, n_rows=data.X.shape[0])
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Make one pass over a batch of rows, continuing from the model so far.
 
