@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from .plots.merge_table import MergeTableDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,8 +161,6 @@ class MergeTable:
         axes : ndarray of two matplotlib axes
             The axes of h and of wd.
         """
-        from .plots import MergeTableDisplay  # plots.py knows the table
-
         return MergeTableDisplay(table=self).plot(axes).ax_
 
 
