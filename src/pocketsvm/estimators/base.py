@@ -54,6 +54,15 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    # The attributes of a fitted estimator.
+    support_vectors_: NDArray[np.floating[Any]]
+    dual_coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    gamma_: float
+    alpha_: float
+    n_iter_: int
+    n_features_in_: int
+    profile_: Profile
     _audited: ClassVar[Sequence[str]] = ()  # strategies that the trainers ask; see paper/audit.py
 
     def __sklearn_tags__(self) -> Any:

@@ -161,6 +161,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     True
     """
 
+    classes_: NDArray[Any]
+
     _parameter_constraints: ClassVar[dict] = {
         **BudgetedMachine._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
