@@ -66,9 +66,10 @@ docs: $(PACKAGE) ## the API reference and the pictures of the pages, made again
 	$(PY) tools/examples.py docs/guide.md docs/images
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'
 
-lint: $(TOOLS) ## check style and formatting, change nothing
+lint: $(TOOLS) ## check style, formatting and types, change nothing
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) -m mypy
 	$(if $(NATIVE_SOURCES),.venv/bin/clang-format --dry-run -Werror $(NATIVE_SOURCES))
 
 format: $(TOOLS) ## format all sources and fix what can be fixed
@@ -77,7 +78,7 @@ format: $(TOOLS) ## format all sources and fix what can be fixed
 	$(if $(NATIVE_SOURCES),.venv/bin/clang-format -i $(NATIVE_SOURCES))
 
 clean: ## remove all that was made, .venv included
-	rm -rf .venv build dist demo reproduction .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples -name __pycache__ -prune -exec rm -r {} +
 
 # The development tools and what the build needs, from pyproject's dependency groups.

@@ -8,7 +8,8 @@ import pkgutil
 import re
 import subprocess
 import sys
-from importlib.metadata import version
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from numpy.testing import assert_array_equal
 
 import pocketsvm
 from pocketsvm import MergeTable, _core
+from pocketsvm.cli.app import run
 
+ROOT = Path(__file__).parents[1]
 MODULES = [
     "pocketsvm",
     *(
@@ -61,8 +64,30 @@ def test_every_parameter_is_documented(estimator):
     assert public | {"feature_names_in_"} == set(documented[len(parameters) :])
 
 
-def test_the_version_is_that_of_the_installed_package():
-    assert pocketsvm.__version__ == version("pocketsvm")
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert pocketsvm.__version__ == project["version"]
+
+
+# --- the names of the strategies -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [pocketsvm.BudgetedSVC, pocketsvm.BudgetedSVR])
+def test_the_docstrings_list_all_strategies(estimator):
+    listed = re.search(r"^    maintenance : \{([^}]*)\}", estimator.__doc__, re.MULTILINE)
+    assert re.findall(r'"([\w-]+)"', listed.group(1)) == _core.strategies()
+
+
+def test_the_readme_lists_all_strategies():
+    table = (ROOT / "README.md").read_text().partition("| `maintenance` |")[2].partition("\n\n")[0]
+    assert re.findall(r'^\| `"([\w-]+)"` \|', table, re.MULTILINE) == _core.strategies()
+
+
+def test_the_help_of_the_command_lists_all_strategies(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # no name is split at the end of a line
+    run(["train", "--help"])
+    line = re.search(r"--maintenance\s+(\S+)", capsys.readouterr().out)
+    assert line.group(1).strip("<[]>").split("|") == _core.strategies()
 
 
 def test_show_versions(capsys):
@@ -75,7 +100,7 @@ def test_show_versions(capsys):
 
 
 def test_importing_is_lean():
-    """matplotlib is not loaded before it is asked for."""
+    """Importing the package does not load matplotlib."""
     script = "import sys, pocketsvm; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr

@@ -20,13 +20,13 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Stand
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, MergeTable, plots
 from pocketsvm.plots import (
-    COLORS,
     BoundaryDisplay,
     BudgetDisplay,
     MergeTableDisplay,
     ProfileDisplay,
     TuningDisplay,
 )
+from pocketsvm.plots.axes import COLORS
 from pocketsvm.profile import Profile
 from pocketsvm.tuning import tune
 
