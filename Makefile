@@ -29,8 +29,8 @@ demo: $(PACKAGE) ## train all strategies on generated data: a table, and demo/bo
 
 test: lint native-test sanitize-test pytest ## all checks: lint, native tests (also sanitized), pytest
 
-pytest: $(PACKAGE) ## the Python tests; make pytest ARGS="-k merge -x" passes arguments on
-	$(PY) -m pytest $(ARGS)
+pytest: $(PACKAGE) ## the Python tests, in parallel; make pytest ARGS="-k merge -x" passes arguments on
+	$(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
 native-test: $(TOOLS) ## the native unit tests
 	@$(CHECK) compiler "$(CXX)"
@@ -61,7 +61,7 @@ bench: $(PACKAGE) ## speed and accuracy, measured on this machine
 study: $(PACKAGE) ## the settings that training could have, compared on held-out training rows
 	$(PY) src/pocketsvm/experiments/study.py $(ARGS)
 
-docs: $(PACKAGE) ## the API reference and the pictures of the pages, made again
+docs: $(PACKAGE) ## write the API reference and the pictures of the pages again
 	$(PY) tools/api_reference.py
 	$(PY) tools/examples.py docs/guide.md docs/images
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'

@@ -37,7 +37,7 @@ def test_the_examples_in_the_docstrings_run(name):
     assert failed == 0
 
 
-def test_everything_public_is_there_and_documented():
+def test_public_names_exist_and_have_an_example():
     assert sorted(pocketsvm.__all__) == [
         "BudgetedSVC",
         "BudgetedSVR",
@@ -99,8 +99,7 @@ def test_show_versions(capsys):
     assert f"instruction set: {_core.instruction_set()}" in shown
 
 
-def test_importing_is_lean():
-    """Importing the package does not load matplotlib."""
+def test_importing_the_package_does_not_load_matplotlib():
     script = "import sys, pocketsvm; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
@@ -109,7 +108,7 @@ def test_importing_is_lean():
 # --- the merge table's Python side ---------------------------------------------------------------
 
 
-def test_tables_are_built_once_and_small_to_keep():
+def test_native_tables_are_cached_and_not_pickled():
     from pocketsvm.merge_table import _native_table
 
     assert _native_table(40, True) is _native_table(40, True)
@@ -122,7 +121,7 @@ def test_tables_are_built_once_and_small_to_keep():
 
 
 @pytest.mark.parametrize("size", [1, 3, 0, -2, 4098, 10.0, "400", None])
-def test_a_bad_table_size_is_named(size):
+def test_a_wrong_table_size_is_an_error(size):
     with pytest.raises(
         ValueError, match=re.escape(f"size must be an even number from 2 to 4096, got {size!r}")
     ):
