@@ -116,7 +116,7 @@ class _Graph:
         return self.helper.make_tensor_value_info(name, self.dtype(dtype), shape)
 
     def dtype(self, dtype: Any) -> int:
-        return self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return int(self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
