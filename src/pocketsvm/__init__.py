@@ -19,9 +19,9 @@ from importlib.metadata import version
 from ._versions import show_versions
 from .data.svmlight import load_svmlight
 from .estimators import BudgetedSVC, BudgetedSVR
-from .merge_table import MergeTable, golden_section
+from .estimators.loading import load_model
 from .estimators.saving import save_model
-load_model = None
+from .merge_table import MergeTable, golden_section
 
 __all__ = [
     "BudgetedSVC",

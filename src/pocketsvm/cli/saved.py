@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from sklearn.base import is_regressor
 
 from ..data import Labels, Layout, number
-from ..model import read_model, save_model
+from ..estimators.loading import read_estimator
+from ..estimators.saving import save_model
 from ..model.container import Array
 from ..model.preparation import split
 
@@ -42,7 +43,7 @@ class Saved:
     @classmethod
     def load(cls, path: str, n_jobs: int | None = None) -> "Saved":
         """Read a model file, written here or by `save_model`."""
-        estimator, extra = read_model(path)
+        estimator, extra = read_estimator(path)
         scaler, machine = split(estimator)
         if n_jobs is not None:
             machine.n_jobs = n_jobs
