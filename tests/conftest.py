@@ -1,4 +1,4 @@
-"""What the tests share: repeatable Hypothesis runs, and rows in either layout."""
+"""Shared settings and fixtures: reproducible Hypothesis runs, and rows in both layouts."""
 
 import numpy as np
 import pytest
@@ -20,5 +20,5 @@ def _core_rows(X, layout="dense"):
 
 @pytest.fixture(scope="session")
 def core_rows():
-    """A function that makes the core's Rows of a dense array, as layout "dense" or "csr"."""
+    """Return a function that converts a dense array to `Rows`, with layout "dense" or "csr"."""
     return _core_rows

@@ -1,8 +1,8 @@
-"""The algorithm in plain NumPy and float64, written for reading: the oracle of the tests.
+"""The algorithm in plain NumPy and float64: the reference that the tests compare with.
 
-The merging problem of one pair is stated by ``m``, the share of the vector that ``h`` multiplies,
-and by ``g = gamma d^2 = -ln(kappa)``. Near kappa = 1 only ``g`` has digits left, so all functions
-take it.
+The merging problem of a pair depends on ``m``, the share of the vector that ``h`` multiplies, and
+on ``g = gamma d^2 = -ln(kappa)``. All functions take ``g`` instead of kappa, because kappa loses
+its significant digits near 1.
 """
 
 from copy import deepcopy
@@ -19,33 +19,34 @@ MERGING = ("gss", "gss-precise", "lookup-h", "lookup-wd", "merge")
 
 
 def exponent(kappa):
-    """g = -ln(kappa), infinite at kappa = 0."""
+    """Return g = -ln(kappa), which is infinite at kappa = 0."""
     with np.errstate(divide="ignore"):
         return -np.log(np.asarray(kappa, dtype=float))
 
 
 def _loss(h, m, g):
-    """e(h) = 1 - s(h), without the cancellation."""
-    g = np.minimum(g, 1e308)  # so that infinity times zero is zero, its limit
+    """Return e(h) = 1 - s(h) without cancellation."""
+    g = np.minimum(g, 1e308)  # avoids infinity times zero; the limit is zero
     return -m * np.expm1(-g * (1 - h) ** 2) - (1 - m) * np.expm1(-g * h**2)
 
 
 def s(h, m, g):
-    """What is maximised: m kappa^((1-h)^2) + (1-m) kappa^(h^2)."""
+    """Return the function to maximise: m kappa^((1-h)^2) + (1-m) kappa^(h^2)."""
     return 1 - _loss(h, m, g)
 
 
 def wd(m, g, h):
-    """The squared weight degradation of merging at h, for coefficients that sum to one."""
+    """Return the squared weight degradation of merging at h, for coefficients that sum to one."""
     e = _loss(h, m, g)
     return 2 * e - e**2 + 2 * m * (1 - m) * np.expm1(-g)
 
 
 def best_h(m, g):
-    """The true optimum; at m = 1/2 with two modes, the one at h <= 1/2.
+    """Return the exact optimum. If m = 1/2 and there are two modes, return the one at h <= 1/2.
 
-    s rises where logit(m) - logit(h) - g (1 - 2h) > 0. For m <= 1/2 that function of h is convex on
-    (0, 1/2], infinite at 0 and at most 0 at 1/2: it changes sign once, and bisection finds where.
+    s increases where logit(m) - logit(h) - g (1 - 2h) > 0. For m <= 1/2 this function of h is
+    convex on (0, 1/2], infinite at 0 and at most 0 at 1/2. It changes sign once, and bisection
+    finds where.
     No h above 1/2 is better, since s(h) - s(1-h) = (1 - 2m) (kappa^(h^2) - kappa^((1-h)^2)).
     """
     m, g = np.broadcast_arrays(np.asarray(m, dtype=float), np.asarray(g, dtype=float))
@@ -62,10 +63,11 @@ def best_h(m, g):
 
 
 def golden_section(m, g, eps):
-    """h by golden section search down to a bracket of eps; the limit at kappa = 0.
+    """Return h from a golden section search that stops at a bracket of eps.
 
-    For m <= 1/2 the search is on [0, 1/2], where s has one mode (see best_h). Any wider, and at
-    m = 1/2 it meets pairs of points that are mirror images: rounding would choose the mode.
+    At kappa = 0 it returns the limit. For m <= 1/2 the search is on [0, 1/2], where s has one mode
+    (see best_h). On a wider interval with m = 1/2, it would compare points that are mirror images,
+    and rounding would choose the mode.
     """
     m, g = np.broadcast_arrays(np.asarray(m, dtype=float), np.asarray(g, dtype=float))
     folded = np.minimum(m, 1 - m)
@@ -86,7 +88,7 @@ def golden_section(m, g, eps):
 
 
 class Table:
-    """h, wd and q = wd / (m (1-m) (1-kappa))^2 on a grid of m <= 1/2 and kappa; bilinear."""
+    """Bilinear tables of h, wd and q = wd / (m (1-m) (1-kappa))^2 over m <= 1/2 and kappa."""
 
     def __init__(self, size=400):
         self.size = size
@@ -129,17 +131,17 @@ table = cache(Table)
 
 
 def hinge(y, decision):
-    """Minus the slope of max(0, 1 - y f) at f."""
+    """Return the negative slope of max(0, 1 - y f) at f."""
     return y if y * decision < 1 else 0
 
 
 def epsilon_insensitive(epsilon):
-    """Minus the slope of max(0, |y - f| - epsilon), as a function of y and f."""
+    """Return the negative slope of max(0, |y - f| - epsilon), as a function of y and f."""
     return lambda y, decision: np.sign(y - decision) * (abs(y - decision) > epsilon)
 
 
 class Event(NamedTuple):
-    """One act of budget maintenance; slots are those of before it."""
+    """One event of budget maintenance, with the slot numbers before the event."""
 
     step: int
     first: int
@@ -150,18 +152,18 @@ class Event(NamedTuple):
 
 
 def scramble(z):
-    """What splitmix64 makes of its counter."""
+    """Return the output of splitmix64 for a counter."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
     return z ^ (z >> 31)
 
 
 class Reference:
-    """One problem, binary or of any loss, trained row by row.
+    """One problem with one output, trained row by row with any loss.
 
-    ``step`` decides by itself. To replay another's decisions, call ``advance`` and, where it says
-    that the budget has overflowed, judge the decision (``criterion``, ``degradations``) and
-    ``apply`` it.
+    ``step`` makes its own decisions. To replay the decisions of the core, call ``advance``. If it
+    returns True, the budget is exceeded: check the core's decision with ``criterion`` and
+    ``degradations``, and ``apply`` it.
     """
 
     def __init__(self, *, n_features, budget, gamma, alpha, maintenance, fit_intercept, loss=hinge):
@@ -178,14 +180,14 @@ class Reference:
         return len(self.coefficients)
 
     def load(self, state):
-        """Take over a state of the core."""
+        """Copy a state of the core."""
         self.vectors = np.array(state["vectors"], dtype=float)
         self.coefficients = np.array(state["coefficients"], dtype=float)
         self.births = np.array(state["births"], dtype=int)
         self.bias, self.steps = state["bias"], state["steps"]
 
     def exponents(self, x):
-        """g of x with every support vector."""
+        """Return g of x and each support vector."""
         return self.gamma * np.sum((self.vectors - x) ** 2, axis=1)
 
     def decision(self, x):
@@ -200,7 +202,7 @@ class Reference:
             self.apply(*self.decide())
 
     def advance(self, x, y, weight=1.0):
-        """A step without maintenance; returns whether the budget has overflowed."""
+        """Make a step without maintenance; return whether the budget is exceeded."""
         slope = self.loss(y, self.decision(x))
         self.steps += 1
         if slope:
@@ -213,7 +215,7 @@ class Reference:
         return self.size > self.budget
 
     def decide(self):
-        """First partner, second partner and h; (slot, -1, 0) where nothing is merged."""
+        """Return the first partner, second partner and h, or (slot, -1, 0) without a merge."""
         first = self.first_partner()
         if self.maintenance not in MERGING:
             return first, -1, 0.0
@@ -241,19 +243,19 @@ class Reference:
         return int(tied[0])
 
     def candidates(self, first):
-        """Which slots may be the second partner: all others of the same sign."""
+        """Return a mask of possible second partners: all other slots of the same sign."""
         equal_sign = (self.coefficients > 0) == (self.coefficients[first] > 0)
         equal_sign[first] = False
         return equal_sign
 
     def pairs(self, first):
-        """m, g and the sum of magnitudes of the first partner with every slot."""
+        """Return m, g and the sum of magnitudes for the first partner and each slot."""
         magnitude = np.abs(self.coefficients)
         scale = magnitude[first] + magnitude
         return magnitude[first] / scale, self.exponents(self.vectors[first]), scale
 
     def solve_h(self, m, g):
-        """h as the strategy finds it."""
+        """Return h as computed by the strategy."""
         if self.maintenance == "gss":
             return golden_section(m, g, 0.01)
         if self.maintenance == "gss-precise":
@@ -261,7 +263,7 @@ class Reference:
         return table().h(m, g)
 
     def criterion(self, first):
-        """WD with every slot as the strategy computes it; infinite where it is no candidate."""
+        """Return the strategy's WD for each slot; infinite if it is not a candidate."""
         m, g, scale = self.pairs(first)
         closed_form = scale**2 * wd(m, g, self.solve_h(m, g))
         if self.maintenance == "lookup-wd":
@@ -275,12 +277,12 @@ class Reference:
         return np.where(self.candidates(first), value, np.inf)
 
     def degradations(self, first):
-        """The exact minimum of WD with every slot; infinite where it is no candidate."""
+        """Return the exact minimum of WD for each slot; infinite if it is not a candidate."""
         m, g, scale = self.pairs(first)
         return np.where(self.candidates(first), scale**2 * wd(m, g, best_h(m, g)), np.inf)
 
     def asked(self, maintenance, first):
-        """What another strategy would do with that partner: the second one, and its WD."""
+        """Return the second partner and WD that another strategy chooses for this first partner."""
         other = deepcopy(self)
         other.maintenance = maintenance
         if maintenance not in MERGING:
@@ -290,13 +292,13 @@ class Reference:
         return second, scale**2 * wd(m, g, other.solve_h(m, g))
 
     def apply(self, first, second, h):
-        """Merge (second >= 0), remove or project, and record what it did."""
+        """Merge (if second >= 0), remove or project, and record the event."""
         if second >= 0:
             coefficient, degradation = self._merge(first, second, h)
         else:
             coefficient, degradation = 0.0, self._drop(first)
         self.events.append(Event(self.steps, first, second, h, coefficient, degradation))
-        last = self.size - 1  # fills the hole
+        last = self.size - 1  # moves to the free slot
         for values in (self.vectors, self.coefficients, self.births):
             values[first] = values[last]
         self.vectors, self.coefficients, self.births = (
@@ -330,7 +332,7 @@ class Reference:
 
 
 class Audit:
-    """What several strategies would do in the states of one run, counted as the core counts."""
+    """The decisions of several strategies in the states of one run, counted as in the core."""
 
     def __init__(self, names):
         self.counts = {

@@ -1,4 +1,4 @@
-"""BudgetedSVC: what it learns, what stays the same, and what scikit-learn expects of it."""
+"""Tests of BudgetedSVC: learning, reproducibility and scikit-learn compatibility."""
 
 import copy
 import pickle
@@ -65,7 +65,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# --- what it learns ------------------------------------------------------------------------------
+# --- learning ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("maintenance", STRATEGIES)
@@ -73,7 +73,7 @@ def test_every_strategy_learns_the_moons(maintenance):
     X, y = moons(3000, noise=0.15)
     clf = BudgetedSVC(30, 10.0, maintenance=maintenance, random_state=0).fit(X[:2000], y[:2000])
     assert clf.score(X[2000:], y[2000:]) > (0.8 if maintenance == "removal" else 0.95)
-    assert 28 <= len(clf.support_vectors_) <= 30  # equal ones are joined
+    assert 28 <= len(clf.support_vectors_) <= 30  # duplicates are joined
 
 
 def test_without_overflow_it_comes_close_to_the_exact_svm():
@@ -87,21 +87,21 @@ def test_without_overflow_it_comes_close_to_the_exact_svm():
 
 
 @pytest.mark.parametrize(("n_classes", "budget"), [(2, 25), (3, 25), (10, 47)])
-def test_budget_bounds_the_whole_model(n_classes, budget):
+def test_budget_limits_the_whole_model(n_classes, budget):
     X, y = blobs(n_classes)
     clf = small(budget=budget).fit(X, y)
     n_outputs = 1 if n_classes == 2 else n_classes
     assert len(clf.support_vectors_) <= budget
     assert clf.dual_coef_.shape == (n_outputs, len(clf.support_vectors_))
     assert clf.intercept_.shape == (n_outputs,)
-    # Every vector serves one output, and no output has more than its share.
+    # Each vector belongs to one output, and no output has more than its share.
     assert_array_equal((clf.dual_coef_ != 0).sum(axis=0), 1)
     assert (clf.dual_coef_ != 0).sum(axis=1).max() <= budget // n_outputs
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_attributes_are_the_decision_function(n_classes, fit_intercept):
+def test_attributes_reproduce_the_decision_function(n_classes, fit_intercept):
     X, y = blobs(n_classes)
     clf = small(budget=60, fit_intercept=fit_intercept).fit(X, y)
     kernel = rbf_kernel(X, clf.support_vectors_.astype(np.float64), gamma=clf.gamma_)
@@ -110,11 +110,11 @@ def test_attributes_are_the_decision_function(n_classes, fit_intercept):
     decisions = clf.decision_function(X)
     assert decisions.shape == ((len(X),) if n_classes == 2 else (len(X), n_classes))
     assert_allclose(decisions.reshape(values.shape), values, rtol=0, atol=1e-5 * scale)
-    if n_classes == 10:  # one against nine: no intercept of zero by chance
+    if n_classes == 10:  # with ten classes, no intercept is zero by chance
         assert np.any(clf.intercept_ != 0) == fit_intercept
 
 
-def test_ten_classes_of_digits():
+def test_digits_with_ten_classes():
     X, y = load_digits(return_X_y=True)
     clf = BudgetedSVC(500, 10.0, random_state=0).fit(X[:1200], y[:1200])
     assert clf.score(X[1200:], y[1200:]) > 0.9
@@ -124,7 +124,7 @@ def test_ten_classes_of_digits():
 @pytest.mark.parametrize(
     "names", [["no", "yes"], [-1, 1], [False, True], [2.0, 7.0], ["c", "a", "b"], [30, 10, 20]]
 )
-def test_labels_may_be_anything_that_sorts(names):
+def test_labels_can_be_any_sortable_type(names):
     X, codes = blobs(len(names))
     clf = small().fit(X, codes)
     renamed = small().fit(X, np.array(sorted(names))[codes])
@@ -141,7 +141,7 @@ def test_regularisation_is_one_over_n_times_c():
     assert_allclose(by_C.dual_coef_, by_alpha.dual_coef_, rtol=1e-12)
 
 
-def test_gamma_is_that_of_svc():
+def test_gamma_is_the_same_as_in_svc():
     X, y = moons()
     assert small(gamma="scale").fit(X, y).gamma_ == pytest.approx(1 / (2 * X.var()), rel=1e-6)
     assert small(gamma="auto").fit(X, y).gamma_ == 0.5
@@ -156,11 +156,11 @@ def test_budget_above_the_number_of_rows():
     assert clf.profile_.merge_frequency == 0
 
 
-# --- the same bits -------------------------------------------------------------------------------
+# --- reproducibility -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_a_seed_decides_everything(n_classes):
+def test_same_seed_gives_same_model(n_classes):
     X, y = blobs(n_classes)
     assert_same_model(small().fit(X, y), small().fit(X, y))
     assert differs(small().fit(X, y), small(random_state=1).fit(X, y))
@@ -169,7 +169,7 @@ def test_a_seed_decides_everything(n_classes):
 
 
 @pytest.mark.parametrize("maintenance", STRATEGIES)
-def test_threads_do_not_change_a_bit(maintenance):
+def test_model_does_not_depend_on_threads(maintenance):
     X, y = blobs(5)
     one = small(n_jobs=1, maintenance=maintenance).fit(X, y)
     many = small(n_jobs=4, maintenance=maintenance).fit(X, y)
@@ -178,11 +178,11 @@ def test_threads_do_not_change_a_bit(maintenance):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_do_not_change_a_bit_of_one_problem(dtype):
+def test_binary_model_does_not_depend_on_threads(dtype):
     X, y = make_classification(3000, 12, flip_y=0.2, random_state=0)
     X = X.astype(dtype) + (2000 if dtype == np.float64 else 0)  # an offset that keeps it float64
     one, many = (
-        # Large enough a budget for threads to help.
+        # The budget is large enough for several threads to be used.
         BudgetedSVC(150, gamma=0.1, polish=False, max_iter=2, random_state=0, n_jobs=n).fit(X, y)
         for n in (1, 3)
     )
@@ -199,7 +199,7 @@ def sparse_and_dense(dtype=np.float32):
 
 
 def shuffled_entries(X):
-    """The same matrix with every row's entries in reverse, and the largest split in two halves."""
+    """Return X with the entries of each row reversed, and the largest one split in two."""
     order = np.concatenate(
         [np.arange(b, e)[::-1] for b, e in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
     )
@@ -236,20 +236,20 @@ def test_dense_and_sparse_give_the_same_bits(dtype, maintenance):
         lambda X: X.astype(np.float64),
     ],
 )
-def test_the_sparse_format_does_not_matter(variant):
+def test_model_does_not_depend_on_the_sparse_format(variant):
     S, _, y = sparse_and_dense()
     same = variant(S)
     before = copy.deepcopy(same)
     expected, clf = small().fit(S, y), small().fit(same, y)
     assert_same_model(expected, clf)
     assert_array_equal(expected.decision_function(S), clf.decision_function(same))
-    if same.format == "csr":  # the user's matrix is as it was, entry by entry
+    if same.format == "csr":  # the user's matrix is unchanged, entry by entry
         assert_array_equal(same.data, before.data)
         assert_array_equal(same.indices, before.indices)
         assert same.indices.dtype == before.indices.dtype
 
 
-def test_explicit_zeros_and_empty_rows_are_zeros():
+def test_explicit_zeros_and_empty_rows_count_as_zeros():
     S, X, y = sparse_and_dense()
     X[::7] = 0
     S = sp.csr_array(X)
@@ -272,7 +272,7 @@ def test_explicit_zeros_and_empty_rows_are_zeros():
         pd.DataFrame,
     ],
 )
-def test_memory_order_and_container_do_not_matter(variant):
+def test_model_does_not_depend_on_memory_order_or_container(variant):
     X, y = moons(dtype=np.float32)
     expected, clf = small().fit(X, y), small().fit(variant(X), y)
     assert_same_model(expected, clf)
@@ -284,7 +284,7 @@ def test_memory_order_and_container_do_not_matter(variant):
 def test_decision_values_do_not_depend_on_the_batch(n_classes, n_jobs):
     X, y = blobs(n_classes)
     clf = small(n_jobs=n_jobs).fit(X, y)
-    X[5] = 1e30  # not even in a batch with a row that is too large for float32
+    X[5] = 1e30  # a row too large for float32 in the same batch
     whole = clf.decision_function(X)
     for size in (1, 3, 16, 250):
         parts = [clf.decision_function(X[i : i + size]) for i in range(0, len(X), size)]
@@ -296,7 +296,7 @@ def test_decision_values_do_not_depend_on_the_batch(n_classes, n_jobs):
 # --- weights -------------------------------------------------------------------------------------
 
 
-def test_rows_of_zero_weight_are_not_there():
+def test_rows_with_zero_weight_are_ignored():
     X, y = blobs(4)
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     weight[y == 3] = 0
@@ -307,14 +307,14 @@ def test_rows_of_zero_weight_are_not_there():
         assert_array_equal(clf.classes_, [0, 1, 2])
 
 
-def test_a_class_of_zero_weight_is_not_there():
+def test_class_with_zero_weight_is_ignored():
     X, y = blobs(4)
     clf = small(class_weight={1: 0.0, 2: 2.0}).fit(X, y)
     assert_same_model(clf, small(class_weight={2: 2.0}).fit(X[y != 1], y[y != 1]))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_class_weights_are_row_weights(n_classes):
+def test_class_weights_equal_row_weights(n_classes):
     X, y = blobs(n_classes)
     weight = np.linspace(1, 2, len(y))
     per_class = {0: 0.5, 1: 3.0}
@@ -324,7 +324,7 @@ def test_class_weights_are_row_weights(n_classes):
     assert differs(by_class, small().fit(X, y, sample_weight=weight))
 
 
-def test_balanced_weights_are_those_of_the_class_counts():
+def test_balanced_weights_follow_the_class_counts():
     X, y = make_classification(800, weights=[0.9], flip_y=0.02, random_state=0)
     counts = np.bincount(y)
     by_hand = dict(enumerate(len(y) / (2 * counts)))
@@ -332,35 +332,35 @@ def test_balanced_weights_are_those_of_the_class_counts():
     assert_same_model(balanced, small(class_weight=by_hand).fit(X, y))
     plain = small().fit(X, y)
     assert np.mean(balanced.predict(X) == 1) > np.mean(plain.predict(X) == 1)
-    # Counted with the weights of the rows, as if they were repeated.
+    # Rows are counted with their weights, as if they were repeated.
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     by_hand = dict(enumerate(weight.sum() / (2 * np.bincount(y, weight))))
     balanced.fit(X, y, sample_weight=weight)
     assert_same_model(balanced, small(class_weight=by_hand).fit(X, y, sample_weight=weight))
 
 
-def test_a_unit_weight_changes_nothing():
+def test_weight_of_one_changes_nothing():
     X, y = moons()
     assert_same_model(small().fit(X, y), small().fit(X, y, sample_weight=np.ones(len(y))))
 
 
-def test_integer_weights_are_roughly_repeated_rows():
+def test_integer_weights_act_like_repeated_rows():
     X, y = moons(2000)
     times = np.where(y == 1, 4, 1)
     weighted = BudgetedSVC(200, random_state=0).fit(X, y, sample_weight=times)
-    # Four rows for one make n larger; the same alpha keeps the same balance with the loss.
+    # Repeating rows increases n; a fixed alpha keeps the regularisation the same.
     repeated = BudgetedSVC(200, random_state=0, C=2000 / times.sum()).fit(
         np.repeat(X, times, axis=0), np.repeat(y, times)
     )
     assert np.mean(weighted.predict(X) == repeated.predict(X)) > 0.95
-    assert np.mean(weighted.predict(X)) > np.mean(y) + 0.02  # and the weights do count
+    assert np.mean(weighted.predict(X)) > np.mean(y) + 0.02  # the weights have an effect
 
 
-# --- continuing ----------------------------------------------------------------------------------
+# --- warm_start and partial_fit ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("maintenance", STRATEGIES)
-def test_warm_start_continues_where_the_last_fit_ended(maintenance):
+def test_warm_start_continues_from_the_last_fit(maintenance):
     X, y = blobs(3)
     clf = small(max_iter=2, warm_start=True, maintenance=maintenance)
     clf.fit(X, y)
@@ -370,30 +370,30 @@ def test_warm_start_continues_where_the_last_fit_ended(maintenance):
     assert_same_model(clf, whole)
     assert clf.n_iter_ == 3
     assert (profile + clf.profile_).merges == whole.profile_.merges
-    # Without warm_start a fit starts anew.
+    # Without warm_start, fit starts from scratch.
     assert_same_model(clf.set_params(max_iter=5, warm_start=False).fit(X, y), whole)
 
 
 def sure_row(clf, X, y):
-    """A row beyond the margin: a step on it adds no vector."""
+    """Return a row outside the margin, which adds no vector."""
     sure = np.flatnonzero((2 * y - 1) * clf.decision_function(X) > 1.5)[0]
     return X[sure : sure + 1], y[sure : sure + 1]
 
 
 @pytest.mark.parametrize("alpha", [1e-6, 1e-4, 1.0])
-def test_a_new_alpha_does_not_make_the_model_jump(alpha):
+def test_new_alpha_keeps_the_model_continuous(alpha):
     X, y = moons()
     clf = small().fit(X, y)
     vectors, coefficients, steps = clf.support_vectors_, clf.dual_coef_, clf.profile_.steps
     clf.set_params(alpha=alpha).partial_fit(*sure_row(clf, X, y))
     assert clf.profile_.violations == 0
     assert clf.alpha_ == alpha
-    # One step of shrinking, (t - 1) / t, whatever alpha.
+    # One step scales the coefficients by (t - 1) / t, for any alpha.
     assert_array_equal(clf.support_vectors_, vectors)
     assert_allclose(clf.dual_coef_, coefficients * steps / (steps + 1), rtol=1e-6)
 
 
-def test_warm_start_keeps_gamma_and_follows_the_new_data():
+def test_warm_start_keeps_gamma_and_updates_alpha():
     X, y = moons(2000)
     clf = small(warm_start=True).fit(X[:500], y[:500])
     gamma = clf.gamma_
@@ -402,7 +402,7 @@ def test_warm_start_keeps_gamma_and_follows_the_new_data():
     assert clf.alpha_ == pytest.approx(1 / (1500 * 10))
 
 
-def test_warm_start_may_change_the_budget():
+def test_warm_start_can_change_the_budget():
     X, y = moons()
     clf = small(budget=60, warm_start=True).fit(X, y)
     assert len(clf.support_vectors_) == 60
@@ -411,7 +411,7 @@ def test_warm_start_may_change_the_budget():
     assert len(clf.set_params(budget=40).fit(X, y).support_vectors_) == 40
 
 
-def test_warm_start_refuses_other_data():
+def test_warm_start_rejects_other_features_classes_and_gamma():
     X, y = blobs(3)
     clf = small(warm_start=True).fit(X, y)
     before = clf.support_vectors_
@@ -426,7 +426,7 @@ def test_warm_start_refuses_other_data():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_partial_fit_is_one_pass(n_classes):
+def test_partial_fit_makes_one_pass(n_classes):
     X, y = blobs(n_classes)
     once = small(alpha=1e-3).partial_fit(X, y, classes=np.unique(y))
     assert_same_model(once, small(alpha=1e-3, max_iter=1).fit(X, y))
@@ -447,7 +447,7 @@ def test_partial_fit_in_batches_learns_like_fit():
     assert stream.score(*test) > 0.9
 
 
-def test_partial_fit_without_alpha_takes_c_for_ten_thousand_rows():
+def test_partial_fit_without_alpha_assumes_ten_thousand_rows():
     X, y = moons()
     clf = small(C=8.0).partial_fit(X, y, classes=[0, 1])
     assert clf.alpha_ == pytest.approx(1e-4 / 8, rel=1e-12)
@@ -458,7 +458,7 @@ def test_partial_fit_without_alpha_takes_c_for_ten_thousand_rows():
     assert (fitted.alpha_, fitted.gamma_) == (alpha, gamma)
 
 
-def test_partial_fit_takes_batches_that_lack_a_class():
+def test_partial_fit_accepts_batches_without_a_class():
     X, y = blobs(3)
     clf = small()
     for k in (2, 0, 1, 0, 1, 2):
@@ -467,7 +467,7 @@ def test_partial_fit_takes_batches_that_lack_a_class():
     assert clf.score(X, y) > 1 / 3
 
 
-def test_partial_fit_refuses_what_it_cannot_know():
+def test_partial_fit_rejects_invalid_classes_and_balanced_weights():
     X, y = moons()
     with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
         small().partial_fit(X, y)
@@ -490,7 +490,7 @@ def test_partial_fit_refuses_what_it_cannot_know():
 
 
 class Recorder:
-    """A scikit-learn callback that remembers what it is told, and may ask to stop."""
+    """A scikit-learn callback that records its calls and can request a stop."""
 
     def __init__(self, stop_after=None):
         self.events, self.scores, self.stop_after = [], [], stop_after
@@ -523,14 +523,14 @@ def test_callbacks_see_every_pass():
         ("end", "fit", 0),
         ("teardown", "fit", 3),
     ]
-    # After each pass the callback gets the model as it is then; the last two are the same.
+    # The callback gets the model after each pass; the last two calls see the same model.
     assert len(set(recorder.scores)) > 1
     assert recorder.scores[-1] == recorder.scores[-2] == clf.score(X, y)
     assert recorder.metadata is None
     assert_same_model(clf, small(max_iter=3).fit(X, y))
 
 
-def test_a_callback_may_stop_the_passes():
+def test_callback_can_stop_the_passes():
     X, y = moons()
     weight = np.ones(len(y))
     recorder = Recorder(stop_after=2)
@@ -546,7 +546,7 @@ def test_callbacks_see_partial_fit_and_the_names_of_a_new_fit():
     clf = small(max_iter=1).fit(pd.DataFrame(X).add_prefix("x"), y).set_callbacks(recorder)
     clf.partial_fit(pd.DataFrame(X).add_prefix("x"), y)
     assert ("end", "partial_fit", 0) in recorder.events
-    # Fewer features and no names: the estimators that callbacks get must not remember the old.
+    # The estimators passed to callbacks must not keep the feature names of the previous fit.
     clf.fit(X[:, :3], y)
     assert clf.n_features_in_ == 3
     assert not hasattr(clf, "feature_names_in_")
@@ -562,7 +562,7 @@ def test_progress_bar(capsys):
     assert_same_model(clf, small().fit(X, y))
 
 
-def test_verbose_prints_a_line_a_pass(capsys):
+def test_verbose_prints_one_line_per_pass(capsys):
     X, y = moons()
     small(verbose=1, max_iter=3).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
@@ -576,12 +576,12 @@ def test_verbose_prints_a_line_a_pass(capsys):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("maintenance", STRATEGIES)
-def test_profile_adds_up(maintenance, n_classes):
+def test_profile_counts_are_consistent(maintenance, n_classes):
     X, y = blobs(n_classes)
     clf = small(maintenance=maintenance).fit(X, y)
     profile = clf.profile_
     assert profile.steps == 5 * len(y) * len(clf.intercept_)
-    # Every violation adds a vector, every overflow takes one away.
+    # Each violation adds a vector, and each maintenance event removes one.
     assert profile.violations - profile.merges - profile.removals == len(clf.support_vectors_)
     assert profile.merges * profile.removals == 0 or maintenance not in ("removal", "projection")
     assert profile.merge_frequency == (profile.merges + profile.removals) / profile.steps
@@ -591,7 +591,7 @@ def test_profile_adds_up(maintenance, n_classes):
 
 
 @pytest.mark.parametrize("maintenance", STRATEGIES)
-def test_profile_says_where_the_time_went(maintenance):
+def test_profile_times_are_consistent(maintenance):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5000, 18)), rng.integers(0, 2, 5000)
     start = time.perf_counter()
@@ -601,11 +601,11 @@ def test_profile_says_where_the_time_went(maintenance):
     assert profile.seconds_margin > 0
     assert profile.seconds_rest > 0
     assert (profile.seconds_solve > 0) == (maintenance != "removal")
-    if maintenance == "gss-precise":  # the paper's point: here the search takes all the time
+    if maintenance == "gss-precise":  # as in the paper, the search dominates the time
         assert profile.seconds_solve > profile.seconds_margin + profile.seconds_rest
 
 
-def test_profiles_of_a_stream_may_be_summed():
+def test_profiles_of_a_stream_can_be_summed():
     X, y = moons()
     clf, total = small(), Profile()
     for half in (slice(0, 500), slice(500, 1000)):
@@ -615,7 +615,7 @@ def test_profiles_of_a_stream_may_be_summed():
     assert "0 steps" in str(Profile())
 
 
-# --- in scikit-learn's company -------------------------------------------------------------------
+# --- scikit-learn compatibility ------------------------------------------------------------------
 
 
 def test_pickle_copy_and_clone():
@@ -628,7 +628,7 @@ def test_pickle_copy_and_clone():
         twin.partial_fit(X, y)
     assert clone(clf).get_params() == clf.get_params()
     assert not hasattr(clone(clf), "classes_")
-    assert_same_model(clf, small().fit(X, y))  # nothing that the twins did came back
+    assert_same_model(clf, small().fit(X, y))  # changes to the copies do not affect clf
 
 
 def test_pipeline_and_feature_names():
@@ -662,7 +662,7 @@ def test_calibration():
 # --- threads, interrupts, memory -----------------------------------------------------------------
 
 
-def test_threads_may_fit_and_predict_at_once():
+def test_concurrent_fit_and_predict():
     X, y = moons(2000)
     settings = [{"maintenance": name, "random_state": i} for i, name in enumerate(STRATEGIES)]
     alone = [small(**setting).fit(X, y) for setting in settings]
@@ -678,7 +678,7 @@ def test_threads_may_fit_and_predict_at_once():
 
 
 @pytest.mark.parametrize("when", ["fit", "partial_fit"])
-def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch, when):
+def test_interrupted_fit_leaves_the_estimator_unchanged(monkeypatch, when):
     X, y = blobs(3)
     clf = small(warm_start=True).fit(X, y)
     before = dict(vars(clf))
@@ -701,7 +701,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch, when):
     assert_same_model(clf.fit(X, y), untouched.fit(X, y))
 
 
-def test_a_failed_fit_leaves_the_estimator_as_it_was():
+def test_failed_fit_leaves_the_estimator_unchanged():
     X, y = moons()
     clf = small().fit(X, y)
     before = dict(vars(clf))
@@ -717,7 +717,7 @@ import signal
 import numpy as np
 from pocketsvm import BudgetedSVC
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent process may ignore it
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(200_000, 18)), rng.integers(0, 3, 200_000)
 clf = BudgetedSVC(300, random_state=0, max_iter=1, n_jobs=2).fit(X[:1000], y[:1000])
@@ -734,7 +734,7 @@ print("healthy", flush=True)
 """
 
 
-def test_ctrl_c_ends_a_long_fit():
+def test_ctrl_c_stops_a_long_fit():
     child = subprocess.Popen([sys.executable, "-c", LONG_FIT], stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout.readline() == "started\n"
@@ -742,7 +742,7 @@ def test_ctrl_c_ends_a_long_fit():
         child.send_signal(signal.SIGINT)
         start = time.perf_counter()
         assert child.stdout.readline() == "interrupted\n"
-        assert time.perf_counter() - start < 2.0  # 0.2 s on a free machine
+        assert time.perf_counter() - start < 2.0  # 0.2 s on an idle machine
         assert child.communicate(timeout=60)[0] == "healthy\n"
     finally:
         child.kill()
@@ -766,7 +766,7 @@ def test_other_threads_run_during_a_fit():
     seconds = time.perf_counter() - start
     done.set()
     ticker.join()
-    assert seconds > 0.1  # long enough to say something
+    assert seconds > 0.1  # long enough for a meaningful count
     assert np.max(np.diff(ticks)) < 0.5 * seconds
 
 
@@ -785,7 +785,7 @@ def test_float32_rows_are_not_copied(layout):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3e6  # labels, codes, decision values: tens of bytes a row, not four hundred
+    assert peak < 3e6  # labels, codes, decision values: tens of bytes per row, not 400
 
 
 MEMORY = """
@@ -799,10 +799,10 @@ def peak():
 rng = np.random.default_rng(0)
 n = 1_000_000
 X = np.empty((n, 18), np.float32)
-for start in range(0, n, 10_000):  # in pieces, or the peak would lie here
+for start in range(0, n, 10_000):  # in chunks, so that the peak is not reached here
     X[start : start + 10_000] = rng.normal(size=(10_000, 18))
 y = (X[:, 0] * X[:, 1] > 0).astype(LABELS)
-# Everything that is loaded or kept once (threads, tables, BLAS) is there before the measurement.
+# Everything that is loaded once (threads, tables, BLAS) is loaded before the measurement.
 BudgetedSVC(100, max_iter=1, polish=False, random_state=0).fit(X[:20_000], y[:20_000])
 before = peak()
 BudgetedSVC(100, max_iter=2, polish=False, random_state=0).fit(X, y)
@@ -812,11 +812,11 @@ print((peak() - before) / n)
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/status")
 @pytest.mark.parametrize("labels", ["np.int64", "np.int8"])
-def test_memory_beside_the_data(labels):
-    """The growth of the peak resident size during fit, in bytes a row.
+def test_memory_in_addition_to_the_data(labels):
+    """Measure the growth of the peak resident size during fit, in bytes per row.
 
-    Counted: 4 bytes a row for the order of a pass, 1 for the class codes, and what validation
-    needs in between. Not counted: X and y themselves, and what is kept once per process.
+    This includes 4 bytes per row for the order of a pass, 1 for the class codes, and temporary
+    arrays of the validation. It does not include X, y and memory allocated once per process.
     """
     script = MEMORY.replace("LABELS", labels)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The merging problem: golden section search and the tables, against the true optimum."""
+"""Tests of the merging problem: golden section search and tables against the exact optimum."""
 
 import time
 
@@ -18,7 +18,7 @@ kappas = st.floats(0, 1)
 
 
 def points(n=100_000, lowest_kappa=0.0, seed=0):
-    """Pairs of m and kappa: anywhere, on the borders, and ever nearer to kappa = 1."""
+    """Return pairs of m and kappa: random, on the borders, and approaching kappa = 1."""
     rng = np.random.default_rng(seed)
     m, kappa = rng.random(n), rng.uniform(lowest_kappa, 1, n)
     kappa[: n // 8] = 1 - (1 - lowest_kappa) * 10 ** rng.uniform(-9, 0, n // 8)
@@ -36,14 +36,14 @@ def optimum(m, kappa):
 # --- the reference itself ------------------------------------------------------------------------
 
 
-def test_the_reference_finds_the_best_of_all_h():
+def test_reference_finds_the_best_h():
     m, kappa = points(3000)
     g = reference.exponent(kappa)
     everywhere = reference.s(np.linspace(0, 1, 2001)[:, None], m, g)
     assert np.all(reference.s(reference.best_h(m, g), m, g) >= everywhere.max(axis=0) - 1e-15)
 
 
-def test_the_closed_form_is_the_distance_in_feature_space():
+def test_closed_form_equals_the_distance_in_feature_space():
     rng = np.random.default_rng(1)
     for _ in range(50):
         a, x = rng.uniform(0.1, 3, 2), rng.normal(size=(2, 3))
@@ -59,11 +59,11 @@ def test_the_closed_form_is_the_distance_in_feature_space():
 # --- accuracy ------------------------------------------------------------------------------------
 
 
-# The bounds of the next two and of wd's relative error are those that docs/method.md tells.
+# docs/method.md states the bounds of the next two tests and of the relative error of wd.
 
 
 @TABLES
-def test_tabled_h_is_the_optimum_to_four_digits(scaled):
+def test_table_h_is_accurate_to_four_digits(scaled):
     m, kappa = points(lowest_kappa=0.2)
     one_mode = kappa < 1  # at kappa = 1 every h is optimal; the limit is m
     h = MergeTable(scaled=scaled).h(m, kappa)
@@ -72,7 +72,7 @@ def test_tabled_h_is_the_optimum_to_four_digits(scaled):
 
 
 @TABLES
-def test_tabled_h_is_worst_at_the_cusp(scaled):
+def test_table_h_is_least_accurate_at_the_cusp(scaled):
     rng = np.random.default_rng(3)
     cusp = np.array([[0.5], [TWO_MODES]])
     near = cusp + rng.uniform(-0.01, 0.01, (2, 50_000))
@@ -83,7 +83,7 @@ def test_tabled_h_is_worst_at_the_cusp(scaled):
 
 
 @TABLES
-def test_tabled_h_is_nearly_as_good_as_the_optimum_everywhere(scaled):
+def test_table_h_is_nearly_optimal_everywhere(scaled):
     m, kappa = points()
     h = MergeTable(scaled=scaled).h(m, kappa)
     s = reference.s(h, m, reference.exponent(kappa))
@@ -91,13 +91,13 @@ def test_tabled_h_is_nearly_as_good_as_the_optimum_everywhere(scaled):
 
 
 @TABLES
-def test_tabled_wd_is_the_minimum_to_four_digits(scaled):
+def test_table_wd_is_accurate_to_four_digits(scaled):
     m, kappa = points()
     wd = MergeTable(scaled=scaled).wd(m, kappa)
     assert_allclose(wd, optimum(m, kappa)[1], rtol=0, atol=1e-4)
 
 
-def test_scaled_wd_is_relatively_accurate():
+def test_scaled_wd_has_a_small_relative_error():
     rng = np.random.default_rng(2)
     m = np.concatenate([rng.random(40_000), 10 ** rng.uniform(-3, 0, 10_000)])
     kappa = 1 - (1 - TWO_MODES) * np.concatenate(
@@ -109,13 +109,13 @@ def test_scaled_wd_is_relatively_accurate():
 
 @pytest.mark.parametrize("size", [100, 400])
 @TABLES
-def test_tables_interpolate_the_precise_solution_as_the_reference_does(scaled, size):
+def test_tables_interpolate_as_the_reference_does(scaled, size):
     m, kappa = points(20_000)
     table, expected = MergeTable(size=size, scaled=scaled), reference.table(size)
     g = reference.exponent(kappa)
     expected_wd = expected.scaled_wd if scaled else expected.plain_wd
     assert_allclose(table.wd(m, kappa), expected_wd(m, g), rtol=1e-9, atol=1e-12)
-    # The optimum is only known to 1e-5 at the cusp, where s is flat.
+    # At the cusp, s is flat, and the optimum is known only to 1e-5.
     away = np.abs(kappa - TWO_MODES) > 1.5 / size
     assert_allclose(table.h(m, kappa)[away], expected.h(m, g)[away], rtol=0, atol=1e-7)
 
@@ -123,7 +123,7 @@ def test_tables_interpolate_the_precise_solution_as_the_reference_does(scaled, s
 def test_precise_golden_section_finds_the_optimum():
     m, kappa = points(20_000)
     best = optimum(m, kappa)[0]
-    # One mode, and not so flat that rounding hides it: see best_h for the derivative.
+    # Select points with one mode that is not hidden by rounding; see best_h for the derivative.
     folded = np.clip(np.minimum(best, 1 - best), 1e-300, None)
     curved = 1 / (folded * (1 - folded)) - 2 * reference.exponent(kappa) > 0.01
     sharp = curved & (kappa > 0) & (kappa < 1 - 1e-8)
@@ -131,7 +131,7 @@ def test_precise_golden_section_finds_the_optimum():
 
 
 @pytest.mark.parametrize("distance", [1e-2, 1e-4, 1e-6])
-def test_precise_golden_section_keeps_its_digits_near_kappa_one(distance):
+def test_precise_golden_section_is_accurate_near_kappa_one(distance):
     m = np.linspace(0, 1, 201)
     h, wd = golden_section(m, 1 - distance, 1e-10)
     best_h, best_wd = optimum(m, 1 - distance)
@@ -140,7 +140,7 @@ def test_precise_golden_section_keeps_its_digits_near_kappa_one(distance):
 
 
 @pytest.mark.parametrize("eps", [0.1, 0.01, 1e-4])
-def test_golden_section_is_the_search_of_the_reference(eps):
+def test_golden_section_equals_the_reference(eps):
     m, kappa = points(20_000)
     m, kappa = m[(kappa > 1e-3) & (kappa < 0.999)], kappa[(kappa > 1e-3) & (kappa < 0.999)]
     g = reference.exponent(kappa)
@@ -153,14 +153,14 @@ def test_golden_section_stops_within_its_tolerance():
     m, kappa = points(20_000, lowest_kappa=0.2)
     m, kappa = m[kappa < 0.999], kappa[kappa < 0.999]
     error = np.abs(golden_section(m, kappa)[0] - optimum(m, kappa)[0])
-    assert 1e-3 < error.max() <= 0.005 + 1e-9  # the default eps = 0.01 is the width that is left
+    assert 1e-3 < error.max() <= 0.005 + 1e-9  # the default eps = 0.01 is the final bracket width
 
 
 # --- limits, symmetry, folding -------------------------------------------------------------------
 
 
 @TABLES
-def test_tables_hold_the_limits(scaled):
+def test_tables_are_correct_at_the_limits(scaled):
     table = MergeTable(scaled=scaled)
     m, kappa = np.linspace(0, 1, 1001), np.linspace(0, 1, 1001)
     assert_allclose(table.h(m, 1.0), m, rtol=0, atol=1e-12)
@@ -174,7 +174,7 @@ def test_tables_hold_the_limits(scaled):
 
 
 @pytest.mark.parametrize("eps", [0.01, 1e-10])
-def test_golden_section_holds_the_limits(eps):
+def test_golden_section_is_correct_at_the_limits(eps):
     m, kappa = np.linspace(0, 1, 101), np.linspace(0, 1, 101)
     h, wd = golden_section(m, 0.0, eps)
     assert_allclose(h, np.where(m > 0.5, 1, 0), rtol=0, atol=eps)
@@ -200,7 +200,7 @@ def solvers():
 
 
 SOLVERS = pytest.mark.parametrize(("h", "wd"), [pytest.param(*s[1:], id=s[0]) for s in solvers()])
-# Golden section at a coarse eps is neither exact nor monotone; these are.
+# These solvers are exact and monotone; golden section search with a coarse eps is neither.
 PRECISE = pytest.mark.parametrize(
     "wd", [pytest.param(s[2], id=s[0]) for s in solvers() if s[0] != "golden-0.01"]
 )
@@ -208,8 +208,8 @@ PRECISE = pytest.mark.parametrize(
 
 @SOLVERS
 @given(m=shares, kappa=kappas)
-def test_the_two_partners_may_change_places(h, wd, m, kappa):
-    m = min(m, 1 - m)  # so that 1 - m has lost no digit of m below
+def test_partners_are_interchangeable(h, wd, m, kappa):
+    m = min(m, 1 - m)  # the next two lines round m so that m + other is exactly 1
     other = 1 - m
     m = 1 - other
     assert wd(m, kappa) == pytest.approx(wd(other, kappa), rel=1e-12, abs=1e-15)
@@ -219,19 +219,19 @@ def test_the_two_partners_may_change_places(h, wd, m, kappa):
 
 @SOLVERS
 @given(m=shares, kappa=kappas)
-def test_merging_never_gains_weight(h, wd, m, kappa):
+def test_h_and_wd_are_between_zero_and_one(h, wd, m, kappa):
     assert 0 <= h(m, kappa) <= 1
     assert 0 <= wd(m, kappa) <= 1
 
 
 @PRECISE
 @given(m=shares, two=st.tuples(kappas, kappas))
-def test_nearer_vectors_merge_at_less_loss(wd, m, two):
+def test_merging_closer_vectors_loses_less(wd, m, two):
     assert wd(m, max(two)) <= wd(m, min(two)) + 1e-14
 
 
 @given(m=shares, kappa=kappas)
-def test_the_merged_coefficient_is_at_least_the_larger_parent(m, kappa):
+def test_merged_coefficient_is_at_least_the_larger_one(m, kappa):
     _, wd = golden_section(m, kappa, 1e-10)
     s = np.sqrt(m**2 + (1 - m) ** 2 + 2 * m * (1 - m) * kappa - wd)
     assert s >= max(m, 1 - m) - 1e-9
@@ -242,7 +242,7 @@ def test_the_merged_coefficient_is_at_least_the_larger_parent(m, kappa):
     distance=st.floats(0.01, 3),
     gamma=st.floats(0.01, 10),
 )
-def test_wd_is_the_distance_in_feature_space(a, distance, gamma):
+def test_wd_equals_the_distance_in_feature_space(a, distance, gamma):
     a_i, a_j = a
     kernel = lambda d: np.exp(-gamma * d**2)  # noqa: E731
     h, wd = golden_section(a_i / (a_i + a_j), kernel(distance), 1e-10)
@@ -260,7 +260,7 @@ def test_wd_is_the_distance_in_feature_space(a, distance, gamma):
         for name, h, _ in solvers()
     ],
 )
-def test_equal_partners_take_the_lower_mode(h, slack):
+def test_equal_coefficients_use_the_lower_mode(h, slack):
     kappa = np.linspace(0, 1, 2001)[1:-1]
     assert np.all(h(0.5, kappa) <= 0.5 + slack)
     assert np.all(h(0.5 + 1e-9, kappa) >= 0.5 - slack)
@@ -268,7 +268,7 @@ def test_equal_partners_take_the_lower_mode(h, slack):
 
 
 @TABLES
-def test_nothing_is_interpolated_across_the_two_modes(scaled):
+def test_tables_do_not_interpolate_across_two_modes(scaled):
     table = MergeTable(scaled=scaled)
     m = 0.5 + np.linspace(-0.004, 0.004, 161)[:, None]
     kappa = np.linspace(0.001, TWO_MODES - 0.02, 200)
@@ -291,7 +291,7 @@ CALLS = pytest.mark.parametrize("call", [pytest.param(c[1], id=c[0]) for c in ca
 
 
 @CALLS
-def test_floats_give_a_float(call):
+def test_scalar_input_gives_scalar_output(call):
     assert isinstance(call(0.3, 0.7), float)
 
 
@@ -305,7 +305,7 @@ def test_arrays_of_any_shape_broadcast(call):
 
 
 @CALLS
-def test_any_memory_order_and_number_type_will_do(call):
+def test_any_memory_order_and_dtype_is_accepted(call):
     m, kappa = np.random.default_rng(3).random((2, 7, 5))
     expected = call(m, kappa)
     assert_array_equal(call(np.asfortranarray(m), kappa[::-1][::-1]), expected)
@@ -317,7 +317,7 @@ def test_any_memory_order_and_number_type_will_do(call):
 
 
 @CALLS
-def test_nothing_in_nothing_out(call):
+def test_empty_input_gives_empty_output(call):
     assert call(np.empty(0), np.empty(0)).shape == (0,)
 
 
@@ -326,7 +326,7 @@ def test_nothing_in_nothing_out(call):
 
 @CALLS
 @pytest.mark.parametrize("value", [-1e-9, 1 + 1e-9, np.nan, np.inf, -np.inf])
-def test_values_outside_the_unit_interval_are_refused(call, value):
+def test_values_outside_the_unit_interval_are_rejected(call, value):
     with pytest.raises(ValueError, match=r"\bm\b"):
         call(np.array([0.5, value]), 0.5)
     with pytest.raises(ValueError, match=r"\bkappa\b"):
@@ -334,19 +334,19 @@ def test_values_outside_the_unit_interval_are_refused(call, value):
 
 
 @CALLS
-def test_shapes_that_do_not_broadcast_are_refused(call):
+def test_shapes_that_do_not_broadcast_are_rejected(call):
     with pytest.raises(ValueError, match=r"\bm\b.*\bkappa\b"):
         call(np.full(3, 0.5), np.full(4, 0.5))
 
 
 @pytest.mark.parametrize("eps", [0, -0.01, np.nan])
-def test_a_tolerance_that_never_ends_is_refused(eps):
+def test_tolerance_that_is_not_positive_is_rejected(eps):
     with pytest.raises(ValueError, match=r"\beps\b"):
         golden_section(0.5, 0.5, eps)
 
 
 @pytest.mark.parametrize("eps", [1e-17, 1e-300])
-def test_a_tolerance_below_rounding_still_ends(eps):
+def test_search_ends_with_a_tolerance_below_rounding(eps):
     with np.errstate(all="raise"):
         try:
             h, _ = golden_section(0.3, 0.7, eps)
@@ -357,21 +357,21 @@ def test_a_tolerance_below_rounding_still_ends(eps):
 
 
 @pytest.mark.parametrize("size", [-400, 0, 1, 3, 401])
-def test_a_size_that_cannot_be_folded_is_refused(size):
+def test_size_that_is_odd_or_not_positive_is_rejected(size):
     with pytest.raises(ValueError, match=r"\bsize\b"):
         MergeTable(size=size)
 
 
 @pytest.mark.parametrize("size", ["400", 400.5, None])
-def test_a_size_that_is_no_integer_is_refused(size):
+def test_size_that_is_not_an_integer_is_rejected(size):
     with pytest.raises((TypeError, ValueError)):
         MergeTable(size=size)
 
 
-# --- the rest ------------------------------------------------------------------------------------
+# --- speed and plot ------------------------------------------------------------------------------
 
 
-def test_a_table_is_built_in_well_under_a_second():
+def test_table_is_built_in_well_under_a_second():
     start = time.perf_counter()
     MergeTable(size=398)
     assert time.perf_counter() - start < 1.5  # generous: some 0.1 s on a free machine

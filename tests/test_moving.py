@@ -1,4 +1,4 @@
-"""Moving: downhill by the right gradient, never uphill, and only where rows tell the way."""
+"""Tests of moving the vectors: correct gradient, smaller objective, only with enough rows."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ GAMMA = 0.4
 
 
 def problem(n=200, dtype=np.float64, n_outputs=1, offset=0.0):
-    """Vectors and a sample of rows for a smooth function, or for several."""
+    """Return vectors and a sample of rows for one or more smooth functions."""
     random = np.random.default_rng(0)
     X = (random.normal(size=(n, 3)) + offset).astype(dtype)
     targets = [np.sin(X[:, 0] - offset) + k * X[:, 1] for k in range(n_outputs)]
@@ -35,7 +35,7 @@ def journey(vectors, sample, weighted=False):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_the_gradient_is_that_of_the_objective(n_outputs, offset, weighted):
+def test_gradient_matches_the_objective(n_outputs, offset, weighted):
     vectors, sample = problem(n_outputs=n_outputs, offset=offset)
     path = journey(vectors, sample, weighted)
     position = path.position(vectors)
@@ -48,13 +48,13 @@ def test_the_gradient_is_that_of_the_objective(n_outputs, offset, weighted):
         assert_allclose(rise / 2e-3, gradient @ direction, rtol=0.02, atol=1e-3)
 
 
-def test_points_stand_for_vectors():
+def test_positions_convert_back_to_vectors():
     vectors, sample = problem(offset=100.0, dtype=np.float32)
     path = journey(vectors, sample)
     assert_array_equal(path.vectors(path.position(vectors)), vectors, strict=True)
 
 
-def test_the_objective_falls_and_steps_add_up():
+def test_objective_decreases_and_steps_are_summed():
     vectors, sample = problem()
     before = solved(vectors, sample)
     moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
@@ -66,7 +66,7 @@ def test_the_objective_falls_and_steps_add_up():
     assert_allclose(again[0].objective_after, after[0].objective_after, rtol=1e-3)
 
 
-def test_labels_move_vectors_too():
+def test_vectors_move_in_classification():
     vectors, sample = problem()
     labels = np.where(sample.X[:, 0] * sample.X[:, 1] > 0, 1, -1).astype(np.int8)
     sample = Sample(sample.X, sample.rows, sample.c, [Hinge(labels)])
@@ -76,7 +76,7 @@ def test_labels_move_vectors_too():
 
 
 @pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
-def test_bits_do_not_depend_on_layout_or_threads(layout):
+def test_result_does_not_depend_on_layout_or_threads(layout):
     vectors, sample = problem(5000, dtype=np.float32)
     twin = Sample(layout(sample.X), sample.rows, sample.c, sample.losses)
     before = solved(vectors, sample)
@@ -86,7 +86,7 @@ def test_bits_do_not_depend_on_layout_or_threads(layout):
     assert_array_equal(one[1][0].coefficients, two[1][0].coefficients)
 
 
-def test_of_very_many_rows_a_sample_tells_the_way(monkeypatch):
+def test_large_data_sets_are_subsampled(monkeypatch):
     vectors, sample = problem(2000)
     before = solved(vectors, sample)
     seen = []
@@ -104,7 +104,7 @@ def test_of_very_many_rows_a_sample_tells_the_way(monkeypatch):
     assert after[0].objective_after < before[0].objective_after
 
 
-def test_too_few_rows_leave_the_vectors_where_they_are():
+def test_vectors_stay_if_there_are_too_few_rows():
     vectors, sample = problem(31)
     before = solved(vectors, sample)
     moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
@@ -112,7 +112,7 @@ def test_too_few_rows_leave_the_vectors_where_they_are():
     assert after is before
 
 
-def test_a_way_that_leads_up_is_not_taken(monkeypatch):
+def test_result_with_a_larger_objective_is_discarded(monkeypatch):
     vectors, sample = problem()
     before = solved(vectors, sample)
 
@@ -127,14 +127,14 @@ def test_a_way_that_leads_up_is_not_taken(monkeypatch):
     assert after is before
 
 
-def test_wide_rows_may_be_sparse():
+def test_sparse_rows_can_have_many_features():
     X = sp.random_array((1000, 5_000), density=0.002, rng=np.random.default_rng(0), format="csr")
     y = np.asarray(X.sum(axis=1)).ravel()
     model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
     assert np.isfinite(model.dual_coef_).all()
 
 
-def test_vectors_stay_where_a_sample_has_fewer_rows_than_features(monkeypatch):
+def test_vectors_stay_if_the_sample_has_fewer_rows_than_features(monkeypatch):
     vectors, sample = problem()
     before = solved(vectors, sample)
     monkeypatch.setattr(moving, "LEAST_ROWS", 0)
@@ -145,7 +145,7 @@ def test_vectors_stay_where_a_sample_has_fewer_rows_than_features(monkeypatch):
     assert after is before
 
 
-# --- classification, where moving is frugal ------------------------------------------------------
+# --- classification ------------------------------------------------------------------------------
 
 
 def chequered(n=3000):
@@ -153,7 +153,7 @@ def chequered(n=3000):
     return X, np.floor(X).sum(axis=1) % 2
 
 
-def test_a_classifier_moves_its_vectors_and_tells(capsys):
+def test_classifier_moves_its_vectors_and_reports_it(capsys):
     X, y = chequered()
     moved = BudgetedSVC(16, 10.0, gamma=2.0, random_state=0, verbose=True).fit(X, y)
     last = BudgetedSVC(16, 10.0, gamma=2.0, random_state=0, polish=False).fit(X, y)
@@ -165,7 +165,7 @@ def test_a_classifier_moves_its_vectors_and_tells(capsys):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_bits_of_a_moved_classifier_do_not_depend_on_threads(n_classes):
+def test_moved_classifier_does_not_depend_on_threads(n_classes):
     X, y = chequered(9000)
     y = y + (X[:, 0] > 1) * (n_classes == 3)
     one, two = (
@@ -177,25 +177,25 @@ def test_the_bits_of_a_moved_classifier_do_not_depend_on_threads(n_classes):
     assert_array_equal(one.dual_coef_, two.dual_coef_)
 
 
-def test_few_steps_are_not_worth_it():
+def test_vectors_stay_if_the_budget_allows_too_few_steps():
     X, y = chequered()
     settings = {"gamma": 2.0, "random_state": 0}
     assert BudgetedSVC(16, 10.0, max_iter=2, **settings).fit(X, y).profile_.moves == 0
     effort = moving.Effort.for_labels(100_000)
-    assert effort.steps(100, 100, 1) == 0  # of 400 a row: 2
+    assert effort.steps(100, 100, 1) == 0  # each step costs 400 values per row: 2 steps
     assert effort.steps(20, 100, 1) == 12
     assert effort.steps(1, 100, 1) == 20
     assert moving.FOR_TARGETS.steps(10**9, 100, 1) == 20
 
 
 @pytest.mark.parametrize("limit", ["MOST_VALUES", "MOST_FRUGAL_VALUES"])
-def test_a_classifier_needs_all_rows_that_are_near(limit, monkeypatch):
+def test_classifier_vectors_stay_if_near_rows_would_be_subsampled(limit, monkeypatch):
     X, y = chequered()
     monkeypatch.setattr(moving, limit, 16 * 500)
     assert BudgetedSVC(16, 10.0, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
 
 
-def test_rows_beyond_reach_are_left_out(monkeypatch):
+def test_rows_far_from_the_margin_are_ignored(monkeypatch):
     vectors, sample = problem()
     labels = np.where(sample.X[:, 0] > 0, 1, -1).astype(np.int8)
     sample = Sample(sample.X, sample.rows, sample.c, [Hinge(labels)])

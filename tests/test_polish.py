@@ -1,4 +1,4 @@
-"""Polishing: the restricted problem is solved, told of, and never makes the model worse."""
+"""Tests of polishing: the solution is optimal, reported in the profile, and never worse."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,7 +24,7 @@ def moons(n=600, noise=0.2):
 
 
 def reference_objective(clf, X, signs, c, width=module.Hinge.width):
-    """The objective of the module's docstring, by scikit-learn's kernel, in float64."""
+    """Return the objective of the module's docstring, with scikit-learn's kernel, in float64."""
     S = clf.support_vectors_.astype(float)
     K = rbf_kernel(S, gamma=clf.gamma_) + module.JITTER * np.eye(len(S))
     k = rbf_kernel(X, S, gamma=clf.gamma_)
@@ -43,7 +43,7 @@ def reference_objective(clf, X, signs, c, width=module.Hinge.width):
 
 @pytest.mark.parametrize("budget", [5, 20, 60])
 @pytest.mark.parametrize("C", [0.1, 10.0])
-def test_a_general_solver_finds_nothing_better(budget, C):
+def test_general_solver_does_not_find_a_better_solution(budget, C):
     X, y = moons()
     clf = BudgetedSVC(budget, C, random_state=0).fit(X, y)
     objective = reference_objective(clf, X, np.where(y, 1.0, -1.0), np.full(len(X), C))
@@ -64,7 +64,7 @@ def test_a_general_solver_finds_nothing_better(budget, C):
 
 
 def regression_objective(model, X, y, c):
-    """The same for the epsilon-insensitive loss; targets less the offset."""
+    """Return the objective for the epsilon-insensitive loss; y is the target minus the offset."""
     S = model.support_vectors_.astype(float)
     K = rbf_kernel(S, gamma=model.gamma_) + module.JITTER * np.eye(len(S))
     k = rbf_kernel(X, S, gamma=model.gamma_)
@@ -87,9 +87,7 @@ def regression_objective(model, X, y, c):
 @pytest.mark.parametrize("moves", [True, False])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize(("budget", "C"), [(5, 0.1), (20, 10.0), (60, 0.3)])
-def test_a_general_solver_finds_nothing_better_for_a_regression(
-    budget, C, epsilon, moves, monkeypatch
-):
+def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon, moves, monkeypatch):
     if not moves:
         monkeypatch.setattr(moving, "LEAST_ROWS", 1000)
     X, y = make_friedman1(400, n_features=5, noise=0.5, random_state=0)
@@ -116,7 +114,7 @@ def test_a_general_solver_finds_nothing_better_for_a_regression(
     assert model.profile_.gradient_norm < 0.01
 
 
-def test_second_derivatives_are_brought_up_to_date_only_where_that_is_precise(monkeypatch):
+def test_second_derivatives_are_updated_only_if_this_is_precise(monkeypatch):
     random = np.random.default_rng(0)
     X = random.normal(size=(4000, 4)).astype(np.float32)
     noisy = np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * random.normal(size=len(X))
@@ -129,11 +127,11 @@ def test_second_derivatives_are_brought_up_to_date_only_where_that_is_precise(mo
         return found.objective_after
 
     found = objective()
-    monkeypatch.setattr(module, "MOST_BENT", 0.0)  # made anew in each step
+    monkeypatch.setattr(module, "MOST_BENT", 0.0)  # recomputed in each step
     assert_allclose(found, objective(), rtol=1e-3)
 
 
-def test_coefficients_of_equal_vectors_add_up():
+def test_coefficients_of_duplicate_vectors_are_summed():
     vectors = np.array([[1, 0], [0, 2], [1, -0.0], [0, 2], [3, 3]], dtype=np.float32)
     joined, coefficients = module.distinct(vectors, np.array([[1.0, 2, 3, 4, 5], [1, 1, 1, 1, 1]]))
     assert_array_equal(joined, vectors[[0, 1, 4]])
@@ -141,7 +139,7 @@ def test_coefficients_of_equal_vectors_add_up():
 
 
 @pytest.mark.parametrize("maintenance", _core.strategies())
-def test_the_objective_never_grows_and_the_profile_tells(maintenance, monkeypatch):
+def test_objective_never_increases_and_the_profile_reports_it(maintenance, monkeypatch):
     monkeypatch.setattr(moving.Effort, "steps", lambda *_: 0)
     X, y = moons()
     clf = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0).fit(X, y)
@@ -155,7 +153,7 @@ def test_the_objective_never_grows_and_the_profile_tells(maintenance, monkeypatc
     assert "moved" not in str(profile)
     last = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0, polish=False).fit(X, y)
     vectors, _ = module.distinct(last.support_vectors_, last.dual_coef_)
-    assert_array_equal(clf.support_vectors_, vectors)  # the vectors stay
+    assert_array_equal(clf.support_vectors_, vectors)  # the vectors do not move
     objective = reference_objective(last, X, np.where(y, 1.0, -1.0), np.full(len(X), 10.0))
     before = objective(np.append(last.dual_coef_[0], last.intercept_))[0]
     assert_allclose(profile.objective_before, before, rtol=1e-4)
@@ -171,20 +169,20 @@ def test_weights_multiply_the_loss():
     assert np.linalg.norm(gradient) < 0.01 * 5.0 * times.sum()
 
 
-def test_class_weight_moves_the_boundary():
+def test_class_weight_shifts_the_boundary():
     X, y = moons(2000, noise=0.4)
     plain = BudgetedSVC(30, random_state=0).fit(X, y)
     weighted = BudgetedSVC(30, class_weight={0: 1.0, 1: 5.0}, random_state=0).fit(X, y)
     assert weighted.predict(X).mean() > plain.predict(X).mean() + 0.05
 
 
-def test_without_intercept_there_is_none():
+def test_fit_intercept_false_gives_zero_intercept():
     X, y = moons()
     clf = BudgetedSVC(20, fit_intercept=False, random_state=0).fit(X, y)
     assert_array_equal(clf.intercept_, [0.0])
 
 
-def test_every_class_is_solved_on_all_vectors():
+def test_every_class_uses_all_vectors():
     X, y = make_blobs(900, centers=5, cluster_std=2.0, random_state=0)
     clf = BudgetedSVC(50, random_state=0).fit(X, y)
     assert clf.dual_coef_.shape == (5, len(clf.support_vectors_))
@@ -194,7 +192,7 @@ def test_every_class_is_solved_on_all_vectors():
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_array])
-def test_bits_do_not_depend_on_threads_or_layout(layout):
+def test_result_does_not_depend_on_threads_or_layout(layout):
     X, y = make_classification(9000, 12, n_informative=6, random_state=0)
     X = X.astype(np.float32)
     one = BudgetedSVC(40, random_state=0).fit(X, y)
@@ -203,7 +201,7 @@ def test_bits_do_not_depend_on_threads_or_layout(layout):
     assert_array_equal(one.intercept_, two.intercept_)
 
 
-def test_fits_at_once_give_the_same_bits_and_leave_blas_alone():
+def test_concurrent_fits_are_reproducible_and_keep_blas_settings():
     X, y = make_classification(6000, 10, n_informative=6, random_state=0)
 
     def fit(seed):
@@ -218,12 +216,12 @@ def test_fits_at_once_give_the_same_bits_and_leave_blas_alone():
     assert [library["num_threads"] for library in threadpool_info()] == before
 
 
-def test_the_smoothing_tells_it_from_the_exact_svm(monkeypatch):
+def test_less_smoothing_is_closer_to_the_exact_svm(monkeypatch):
     X, y = make_classification(2100, 10, n_informative=6, flip_y=0.05, random_state=0)
     train, test = slice(0, 100), slice(100, None)
     exact = SVC(gamma=0.1).fit(X[train], y[train]).decision_function(X[test])
 
-    def error(width):  # of a model whose vectors are all the rows
+    def error(width):  # of a model that keeps all rows as vectors
         monkeypatch.setattr(module.Hinge.__init__, "__defaults__", (width,))
         clf = BudgetedSVC(100, gamma=0.1, random_state=0).fit(X[train], y[train])
         return np.abs(clf.decision_function(X[test]) - exact).mean()
@@ -232,26 +230,26 @@ def test_the_smoothing_tells_it_from_the_exact_svm(monkeypatch):
 
 
 @pytest.mark.parametrize("C", [1e4, 1e6])
-def test_a_large_weight_of_the_loss_converges(C):
+def test_large_c_converges(C):
     X, y = moons(1000)
-    clf = BudgetedSVC(100, C, random_state=0).fit(X, y)  # a warning would be an error
+    clf = BudgetedSVC(100, C, random_state=0).fit(X, y)  # warnings are errors
     assert clf.profile_.objective_after < clf.profile_.objective_before
     assert clf.score(X, y) > 0.95
 
 
-def test_of_very_many_rows_a_sample_is_solved_on(monkeypatch):
+def test_large_data_sets_are_subsampled(monkeypatch):
     X, y = moons(4000)
     whole = BudgetedSVC(20, random_state=0).fit(X, y)
     monkeypatch.setattr(module, "LARGEST_BLOCK", 4 * 20 * 1000)
     assert module.sample_size(len(X), 20) == 1000
     clf = BudgetedSVC(20, random_state=0).fit(X, y)
     assert not np.array_equal(clf.dual_coef_, whole.dual_coef_)
-    # The sample stands for all rows: the objective is in their units.
+    # The objective of the sample is scaled to all rows.
     assert_allclose(clf.profile_.objective_after, whole.profile_.objective_after, rtol=0.3)
     assert abs(clf.score(X, y) - whole.score(X, y)) < 0.01
 
 
-def test_equal_vectors_are_joined():
+def test_duplicate_vectors_are_joined():
     X, y = moons(40)
     X, y = np.repeat(X, 5, axis=0), np.repeat(y, 5)
     clf = BudgetedSVC(500, 100.0, gamma=5.0, random_state=0).fit(X, y)
@@ -259,7 +257,7 @@ def test_equal_vectors_are_joined():
     assert clf.score(X, y) > 0.95
 
 
-def test_a_limit_that_was_hit_is_told(monkeypatch):
+def test_reaching_the_step_limit_gives_a_warning(monkeypatch):
     monkeypatch.setattr(module, "MAX_STEPS", 1)
     X, y = moons()
     with pytest.warns(ConvergenceWarning, match="Newton steps"):
@@ -268,7 +266,7 @@ def test_a_limit_that_was_hit_is_told(monkeypatch):
         BudgetedSVR(20, 100.0, random_state=0).fit(X, X[:, 0])
 
 
-def test_it_comes_close_to_the_exact_svm_with_few_vectors():
+def test_few_vectors_come_close_to_the_exact_svm():
     X, y = moons(4000, noise=0.3)
     X, X_test, y, y_test = train_test_split(X, y, random_state=0)
     exact = SVC(C=10, gamma=2.0).fit(X, y)
@@ -294,7 +292,7 @@ def test_it_comes_close_to_the_exact_svm_with_few_vectors():
     ],
     ids=["1:100", "noise", "2 features", "500 features", "3 classes", "10 classes", "100 rows"],
 )
-def test_it_does_not_make_the_test_accuracy_worse(data):
+def test_polishing_does_not_reduce_the_test_accuracy(data):
     X, y = make_classification(**{"random_state": 0} | data)
     X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
     difference = [
@@ -315,7 +313,7 @@ def test_partial_fit_does_not_polish():
     X, y = moons()
     clf = BudgetedSVC(20, random_state=0).partial_fit(X, y, classes=[0, 1])
     assert clf.profile_.newton_steps == 0
-    # After a fit it goes on from the last iterate of the passes, which polishing left alone.
+    # Polishing does not change the last iterate, from which partial_fit continues.
     fitted = BudgetedSVC(20, random_state=0).fit(X, y)
     plain = BudgetedSVC(20, random_state=0, polish=False).fit(X, y)
     for key in ("vectors", "coefficients", "generator"):

@@ -1,4 +1,4 @@
-"""Decision values of the core against NumPy, and that nobody can tell how rows were batched."""
+"""Tests of the core's decision values: equal to NumPy's, and independent of batches."""
 
 import threading
 
@@ -35,7 +35,7 @@ def expected(vectors, coefficients, intercepts, gamma, X):
 @pytest.mark.parametrize("n_outputs", [1, 3, 10])
 @pytest.mark.parametrize("n_sv", [1, 15, 16, 17, 100])
 @pytest.mark.parametrize("d", [1, 18, 70])
-def test_decision_values_are_those_of_numpy(n_sv, d, n_outputs, layout, dtype, core_rows):
+def test_decision_values_match_numpy(n_sv, d, n_outputs, layout, dtype, core_rows):
     parts = model(n_sv, d, n_outputs, dtype)
     X = some_rows(d=d, dtype=dtype)
     values = _core.decide(*parts, 1 / d, core_rows(X, layout), 1)
@@ -49,7 +49,7 @@ def test_decision_values_are_those_of_numpy(n_sv, d, n_outputs, layout, dtype, c
 @DTYPES
 @LAYOUTS
 @pytest.mark.parametrize("n_outputs", [1, 4])
-def test_batches_change_no_bit(n_outputs, layout, dtype, core_rows):
+def test_values_do_not_depend_on_batches(n_outputs, layout, dtype, core_rows):
     parts = model(100, 18, n_outputs, dtype)
     X = some_rows(300, dtype=dtype)
     whole = _core.decide(*parts, 0.1, core_rows(X, layout), 1)
@@ -66,7 +66,7 @@ def test_batches_change_no_bit(n_outputs, layout, dtype, core_rows):
 
 @DTYPES
 @LAYOUTS
-def test_outputs_change_no_bit_of_each_other(layout, dtype, core_rows):
+def test_outputs_do_not_affect_each_other(layout, dtype, core_rows):
     vectors, coefficients, intercepts = model(100, 18, 5, dtype)
     rows = core_rows(some_rows(dtype=dtype), layout)
     whole = _core.decide(vectors, coefficients, intercepts, 0.1, rows, 1)
@@ -85,7 +85,7 @@ def test_dense_and_sparse_rows_give_the_same_bits(d, dtype, core_rows):
 
 @DTYPES
 @LAYOUTS
-def test_threads_change_no_bit(layout, dtype, core_rows):
+def test_values_do_not_depend_on_threads(layout, dtype, core_rows):
     parts = model(100, 18, 2, dtype)
     rows = core_rows(some_rows(5003, dtype=dtype), layout)
     one = _core.decide(*parts, 0.1, rows, 1)
@@ -93,7 +93,7 @@ def test_threads_change_no_bit(layout, dtype, core_rows):
         assert_array_equal(_core.decide(*parts, 0.1, rows, n_threads), one)
 
 
-def test_threads_may_predict_at_once(core_rows):
+def test_concurrent_predictions(core_rows):
     parts = model(100, 18, 2)
     rows = core_rows(some_rows(3000))
     alone = _core.decide(*parts, 0.1, rows, 1)
@@ -113,7 +113,7 @@ def test_threads_may_predict_at_once(core_rows):
 
 @DTYPES
 @LAYOUTS
-def test_a_support_vector_is_at_distance_zero_from_itself(layout, dtype, core_rows):
+def test_support_vector_is_at_distance_zero_from_itself(layout, dtype, core_rows):
     vectors, _, _ = model(20, 18, 1, dtype)
     identity = np.eye(20)
     values = _core.decide(vectors, identity, np.zeros(20), 0.5, core_rows(vectors, layout), 1)
@@ -125,7 +125,7 @@ def test_a_support_vector_is_at_distance_zero_from_itself(layout, dtype, core_ro
 @DTYPES
 @LAYOUTS
 @pytest.mark.parametrize("gamma", [0.1, 1e6, 1e30])
-def test_far_rows_get_the_intercept(gamma, layout, dtype, core_rows):
+def test_value_far_from_all_vectors_is_the_intercept(gamma, layout, dtype, core_rows):
     parts = model(50, 4, 2, dtype)
     far = np.array([[1, 0, 0, 0], [0, -1, 1, 0], [1, 1, 1, 1], [-1, 0, 0, 1]], dtype=dtype)
     largest = np.finfo(dtype).max
@@ -137,7 +137,7 @@ def test_far_rows_get_the_intercept(gamma, layout, dtype, core_rows):
 
 @DTYPES
 @LAYOUTS
-def test_norms_that_overflow_leave_finite_values(layout, dtype, core_rows):
+def test_values_are_finite_if_norms_overflow(layout, dtype, core_rows):
     largest = np.finfo(dtype).max
     vectors = np.array([[largest, 0], [-largest, largest], [1, 1], [0, 0]], dtype=dtype)
     X = np.vstack([vectors, -vectors])
@@ -154,12 +154,12 @@ def test_tiny_values_and_subnormals_are_at_distance_zero(layout, dtype, core_row
     assert_array_equal(values, 1)
 
 
-def test_no_rows_give_no_values(core_rows):
+def test_empty_input_gives_empty_output(core_rows):
     assert _core.decide(*model(5, 3, 2), 1.0, core_rows(np.empty((0, 3))), 1).shape == (0, 2)
 
 
 @LAYOUTS
-def test_a_model_without_vectors_is_its_intercept(layout, core_rows):
+def test_model_without_vectors_predicts_the_intercept(layout, core_rows):
     values = _core.decide(
         np.empty((0, 3)),
         np.empty((2, 0)),
@@ -188,7 +188,7 @@ def test_a_model_without_vectors_is_its_intercept(layout, core_rows):
         ("intercepts", np.zeros(3)),
     ],
 )
-def test_arrays_of_the_wrong_size_are_refused(argument, value):
+def test_arrays_of_the_wrong_size_are_rejected(argument, value):
     arguments = {
         "vectors": np.zeros((5, 3)),
         "coefficients": np.zeros((2, 5)),

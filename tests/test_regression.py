@@ -1,4 +1,4 @@
-"""BudgetedSVR: what it learns, what stays the same, and what scikit-learn expects of it."""
+"""Tests of BudgetedSVR: learning, reproducibility and scikit-learn compatibility."""
 
 import pickle
 
@@ -52,7 +52,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# --- what it learns ------------------------------------------------------------------------------
+# --- learning ------------------------------------------------------------------------------------
 
 SETS = {
     "friedman1": lambda: make_friedman1(1500, noise=1.0, random_state=0),
@@ -67,7 +67,7 @@ SETS = {
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_tenth_of_the_vectors_of_the_exact_machine_does(name):
+def test_one_tenth_of_the_vectors_of_svr_is_enough(name):
     X, y = SETS[name]()
     X, X_test, y, y_test = train_test_split(scale(X), scale(y), random_state=0)
     exact = SVR().fit(X, y)
@@ -87,7 +87,7 @@ def test_every_strategy_learns(maintenance, polish):
 
 @pytest.mark.parametrize("polish", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_attributes_are_the_prediction(polish, fit_intercept):
+def test_attributes_reproduce_the_prediction(polish, fit_intercept):
     X, y = friedman()
     model = small(polish=polish, fit_intercept=fit_intercept).fit(X, y + 3)
     kernel = rbf_kernel(X, model.support_vectors_.astype(np.float64), gamma=model.gamma_)
@@ -98,14 +98,14 @@ def test_attributes_are_the_prediction(polish, fit_intercept):
     assert (model.intercept_[0] != 0) == fit_intercept
 
 
-def test_few_rows_and_many_vectors_are_the_exact_machine():
+def test_few_rows_and_many_vectors_match_svr():
     X, y = friedman(120)
     exact = SVR(C=2.0).fit(X, y)
     model = BudgetedSVR(500, 2.0, random_state=0).fit(X, y)
     assert_allclose(model.predict(X), exact.predict(X), rtol=0, atol=0.15)
 
 
-def test_outliers_do_not_matter():
+def test_outliers_have_little_effect():
     X, y = friedman()
     spoilt = y.copy()
     spoilt[::50] = 1e6
@@ -115,7 +115,7 @@ def test_outliers_do_not_matter():
     assert model.score(X[good], y[good]) > 0.7
 
 
-def test_a_wider_tube_needs_fewer_vectors():
+def test_larger_epsilon_needs_fewer_vectors():
     X, y = friedman()
     sizes = [len(small(budget=5000, epsilon=e).fit(X, y).support_vectors_) for e in (0, 0.5, 1.5)]
     assert sizes[0] > sizes[1] > sizes[2]
@@ -137,7 +137,7 @@ def test_equal_targets_need_no_vectors(polish):
 
 @pytest.mark.parametrize("polish", [True, False])
 @pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
-def test_targets_epsilon_and_c_share_a_unit(unit, polish):
+def test_targets_epsilon_and_c_scale_together(unit, polish):
     X, y = friedman()
     one = small(polish=polish, C=2.0, epsilon=0.25).fit(X, y)
     other = small(polish=polish, C=2.0 * unit, epsilon=0.25 * unit).fit(X, y * unit)
@@ -148,30 +148,30 @@ def test_targets_epsilon_and_c_share_a_unit(unit, polish):
 
 @pytest.mark.parametrize("polish", [True, False])
 @pytest.mark.parametrize("offset", [1e3, -1e6])
-def test_an_offset_of_the_targets_is_an_offset_of_the_predictions(offset, polish):
+def test_offset_of_the_targets_shifts_the_predictions(offset, polish):
     X, y = friedman()
-    y = np.round(1024 * y) / 1024  # so that nothing is lost
+    y = np.round(1024 * y) / 1024  # sums with the offset are then exact
     one, other = small(polish=polish).fit(X, y), small(polish=polish).fit(X, y + offset)
     assert_array_equal(other.dual_coef_, one.dual_coef_)
     assert_allclose(other.predict(X) - offset, one.predict(X), rtol=0, atol=1e-9)
 
 
-# --- the same bits -------------------------------------------------------------------------------
+# --- reproducibility -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("polish", [True, False])
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_matrix, np.asfortranarray])
-def test_layouts_and_threads_do_not_change_a_bit(layout, polish):
+def test_model_does_not_depend_on_layout_or_threads(layout, polish):
     X, y = friedman(1100)
     X[X < 0] = 0
-    # Large enough a budget for threads to help.
+    # The budget is large enough for several threads to be used.
     one = small(polish=polish, budget=150, C=1.0).fit(X, y)
     other = small(polish=polish, budget=150, C=1.0, n_jobs=3).fit(layout(X), y)
     assert_same_model(one, other)
     assert_array_equal(one.predict(X), other.predict(layout(X)))
 
 
-def test_a_seed_decides_everything():
+def test_same_seed_gives_same_model():
     X, y = friedman()
     assert_same_model(small().fit(X, y), small().fit(X, y))
     other = small(random_state=1).fit(X, y)
@@ -182,7 +182,7 @@ def test_a_seed_decides_everything():
 
 
 @pytest.mark.parametrize("polish", [True, False])
-def test_rows_of_zero_weight_are_not_there(polish):
+def test_rows_with_zero_weight_are_ignored(polish):
     X, y = friedman()
     weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
     kept = weight > 0
@@ -192,7 +192,7 @@ def test_rows_of_zero_weight_are_not_there(polish):
 
 
 @pytest.mark.parametrize("polish", [True, False])
-def test_the_unit_of_the_weights_is_a_unit_of_c(polish):
+def test_scaling_weights_equals_scaling_c(polish):
     X, y = friedman()
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     one = small(polish=polish, C=2.0).fit(X, y, sample_weight=weight)
@@ -203,7 +203,7 @@ def test_the_unit_of_the_weights_is_a_unit_of_c(polish):
     assert_same_model(plain, ones)
 
 
-def test_weights_pull():
+def test_predictions_follow_the_heavier_rows():
     X, y = friedman()
     low, high = y - 1, y + 1
     both, targets = np.concatenate([X, X]), np.concatenate([low, high])
@@ -214,27 +214,27 @@ def test_weights_pull():
         assert np.abs(model.predict(X) - expected).mean() < 0.5
 
 
-# --- more passes ---------------------------------------------------------------------------------
+# --- warm_start and partial_fit ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("maintenance", STRATEGIES)
-def test_warm_start_continues_where_the_last_fit_ended(maintenance):
+def test_warm_start_continues_from_the_last_fit(maintenance):
     X, y = friedman()
     whole = small(maintenance=maintenance, max_iter=4).fit(X, y)
     parts = small(maintenance=maintenance, max_iter=2, warm_start=True).fit(X, y).fit(X, y)
     assert_same_model(whole, parts)
 
 
-def test_a_continued_model_keeps_its_offset():
+def test_warm_start_keeps_the_offset():
     X, y = friedman()
     model = small(warm_start=True).fit(X, y + 5)
     before = model.predict(X)
-    model.set_params(max_iter=1, epsilon=100.0).fit(X, y - 5)  # no row enters: coefficients shrink
+    model.set_params(max_iter=1, epsilon=100.0).fit(X, y - 5)  # no row is added, the rest shrinks
     assert_allclose(model._offset, np.quantile(y + 5, 0.5, method="inverted_cdf"))
     assert_allclose(model.predict(X) - model._offset, (before - model._offset) * 5 / 6, atol=1e-4)
 
 
-def test_partial_fit_is_one_pass():
+def test_partial_fit_makes_one_pass():
     X, y = friedman()
     one = small(max_iter=1, alpha=1e-3).fit(X, y)
     assert_same_model(one, small(alpha=1e-3).partial_fit(X, y))
@@ -254,7 +254,7 @@ def test_partial_fit_in_batches_learns():
 # --- polishing -----------------------------------------------------------------------------------
 
 
-def test_polishing_helps_and_leaves_the_state_alone():
+def test_polishing_improves_the_model_and_keeps_the_state():
     X, y = friedman(1000)
     polished = small(polish=True).fit(X, y)
     plain = small(fit_intercept=False).fit(X, y)
@@ -265,7 +265,7 @@ def test_polishing_helps_and_leaves_the_state_alone():
     assert_array_equal(without.intercept_, [0.0])
 
 
-# --- in company ----------------------------------------------------------------------------------
+# --- scikit-learn compatibility ------------------------------------------------------------------
 
 
 def test_pickle_clone_and_grid_search():
@@ -277,7 +277,7 @@ def test_pickle_clone_and_grid_search():
     assert search.best_params_ == {"C": 10.0}
 
 
-def test_verbose_prints_a_line_a_pass(capsys):
+def test_verbose_prints_one_line_per_pass(capsys):
     small(verbose=1, polish=True, max_iter=2).fit(*friedman())
     first, second, last = capsys.readouterr().out.splitlines()
     assert first.startswith("[BudgetedSVR] pass 1/2: 30 support vectors")
@@ -286,7 +286,7 @@ def test_verbose_prints_a_line_a_pass(capsys):
 
 
 @pytest.mark.parametrize("when", ["fit", "partial_fit"])
-def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch, when):
+def test_interrupted_fit_leaves_the_estimator_unchanged(monkeypatch, when):
     X, y = friedman()
     model = small(warm_start=True).fit(X, y)
     before = dict(vars(model))
@@ -313,12 +313,12 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch, when):
         (np.zeros(4), "inconsistent numbers of samples"),
     ],
 )
-def test_bad_targets_are_refused(targets, message):
+def test_bad_targets_are_rejected(targets, message):
     with pytest.raises(ValueError, match=message):
         BudgetedSVR().fit(np.eye(3), targets)
 
 
 @pytest.mark.parametrize("parameters", [{"epsilon": -0.1}, {"epsilon": "a"}, {"budget": 1}])
-def test_bad_parameters_are_refused(parameters):
+def test_bad_parameters_are_rejected(parameters):
     with pytest.raises(ValueError, match=f"The '{next(iter(parameters))}' parameter"):
         BudgetedSVR(**parameters).fit(*friedman())

@@ -1,4 +1,4 @@
-"""Rows: what they accept without a copy, and what they refuse before anything reads it."""
+"""Tests of Rows: input that is accepted without a copy, and input that is rejected."""
 
 import gc
 
@@ -18,12 +18,12 @@ POINTER_TYPES = pytest.mark.parametrize("indptr_type", [np.int32, np.int64])
 def sparse_array(n=20, d=7, dtype="float64", offset=0.0):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((n, d)) < 0.5, 0, offset + rng.normal(size=(n, d))).astype(dtype)
-    X[[0, 4, n - 1]] = 0  # empty rows, the first and the last too
+    X[[0, 4, n - 1]] = 0  # empty rows, including the first and the last
     return X
 
 
 def decisions(rows):
-    """Decision values that depend on every entry."""
+    """Return decision values that depend on every entry."""
     d = rows.n_features
     vectors = np.random.default_rng(1).normal(size=(3, d)).astype(rows.dtype)
     return _core.decide(vectors, np.eye(3), np.zeros(3), 0.1, rows, 1)
@@ -39,7 +39,7 @@ def test_rows_know_their_shape_and_type(layout, dtype, core_rows):
 @LAYOUTS
 @DTYPES
 @pytest.mark.parametrize("offset", [0, 1e4])
-def test_norm_and_variance_are_those_of_numpy(offset, layout, dtype, core_rows):
+def test_norm_and_variance_match_numpy(offset, layout, dtype, core_rows):
     X = sparse_array(dtype=dtype, offset=offset)
     rows, X = core_rows(X, layout), X.astype(float)
     assert rows.max_squared_norm() == pytest.approx(np.sum(X**2, axis=1).max(), rel=1e-12)
@@ -47,14 +47,14 @@ def test_norm_and_variance_are_those_of_numpy(offset, layout, dtype, core_rows):
 
 
 @DTYPES
-def test_the_variance_survives_a_large_mean(dtype):
+def test_variance_is_accurate_with_a_large_mean(dtype):
     X = (1e4 + np.random.default_rng(0).normal(size=(1000, 7))).astype(dtype)
     assert _core.Rows.dense(X).variance() == pytest.approx(X.astype(float).var(), rel=1e-6)
 
 
 @LAYOUTS
 @DTYPES
-def test_constant_rows_have_no_variance(layout, dtype, core_rows):
+def test_constant_rows_have_zero_variance(layout, dtype, core_rows):
     assert core_rows(np.full((5, 3), 0.1, dtype), layout).variance() == pytest.approx(0, abs=1e-15)
     assert core_rows(np.zeros((5, 3), dtype), layout).variance() == 0
     assert core_rows(np.zeros((5, 3), dtype), layout).max_squared_norm() == 0
@@ -69,7 +69,7 @@ def test_squares_that_overflow_single_precision_are_summed_in_double(layout, cor
 
 @LAYOUTS
 @pytest.mark.parametrize("value", [1e200, np.inf, np.nan])
-def test_a_norm_that_overflows_is_not_finite(value, layout, core_rows):
+def test_norm_that_overflows_is_not_finite(value, layout, core_rows):
     X = np.array([[1.0, 0], [value, 1], [0, 2]])
     assert not np.isfinite(core_rows(X, layout).max_squared_norm())
 
@@ -77,7 +77,7 @@ def test_a_norm_that_overflows_is_not_finite(value, layout, core_rows):
 @INDEX_TYPES
 @POINTER_TYPES
 @DTYPES
-def test_indices_of_either_width_mean_the_same(indices_type, indptr_type, dtype, core_rows):
+def test_indices_can_have_32_or_64_bits(indices_type, indptr_type, dtype, core_rows):
     X = sparse_array(dtype=dtype)
     S = scipy.sparse.csr_array(X)
     rows = _core.Rows.csr(
@@ -88,7 +88,7 @@ def test_indices_of_either_width_mean_the_same(indices_type, indptr_type, dtype,
 
 
 @LAYOUTS
-def test_rows_copy_nothing(layout):
+def test_rows_do_not_copy_arrays(layout):
     X = np.ones((4, 3))
     S = scipy.sparse.csr_array(X)
     if layout == "dense":
@@ -111,7 +111,7 @@ def test_rows_keep_their_arrays_alive(layout, core_rows):
     del rubbish
 
 
-def test_rows_that_cannot_be_written_will_do():
+def test_read_only_arrays_are_accepted():
     X = sparse_array()
     S = scipy.sparse.csr_array(X)
     expected = decisions(_core.Rows.dense(X))
@@ -142,13 +142,13 @@ def test_rows_that_cannot_be_written_will_do():
     ],
     ids=lambda X: f"{X.dtype}-{X.shape}" if isinstance(X, np.ndarray) else repr(X),
 )
-def test_what_is_no_plain_matrix_is_refused(X):
+def test_input_that_is_not_a_plain_matrix_is_rejected(X):
     with pytest.raises((ValueError, TypeError)):
         _core.Rows.dense(X)
 
 
 def damaged(**changes):
-    """Arguments of four rows over three features, row 2 being [0, 3, 4], with some changed."""
+    """Return arguments for four rows with three features, with changes; row 2 is [0, 3, 4]."""
     arguments = {
         "data": np.array([1.0, 2, 3, 4, 5]),
         "indices": np.array([0, 2, 1, 2, 0]),
@@ -158,7 +158,7 @@ def damaged(**changes):
     return arguments | {key: np.asarray(value) for key, value in changes.items()}
 
 
-def test_undamaged_rows_are_accepted():
+def test_valid_rows_are_accepted():
     rows = _core.Rows.csr(**damaged())
     assert_array_equal(
         decisions(rows),
@@ -179,13 +179,13 @@ def test_undamaged_rows_are_accepted():
     ],
     ids=["too large", "negative", "far too large", "far too small", "unsorted", "twice"],
 )
-def test_an_index_that_cannot_be_is_refused_with_its_row(indices, indices_type):
+def test_invalid_index_is_rejected_with_its_row(indices, indices_type):
     with pytest.raises(ValueError, match=r"(?i)row 2\b"):
         _core.Rows.csr(**damaged(indices=np.array(indices, dtype=indices_type)))
 
 
 @pytest.mark.parametrize("index", [2**32 + 1, 2**40, -(2**40)])
-def test_an_index_is_not_cut_to_32_bits(index):
+def test_index_is_not_truncated_to_32_bits(index):
     with pytest.raises(ValueError, match=r"(?i)row 2\b"):
         _core.Rows.csr(**damaged(indices=[0, 2, 1, index, 0]))
 
@@ -205,13 +205,13 @@ def test_an_index_is_not_cut_to_32_bits(index):
         [-3, -2, -2, -1, -1],
     ],
 )
-def test_an_index_pointer_that_leaves_the_arrays_is_refused(indptr, indptr_type):
+def test_index_pointer_outside_the_arrays_is_rejected(indptr, indptr_type):
     with pytest.raises(ValueError, match=r"(?i)indptr|row \d"):
         _core.Rows.csr(**damaged(indptr=np.array(indptr, dtype=indptr_type)))
 
 
 @pytest.mark.parametrize("pointer", [2**32 + 4, 2**62, -(2**62)])
-def test_an_index_pointer_is_not_cut_to_32_bits(pointer):
+def test_index_pointer_is_not_truncated_to_32_bits(pointer):
     with pytest.raises(ValueError, match=r"(?i)indptr|row \d"):
         _core.Rows.csr(**damaged(indptr=[0, 2, 2, pointer, 5]))
     with pytest.raises(ValueError, match=r"(?i)indptr|row \d"):
@@ -238,6 +238,6 @@ def test_an_index_pointer_is_not_cut_to_32_bits(pointer):
         ("n_features", -1),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(argument, value):
+def test_arrays_that_do_not_match_are_rejected(argument, value):
     with pytest.raises((ValueError, TypeError)):
         _core.Rows.csr(**(damaged() | {argument: value}))

@@ -1,4 +1,4 @@
-"""Training in the core: every decision against the reference, and what holds whatever the data."""
+"""Tests of training in the core: decisions equal to the reference, and general properties."""
 
 import signal
 import subprocess
@@ -25,7 +25,7 @@ LAYOUTS = pytest.mark.parametrize("layout", ["dense", "csr"])
 
 
 def noisy_data(n=500, d=5, dtype="float64", seed=0):
-    """Continuous features, a third of them zero; labels that nothing fits; weights without ties."""
+    """Return continuous features, a third of them zero, random labels and distinct weights."""
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((n, d)) < 1 / 3, 0, rng.normal(size=(n, d))).astype(dtype)
     y = np.where(X[:, 0] * X[:, 1] + 0.7 * rng.normal(size=n) > 0, 1, -1)
@@ -33,14 +33,14 @@ def noisy_data(n=500, d=5, dtype="float64", seed=0):
 
 
 def noisy_targets(**options):
-    """The same rows and weights, with numbers for labels."""
+    """Return the same rows and weights with real-valued targets."""
     X, _, weight = noisy_data(**options)
     noise = np.random.default_rng(1).normal(size=len(X))
     return X, np.sin(2 * X[:, 0].astype(float)) + X[:, 1] + 0.3 * noise, weight
 
 
 def tied_data(n=700, dtype="float64", seed=0):
-    """Binary features and 60 different rows only: equal rows and equal coefficients everywhere."""
+    """Return binary features with only 60 distinct rows, so rows and coefficients often tie."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (60, 12))[rng.integers(0, 60, n)].astype(dtype)
     y = np.where(X[:, :4].sum(axis=1) + rng.normal(size=n) > 2, 1, -1)
@@ -64,7 +64,7 @@ def make_trainer(X, seed=0, **changes):
 
 
 def run_pass(trainers, rows, y, sample_weight=None, class_weight=(1.0, 1.0), n_threads=1):
-    """One pass of one or several trainers over labels of -1 and 1."""
+    """Make one pass of one or more trainers with labels -1 and 1."""
     trainers = trainers if isinstance(trainers, list) else [trainers]
     codes = (np.asarray(y) > 0).astype(np.int32)
     positives = [1] * len(trainers)
@@ -88,7 +88,7 @@ def assert_same_bits(one, other):
 
 
 def squared_norm(vectors, coefficients, gamma):
-    """||sum_j c_j phi(x_j)||^2 with digits to spare."""
+    """Return ||sum_j c_j phi(x_j)||^2 with extra precision."""
     vectors, c = np.asarray(vectors, np.longdouble), np.asarray(coefficients, np.longdouble)
     return float(c @ np.exp(-gamma * np.sum((vectors[:, None] - vectors) ** 2, axis=2)) @ c)
 
@@ -99,7 +99,7 @@ def squared_norm(vectors, coefficients, gamma):
 @DTYPES
 @LAYOUTS
 @STRATEGIES
-def test_the_reference_makes_the_same_decisions(maintenance, layout, dtype, core_rows):
+def test_reference_makes_the_same_decisions(maintenance, layout, dtype, core_rows):
     X, y, weight = noisy_data(dtype=dtype)
     options = {"maintenance": maintenance, "fit_intercept": layout == "dense"}
     trainer = make_trainer(X, **options)
@@ -116,7 +116,7 @@ def test_the_reference_makes_the_same_decisions(maintenance, layout, dtype, core
 @DTYPES
 @LAYOUTS
 @STRATEGIES
-def test_the_reference_makes_the_same_decisions_on_targets(maintenance, layout, dtype, core_rows):
+def test_reference_makes_the_same_decisions_on_targets(maintenance, layout, dtype, core_rows):
     X, y, weight = noisy_targets(dtype=dtype)
     options = {"maintenance": maintenance, "fit_intercept": layout == "dense"}
     trainer = make_trainer(X, **options)
@@ -142,7 +142,7 @@ def assert_same_training(trainer, expected, maintenance, dtype):
     single = dtype == "float32"
     tolerance = {"rtol": 1e-3, "atol": 1e-5} if single else {"rtol": 1e-6, "atol": 1e-8}
     if maintenance in MERGING:
-        # A search that compares in single precision may end one bracket away.
+        # A search in single precision may end in a neighbouring bracket.
         h_tolerance = 0.01 if single and maintenance == "gss" else 1e-3 if single else 1e-6
         assert_allclose(events["h"], h, rtol=0, atol=h_tolerance)
     assert_allclose(events["coefficient"], coefficient, **tolerance)
@@ -158,7 +158,7 @@ def assert_same_training(trainer, expected, maintenance, dtype):
 
 
 def is_a_smallest(reference, first):
-    """Whether a first partner has the smallest coefficient, rounding aside."""
+    """Whether a first partner has the smallest coefficient, up to rounding."""
     magnitude = np.abs(reference.coefficients)
     if magnitude[first] <= magnitude.min() * (1 + 1e-6):
         return True
@@ -170,7 +170,7 @@ def is_a_smallest(reference, first):
 @DTYPES
 @LAYOUTS
 @STRATEGIES
-def test_with_ties_every_decision_is_minimal(maintenance, layout, dtype, core_rows):
+def test_decisions_are_minimal_with_ties(maintenance, layout, dtype, core_rows):
     X, y = tied_data(dtype=dtype)
     gamma = 0.1
     trainer = make_trainer(X, maintenance=maintenance, gamma=gamma)
@@ -188,13 +188,13 @@ def test_with_ties_every_decision_is_minimal(maintenance, layout, dtype, core_ro
             assert is_a_smallest(replay, first)
             magnitude = np.abs(replay.coefficients)
             near = magnitude <= magnitude.min() * (1 + 1e-6)
-            if np.all(magnitude[near] == magnitude.min()):  # no rounding can decide
+            if np.all(magnitude[near] == magnitude.min()):  # rounding cannot affect the choice
                 assert first == replay.first_partner()
                 exact_ties += near.sum() > 1
             if maintenance in MERGING:
                 criterion = replay.criterion(first)
                 assert criterion[second] <= criterion.min() * (1 + 1e-5) + 1e-9
-                # Of equal rows with equal coefficients, the lowest slot.
+                # The lowest slot wins among equal rows with equal coefficients.
                 twins = np.all(replay.vectors == replay.vectors[second], axis=1)
                 twins &= replay.coefficients == replay.coefficients[second]
                 twins &= replay.candidates(first) & (magnitude == 1)
@@ -212,7 +212,7 @@ def test_with_ties_every_decision_is_minimal(maintenance, layout, dtype, core_ro
 
 @pytest.mark.parametrize(("maintenance", "factor"), [("merge", 1.001), ("gss-precise", 1 + 1e-5)])
 @pytest.mark.parametrize("data", ["noisy", "tied"])
-def test_the_chosen_pair_is_the_best_of_all_pairs(maintenance, factor, data, core_rows):
+def test_chosen_pair_is_the_best_of_all_pairs(maintenance, factor, data, core_rows):
     X, y = noisy_data()[:2] if data == "noisy" else tied_data()
     options = {"maintenance": maintenance, "gamma": 0.1}
     trainer = trained(X, y, core_rows, **options)
@@ -231,9 +231,9 @@ def test_the_chosen_pair_is_the_best_of_all_pairs(maintenance, factor, data, cor
 
 @DTYPES
 @MERGING_STRATEGIES
-def test_the_nearest_of_near_rows_is_found(maintenance, dtype, core_rows):
-    # Three heaps of rows, a thousandth apart and far from the origin: in single precision the
-    # kernel row has no digits left to tell a heap's rows apart.
+def test_best_partner_is_found_among_nearly_equal_rows(maintenance, dtype, core_rows):
+    # Three clusters of rows 0.001 apart and far from the origin: kernel values in single precision
+    # cannot distinguish the rows of a cluster.
     rng = np.random.default_rng(0)
     X = (
         rng.normal(2, 1, (3, 5))[rng.integers(0, 3, 150)] + 1e-3 * rng.normal(size=(150, 5))
@@ -261,7 +261,7 @@ def test_the_nearest_of_near_rows_is_found(maintenance, dtype, core_rows):
 
 @DTYPES
 @STRATEGIES
-def test_the_reported_degradation_is_what_the_weight_vector_lost(maintenance, dtype, core_rows):
+def test_reported_degradation_is_the_loss_of_the_weight_vector(maintenance, dtype, core_rows):
     X, y, weight = noisy_data(n=250, dtype=dtype)
     gamma, budget = 0.2, 12
     trainer = make_trainer(X, maintenance=maintenance, gamma=gamma, budget=budget)
@@ -287,7 +287,7 @@ def test_the_reported_degradation_is_what_the_weight_vector_lost(maintenance, dt
 
 
 @STRATEGIES
-def test_a_step_moves_only_what_it_must(maintenance, core_rows):
+def test_step_changes_only_the_slots_of_its_event(maintenance, core_rows):
     X, y, weight = noisy_data(n=200)
     trainer = make_trainer(X, maintenance=maintenance, budget=10)
     trainer.record(True)
@@ -298,7 +298,7 @@ def test_a_step_moves_only_what_it_must(maintenance, core_rows):
         vectors = np.vstack([before["vectors"], X[i : i + 1]])
         births = np.append(before["births"], i + 1)
         if len(events["step"]) == n_events:
-            size = len(after["births"])  # one more where the row violates
+            size = len(after["births"])  # one more if the row is a violation
             assert_array_equal(after["vectors"], vectors[:size])
             continue
         first, second = events["first"][-1], events["second"][-1]
@@ -315,8 +315,8 @@ def test_a_step_moves_only_what_it_must(maintenance, core_rows):
 @pytest.mark.parametrize(
     "maintenance", [name for name in _core.strategies() if name != "projection"]
 )
-def test_unmerged_vectors_have_coefficients_of_exactly_one(maintenance, dtype, core_rows):
-    X, y, _ = noisy_data(n=45, dtype=dtype)  # 25 merges: some have met no partner yet
+def test_coefficients_of_unmerged_vectors_are_exactly_one(maintenance, dtype, core_rows):
+    X, y, _ = noisy_data(n=45, dtype=dtype)  # with 25 merges, some vectors are not merged yet
     trainer = trained(X, y, core_rows, maintenance=maintenance, alpha=1.0)
     assert len(trainer.events()["step"]) > 20
     state, order = trainer.state(), trainer.order()
@@ -326,7 +326,7 @@ def test_unmerged_vectors_have_coefficients_of_exactly_one(maintenance, dtype, c
     assert_array_equal(state["coefficients"][unmerged], y[born_of][unmerged])
 
 
-def test_the_first_step_sees_an_empty_model(core_rows):
+def test_first_step_starts_from_an_empty_model(core_rows):
     X = np.zeros((1, 2))
     trainer = make_trainer(X, fit_intercept=True)
     run_pass(trainer, core_rows(X), [1], np.array([0.25]))
@@ -337,7 +337,7 @@ def test_the_first_step_sees_an_empty_model(core_rows):
     assert state["bias"] == 0.25
 
 
-def test_a_row_exactly_on_the_margin_is_no_violation(core_rows):
+def test_row_exactly_on_the_margin_is_not_a_violation(core_rows):
     X = np.zeros((1, 2))
     trainer = make_trainer(X, alpha=1.0, fit_intercept=False)
     for _ in range(3):  # f = 0, then 1 / 1 = 1, then 1 / 2
@@ -348,7 +348,7 @@ def test_a_row_exactly_on_the_margin_is_no_violation(core_rows):
 # --- rows and weights ----------------------------------------------------------------------------
 
 
-def test_every_pass_takes_all_rows_in_an_order_of_its_own(core_rows):
+def test_every_pass_visits_all_rows_in_a_new_order(core_rows):
     X, y, _ = noisy_data()
     trainer = make_trainer(X)
     orders = []
@@ -382,7 +382,7 @@ def test_class_weights_multiply_sample_weights(maintenance, core_rows):
 @DTYPES
 @STRATEGIES
 @pytest.mark.parametrize("power", [-40, 40, -70, 70])
-def test_the_unit_of_the_weights_cancels_against_alpha(power, maintenance, dtype, core_rows):
+def test_scaling_weights_and_alpha_changes_nothing(power, maintenance, dtype, core_rows):
     X, y, weight = noisy_data(dtype=dtype)
     options, unit = {"maintenance": maintenance, "fit_intercept": False}, 2.0**power
     one = trained(X, y, core_rows, sample_weight=weight, alpha=0.001, **options).state()
@@ -402,7 +402,7 @@ def test_weights_of_any_size_leave_a_finite_model(unit, maintenance, dtype, core
     assert np.all(np.isfinite(state["vectors"]))
 
 
-def test_no_sample_weights_are_weights_of_one(core_rows):
+def test_no_sample_weights_means_weights_of_one(core_rows):
     X, y, _ = noisy_data()
     one, other = make_trainer(X), make_trainer(X)
     run_pass(one, core_rows(X), y)
@@ -413,7 +413,7 @@ def test_no_sample_weights_are_weights_of_one(core_rows):
 # --- targets -------------------------------------------------------------------------------------
 
 
-def test_a_row_exactly_on_the_tube_is_no_violation(core_rows):
+def test_row_exactly_on_the_tube_is_not_a_violation(core_rows):
     X = np.zeros((1, 2))
     trainer = make_trainer(X, alpha=1.0, fit_intercept=False)
     for target in (0.5, -0.5, 2.0, 2.5, 2.0 / 3 - 0.75):  # f = 0, 0, 0, then 1 / 3, then 1 / 2
@@ -425,7 +425,7 @@ def test_a_row_exactly_on_the_tube_is_no_violation(core_rows):
 
 @DTYPES
 @STRATEGIES
-def test_targets_and_their_alpha_share_a_unit(maintenance, dtype, core_rows):
+def test_targets_and_alpha_scale_together(maintenance, dtype, core_rows):
     """A power of two in the targets, epsilon and 1 / alpha changes no decision."""
     X, y, weight = noisy_targets(dtype=dtype)
     states = []
@@ -439,9 +439,7 @@ def test_targets_and_their_alpha_share_a_unit(maintenance, dtype, core_rows):
 
 @DTYPES
 @STRATEGIES
-def test_targets_give_the_same_bits_in_every_layout_and_number_of_threads(
-    maintenance, dtype, core_rows
-):
+def test_targets_give_the_same_bits_for_any_layout_and_threads(maintenance, dtype, core_rows):
     X, y, weight = noisy_targets(n=1500, dtype=dtype)
     trainers = []
     for layout, n_threads in (("dense", 1), ("csr", 1), ("dense", 3)):
@@ -465,7 +463,7 @@ def test_targets_give_the_same_bits_in_every_layout_and_number_of_threads(
         ({"rows": _core.Rows.dense(np.zeros((0, 2)))}, "rows must not be empty"),
     ],
 )
-def test_bad_targets_are_refused(change, message):
+def test_bad_targets_are_rejected(change, message):
     arguments = {
         "trainer": make_trainer(np.zeros((4, 2))),
         "rows": _core.Rows.dense(np.zeros((4, 2))),
@@ -478,12 +476,12 @@ def test_bad_targets_are_refused(change, message):
         _core.train_pass_on_targets(**arguments | change)
 
 
-# --- the same bits -------------------------------------------------------------------------------
+# --- reproducibility -----------------------------------------------------------------------------
 
 
 @DTYPES
 @STRATEGIES
-def test_a_seed_decides_every_bit(maintenance, dtype, core_rows):
+def test_same_seed_gives_the_same_bits(maintenance, dtype, core_rows):
     X, y, _ = noisy_data(dtype=dtype)
     options = {"maintenance": maintenance, "passes": 2}
     dense = trained(X, y, core_rows, **options)
@@ -498,7 +496,7 @@ def test_a_seed_decides_every_bit(maintenance, dtype, core_rows):
 def test_dense_and_sparse_rows_give_the_same_bits_at_any_width(d, dtype, core_rows):
     X, y, _ = noisy_data(d=max(d, 2), dtype=dtype)
     X = np.ascontiguousarray(X[:, :d])
-    X[:3] = 0  # empty rows too
+    X[:3] = 0  # includes empty rows
     X[5:8] = -0.0
     options = {"gamma": 1 / d, "budget": 33}
     assert_same_bits(
@@ -506,7 +504,7 @@ def test_dense_and_sparse_rows_give_the_same_bits_at_any_width(d, dtype, core_ro
     )
 
 
-def test_stored_zeros_change_nothing(core_rows):
+def test_explicit_zeros_change_nothing(core_rows):
     X, y, _ = noisy_data()
     n, d = X.shape
     stored = _core.Rows.csr(X.ravel(), np.tile(np.arange(d), n), np.arange(0, n * d + 1, d), d)
@@ -518,7 +516,7 @@ def test_stored_zeros_change_nothing(core_rows):
 
 @STRATEGIES
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_trainers_side_by_side_are_trainers_alone(maintenance, n_threads, core_rows):
+def test_concurrent_trainers_equal_single_trainers(maintenance, n_threads, core_rows):
     X, _, weight = noisy_data()
     codes = np.random.default_rng(0).integers(0, 3, len(X)).astype(np.int32)
     class_weight = np.array([1.0, 2.0, 0.5])
@@ -538,7 +536,7 @@ def test_trainers_side_by_side_are_trainers_alone(maintenance, n_threads, core_r
 
 @DTYPES
 @STRATEGIES
-def test_a_restored_state_goes_on_as_if_never_interrupted(maintenance, dtype, core_rows):
+def test_restored_state_continues_without_a_difference(maintenance, dtype, core_rows):
     X, y, _ = noisy_data(dtype=dtype)
     whole = trained(X, y, core_rows, maintenance=maintenance, passes=3)
     first = trained(X, y, core_rows, maintenance=maintenance, passes=1)
@@ -550,7 +548,7 @@ def test_a_restored_state_goes_on_as_if_never_interrupted(maintenance, dtype, co
     assert_same_bits(resumed, whole)
 
 
-def test_a_state_is_a_copy(core_rows):
+def test_state_is_a_copy(core_rows):
     X, y, _ = noisy_data()
     trainer = trained(X, y, core_rows)
     before = trainer.state()
@@ -567,7 +565,7 @@ def test_a_state_is_a_copy(core_rows):
 
 
 @STRATEGIES
-def test_a_state_above_the_budget_is_brought_down_to_it(maintenance, core_rows):
+def test_state_above_the_budget_is_reduced_to_it(maintenance, core_rows):
     X, y, weight = noisy_data()
     large = trained(X, y, core_rows, maintenance=maintenance, budget=60, sample_weight=weight)
     small = make_trainer(X, maintenance=maintenance, budget=7)
@@ -590,7 +588,7 @@ def test_a_state_above_the_budget_is_brought_down_to_it(maintenance, core_rows):
         ("generator", lambda v: v[:-1].copy()),
     ],
 )
-def test_a_damaged_state_is_refused(key, damage, core_rows):
+def test_damaged_state_is_rejected(key, damage, core_rows):
     X, y, _ = noisy_data()
     trainer = trained(X, y, core_rows)
     state = trainer.state()
@@ -600,7 +598,7 @@ def test_a_damaged_state_is_refused(key, damage, core_rows):
 
 
 @pytest.mark.parametrize("key", ["vectors", "coefficients", "births", "bias", "steps", "generator"])
-def test_a_state_with_a_key_missing_is_refused(key, core_rows):
+def test_state_with_a_missing_key_is_rejected(key, core_rows):
     X, y, _ = noisy_data()
     state = trained(X, y, core_rows).state()
     del state[key]
@@ -612,7 +610,7 @@ def test_a_state_with_a_key_missing_is_refused(key, core_rows):
 
 
 @STRATEGIES
-def test_the_profile_adds_up(maintenance, core_rows):
+def test_profile_counts_are_consistent(maintenance, core_rows):
     X, y, _ = noisy_data(n=2000)
     trainer = trained(X, y, core_rows, maintenance=maintenance, passes=2, budget=50)
     profile, n_events = trainer.profile(), len(trainer.events()["step"])
@@ -625,9 +623,9 @@ def test_the_profile_adds_up(maintenance, core_rows):
 
 
 @STRATEGIES
-def test_the_parts_of_the_time_are_no_more_than_the_whole(maintenance, core_rows):
+def test_partial_times_do_not_exceed_the_total(maintenance, core_rows):
     X, y, _ = noisy_data(n=2000)
-    for _ in range(5):  # the clocks are sampled: on a busy machine one sample may count too much
+    for _ in range(5):  # clocks are sampled, so one sample can be off
         profile = trained(X, y, core_rows, maintenance=maintenance, budget=50).profile()
         parts = [profile[f"seconds_{part}"] for part in ("margin", "solve", "rest")]
         assert all(seconds >= 0 for seconds in parts)
@@ -636,7 +634,7 @@ def test_the_parts_of_the_time_are_no_more_than_the_whole(maintenance, core_rows
     pytest.fail(f"{parts} are more than {profile['seconds_total']}")
 
 
-def test_recording_can_be_left_out(core_rows):
+def test_recording_is_optional(core_rows):
     X, y, _ = noisy_data()
     silent, loud = make_trainer(X), make_trainer(X)
     loud.record(True)
@@ -652,7 +650,7 @@ def test_recording_can_be_left_out(core_rows):
 
 @DTYPES
 @STRATEGIES
-def test_a_budget_above_the_number_of_rows_merges_nothing(maintenance, dtype, core_rows):
+def test_budget_above_the_number_of_rows_merges_nothing(maintenance, dtype, core_rows):
     X, y, _ = noisy_data(n=40, dtype=dtype)
     trainer = trained(X, y, core_rows, maintenance=maintenance, budget=1000)
     state = trainer.state()
@@ -666,7 +664,7 @@ def test_a_budget_above_the_number_of_rows_merges_nothing(maintenance, dtype, co
 
 @DTYPES
 @STRATEGIES
-def test_the_smallest_budget_trains(maintenance, dtype, core_rows):
+def test_smallest_budget_trains(maintenance, dtype, core_rows):
     X, y, _ = noisy_data(dtype=dtype)
     state = trained(X, y, core_rows, maintenance=maintenance, budget=2).state()
     assert len(state["coefficients"]) == 2
@@ -678,7 +676,7 @@ def test_the_smallest_budget_trains(maintenance, dtype, core_rows):
 @STRATEGIES
 def test_equal_rows_merge_without_loss(maintenance, dtype, core_rows):
     X = np.tile(np.array([0.3, -1.7, 1000.1], dtype=dtype), (60, 1))
-    # alpha = 10: every row violates, so 60 vectors of coefficient 1 come in
+    # With alpha = 10 every row is a violation, so 60 vectors with coefficient 1 are added.
     trainer = trained(
         X,
         np.ones(60),
@@ -700,14 +698,14 @@ def test_equal_rows_merge_without_loss(maintenance, dtype, core_rows):
 @pytest.mark.parametrize("gamma", [1e3, 1e8, 1e30])
 @DTYPES
 @STRATEGIES
-def test_rows_far_apart_are_all_but_dropped(maintenance, dtype, gamma, core_rows):
+def test_merging_distant_rows_nearly_removes_one(maintenance, dtype, gamma, core_rows):
     X = (10 * np.random.default_rng(0).permutation(300)[:, None]).astype(dtype)
     y = np.where(np.arange(300) % 3, 1, -1)
     trainer = trained(X, y, core_rows, maintenance=maintenance, gamma=gamma, fit_intercept=False)
     state, events = trainer.state(), trainer.events()
-    assert len(events["step"]) == 280  # every row violates
-    # Merging at kappa = 0 keeps the larger vector where it is: what is left are rows with their
-    # labels, and each merge loses its smaller coefficient.
+    assert len(events["step"]) == 280  # every row is a violation
+    # Merging at kappa = 0 does not move the larger vector and loses the smaller coefficient, so
+    # the remaining vectors are rows with their labels.
     rows = np.argmin(np.abs(X.ravel() - state["vectors"].astype(float)), axis=1)
     assert_allclose(state["vectors"], X[rows], atol=1e-3)
     assert_allclose(state["coefficients"], y[rows], rtol=1e-3)
@@ -718,7 +716,7 @@ def test_rows_far_apart_are_all_but_dropped(maintenance, dtype, gamma, core_rows
 @STRATEGIES
 def test_values_of_any_size_leave_a_finite_model(maintenance, dtype, core_rows):
     X, y, _ = noisy_data(n=100, dtype=dtype)
-    largest = np.sqrt(np.finfo(dtype).max) / 10  # squared norms still fit
+    largest = np.sqrt(np.finfo(dtype).max) / 10  # squared norms do not overflow
     scale = 10 ** np.random.default_rng(1).uniform(-30, np.log10(largest) - 1, X.shape)
     X = (X * scale).astype(dtype)
     state = trained(X, y, core_rows, maintenance=maintenance, budget=8).state()
@@ -728,10 +726,10 @@ def test_values_of_any_size_leave_a_finite_model(maintenance, dtype, core_rows):
 
 
 @MERGING_STRATEGIES
-def test_a_lone_vector_of_its_label_is_left_alone(maintenance, core_rows):
+def test_only_vector_of_its_label_is_not_merged(maintenance, core_rows):
     X, _, weight = noisy_data(n=200)
     y = np.full(200, -1)
-    y[7], weight[7] = 1, 0.01  # the smallest of all, and no partner for it
+    y[7], weight[7] = 1, 0.01  # the smallest coefficient, without a partner
     options = {"maintenance": maintenance, "budget": 6, "fit_intercept": False, "alpha": 10.0}
     trainer = trained(X, y, core_rows, sample_weight=weight, **options)
     expected = Reference(**settings(X, **options))
@@ -748,7 +746,7 @@ def test_a_lone_vector_of_its_label_is_left_alone(maintenance, core_rows):
 
 
 @STRATEGIES
-def test_a_single_label_trains(maintenance, core_rows):
+def test_single_label_trains(maintenance, core_rows):
     X, _, _ = noisy_data()
     for label in (-1, 1):
         y = np.full(len(X), label)
@@ -759,7 +757,7 @@ def test_a_single_label_trains(maintenance, core_rows):
 
 
 @STRATEGIES
-def test_rows_without_any_value_train(maintenance, core_rows):
+def test_all_zero_rows_train(maintenance, core_rows):
     X = np.zeros((50, 3))
     y = np.where(np.arange(50) % 2, 1, -1)
     state = trained(X, y, core_rows, maintenance=maintenance, layout="csr", budget=4).state()
@@ -767,7 +765,7 @@ def test_rows_without_any_value_train(maintenance, core_rows):
     assert np.all(np.isfinite(state["coefficients"]))
 
 
-# --- what a long run owes to others --------------------------------------------------------------
+# --- interrupts and threads ----------------------------------------------------------------------
 
 LONG_RUN = """
 import signal, time
@@ -802,7 +800,7 @@ print("healthy", flush=True)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_ctrl_c_ends_a_long_pass(n_threads):
+def test_ctrl_c_stops_a_long_pass(n_threads):
     child = subprocess.Popen(
         [sys.executable, "-c", LONG_RUN.replace("N_THREADS", str(n_threads))],
         stdout=subprocess.PIPE,
@@ -823,7 +821,7 @@ def test_ctrl_c_ends_a_long_pass(n_threads):
         child.communicate()
 
 
-def test_other_threads_run_while_training_does(core_rows):
+def test_other_threads_run_during_training(core_rows):
     X, y, _ = noisy_data(n=20_000, d=18, dtype="float32")
     trainer = make_trainer(X, budget=500, maintenance="gss", gamma=0.05)
     worker = threading.Thread(target=run_pass, args=(trainer, core_rows(X), y))
@@ -834,11 +832,11 @@ def test_other_threads_run_while_training_does(core_rows):
         ticks += 1
     seconds = time.perf_counter() - start
     worker.join()
-    assert seconds > 0.05  # or the count would say nothing
+    assert seconds > 0.05  # long enough for a meaningful count
     assert ticks > 20 * seconds
 
 
-def test_threads_may_train_at_once(core_rows):
+def test_concurrent_training(core_rows):
     X, y, _ = noisy_data(n=3000)
     rows = core_rows(X)
     alone, at_once = (
@@ -863,7 +861,7 @@ def test_threads_may_train_at_once(core_rows):
     ("argument", "value"),
     [("maintenance", "magic"), ("dtype", "float16"), ("budget", 0), ("n_features", 0)],
 )
-def test_a_trainer_that_cannot_be_is_refused(argument, value):
+def test_invalid_trainer_arguments_are_rejected(argument, value):
     arguments = settings(np.zeros((10, 3))) | {"seed": 0, "dtype": "float64"}
     with pytest.raises(ValueError, match=argument if argument != "maintenance" else "magic"):
         _core.Trainer(**(arguments | {argument: value}))
@@ -890,7 +888,7 @@ def test_a_trainer_that_cannot_be_is_refused(argument, value):
         ("rows", _core.Rows.dense(np.zeros((10, 3), np.float32))),
     ],
 )
-def test_arrays_of_the_wrong_size_are_refused(argument, value):
+def test_arrays_of_the_wrong_size_are_rejected(argument, value):
     X = np.zeros((10, 3))
     codes = np.arange(10, dtype=np.int32) % 2
     trainer = make_trainer(X)

@@ -1,4 +1,4 @@
-"""What bad input gets, and how rows find their precision."""
+"""Tests of input validation and of the choice between float32 and float64."""
 
 import re
 import warnings
@@ -65,7 +65,7 @@ def small(**parameters):
         ("verbose", "loud"),
     ],
 )
-def test_a_bad_parameter_is_named_with_its_value(name, value):
+def test_error_names_the_bad_parameter_and_its_value(name, value):
     X, y = moons()
     for call in (lambda clf: clf.fit(X, y), lambda clf: clf.partial_fit(X, y, classes=[0, 1])):
         with pytest.raises(ValueError) as caught:  # noqa: PT011
@@ -76,7 +76,7 @@ def test_a_bad_parameter_is_named_with_its_value(name, value):
 
 
 @pytest.mark.parametrize(("n_classes", "budget"), [(3, 5), (10, 19)])
-def test_a_budget_of_less_than_two_a_class_is_refused(n_classes, budget):
+def test_budget_of_less_than_two_per_class_is_rejected(n_classes, budget):
     X, _ = moons()
     y = np.arange(len(X)) % n_classes
     with pytest.raises(ValueError, match=f"budget={budget} .*at least {2 * n_classes}"):
@@ -85,7 +85,7 @@ def test_a_budget_of_less_than_two_a_class_is_refused(n_classes, budget):
 
 
 @pytest.mark.parametrize("parameters", [{"C": 1e300}, {"C": 1e-300}, {"alpha": 1e-31}])
-def test_a_regularisation_out_of_range_is_refused(parameters):
+def test_regularisation_out_of_range_is_rejected(parameters):
     ((name, value),) = parameters.items()
     with pytest.raises(
         ValueError, match=re.escape(f"{name}={value!r} makes the regularisation alpha=")
@@ -93,7 +93,7 @@ def test_a_regularisation_out_of_range_is_refused(parameters):
         small(**parameters).fit(*moons())
 
 
-def test_parameters_may_be_numpy_scalars():
+def test_parameters_can_be_numpy_scalars():
     X, y = moons()
     plain = small(budget=20, C=2.0, gamma=0.5, max_iter=2).fit(X, y)
     numpy = small(
@@ -108,7 +108,7 @@ def test_parameters_may_be_numpy_scalars():
 @LAYOUTS
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values_that_are_not_finite_are_refused(layout, value, word, dtype):
+def test_values_that_are_not_finite_are_rejected(layout, value, word, dtype):
     X, y = moons()
     clf = small().fit(X, y)
     bad = X.astype(dtype)
@@ -136,12 +136,12 @@ def test_values_that_are_not_finite_are_refused(layout, value, word, dtype):
         (np.zeros((1, 2)), [1], "greater than one; got 1 class"),
     ],
 )
-def test_bad_data_are_refused(X, y, message):
+def test_bad_data_is_rejected(X, y, message):
     with pytest.raises(ValueError, match=message):
         small().fit(X, y)
 
 
-def test_another_number_of_features_is_refused():
+def test_different_number_of_features_is_rejected():
     X, y = moons()
     clf = small().fit(X, y)
     for wrong in (X[:, :1], np.c_[X, X], sp.csr_array(np.c_[X, X])):
@@ -164,7 +164,7 @@ def test_another_number_of_features_is_refused():
         (np.r_[np.inf, np.ones(599)], "Input sample_weight contains infinity"),
     ],
 )
-def test_bad_weights_are_refused(weight, message):
+def test_bad_weights_are_rejected(weight, message):
     X, y = moons()
     with pytest.raises(ValueError, match=message):
         small().fit(X, y, sample_weight=weight)
@@ -172,7 +172,7 @@ def test_bad_weights_are_refused(weight, message):
         small().partial_fit(X, y, classes=[0, 1], sample_weight=weight)
 
 
-def test_weights_that_leave_one_class_or_none_are_refused():
+def test_weights_that_leave_fewer_than_two_classes_are_rejected():
     X, y = moons()
     with pytest.raises(ValueError, match="got 1 class"):
         small().fit(X, y, sample_weight=y)
@@ -185,12 +185,12 @@ def test_weights_that_leave_one_class_or_none_are_refused():
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
-def test_bad_class_weights_are_refused(value):
+def test_bad_class_weights_are_rejected(value):
     with pytest.raises(ValueError, match="class_weight must be finite and not negative"):
         small(class_weight={0: value}).fit(*moons())
 
 
-def test_weights_whose_products_leave_the_range_are_refused():
+def test_weights_with_products_out_of_range_are_rejected():
     X, y = moons()
     for factor in (1e200, 1e-200):
         with pytest.raises(ValueError, match="class_weight times sample_weight ranges from"):
@@ -199,7 +199,7 @@ def test_weights_whose_products_leave_the_range_are_refused():
 
 @pytest.mark.parametrize("maintenance", _core.strategies())
 @pytest.mark.parametrize("factor", [2.0**-200, 2.0**10, 2.0**200])
-def test_the_unit_of_the_weights_cancels_against_c(maintenance, factor):
+def test_scaling_weights_and_c_changes_nothing(maintenance, factor):
     X, y = moons()
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
     plain = small(maintenance=maintenance).fit(X, y, sample_weight=weight)
@@ -210,14 +210,14 @@ def test_the_unit_of_the_weights_cancels_against_c(maintenance, factor):
     assert_array_equal(scaled.dual_coef_, plain.partial_fit(X, y, sample_weight=weight).dual_coef_)
 
 
-def test_weights_too_large_for_c_are_refused():
+def test_weights_too_large_for_c_are_rejected():
     X, y = moons()
     with pytest.raises(ValueError, match=r"C=10.0 makes .* for weights of about 1\.\d*e\+60"):
         small().fit(X, y, sample_weight=np.full(len(y), 2e60))
 
 
 @pytest.mark.parametrize("maintenance", _core.strategies())
-def test_weights_may_differ_by_any_factor(maintenance):
+def test_weights_can_differ_by_any_factor(maintenance):
     X, y = moons()
     weight = 10.0 ** np.random.default_rng(0).uniform(-290, 0, len(y))
     clf = small(maintenance=maintenance).fit(X, y, sample_weight=weight)
@@ -232,7 +232,7 @@ def test_weights_may_differ_by_any_factor(maintenance):
 
 
 @pytest.mark.parametrize("factor", [1e-25, 1e25])
-def test_a_model_is_not_continued_into_another_world(factor):
+def test_continuing_with_a_very_different_alpha_is_rejected(factor):
     X, y = moons()
     clf = small().fit(X, y)
     clf.set_params(alpha=clf.alpha_ * factor)
@@ -240,7 +240,7 @@ def test_a_model_is_not_continued_into_another_world(factor):
         clf.partial_fit(X, y)
 
 
-def test_a_budget_beyond_reach_is_not_reserved():
+def test_memory_is_not_reserved_for_an_unreachable_budget():
     X, y = moons()
     plain = small(budget=3000).fit(X, y)
     assert_array_equal(small(budget=10**15).fit(X, y).dual_coef_, plain.dual_coef_)
@@ -267,7 +267,7 @@ def broken(X, attribute, position, value):
         ("indices", 5, -1, r"X.indices must lie in \[0, \d+\), got -1 at position 5"),
     ],
 )
-def test_a_broken_sparse_matrix_is_refused(formats, attribute, position, value, message):
+def test_broken_sparse_matrix_is_rejected(formats, attribute, position, value, message):
     dense = np.random.default_rng(0).integers(0, 2, (60, 20)).astype(float)
     y = np.arange(60) % 2
     clf = small().fit(dense, y)
@@ -280,7 +280,7 @@ def test_a_broken_sparse_matrix_is_refused(formats, attribute, position, value, 
         small().fit(broken(sp.csr_array(dense).asformat(formats), attribute, position, value), y)
 
 
-def test_a_broken_coordinate_matrix_is_refused():
+def test_broken_coordinate_matrix_is_rejected():
     X = sp.coo_array(np.eye(6))
     for name, value in (("row", 6), ("row", -1), ("col", 99)):
         bad = X.copy()
@@ -289,7 +289,7 @@ def test_a_broken_coordinate_matrix_is_refused():
             small().fit(bad, [0, 1, 0, 1, 0, 1])
 
 
-def test_index_arrays_of_the_wrong_length_are_refused():
+def test_index_arrays_of_the_wrong_length_are_rejected():
     X, y = sp.csr_array(np.eye(6)), [0, 1, 0, 1, 0, 1]
     for name, damage in (("indptr", lambda a: a[:-1]), ("data", lambda a: a[:-2])):
         bad = X.copy()
@@ -302,15 +302,15 @@ def test_stale_flags_of_scipy_are_not_trusted():
     X = sp.csr_array(np.random.default_rng(0).normal(size=(80, 6)))
     y = np.arange(80) % 2
     unsorted = X.copy()
-    assert unsorted.has_canonical_format  # scipy remembers this
+    assert unsorted.has_canonical_format  # scipy caches this flag
     for row in range(80):
         window = slice(X.indptr[row], X.indptr[row + 1])
         unsorted.data[window] = X.data[window][::-1]
         unsorted.indices[window] = X.indices[window][::-1]
-    assert unsorted.has_canonical_format  # and now it is wrong
+    assert unsorted.has_canonical_format  # the cached flag is now wrong
     expected, clf = small().fit(X, y), small().fit(unsorted, y)
     assert_array_equal(expected.dual_coef_, clf.dual_coef_)
-    assert unsorted.indices[0] == 5  # the user's matrix is as it was
+    assert unsorted.indices[0] == 5  # the user's matrix is unchanged
 
 
 # --- precision -----------------------------------------------------------------------------------
@@ -334,12 +334,12 @@ def rows_of_norm(squared_norm, dtype=np.float64):
         (500.0, 1e25, "float32"),
         (2.0**39, 1e4, "float64"),
         (2.0**39, 1e-4, "float64"),
-        (1.0, 1e-38, "float64"),  # the norm leaves float32
-        (1.0, 1e-31, "float64"),  # gamma leaves float32
+        (1.0, 1e-38, "float64"),  # the norm is outside the range of float32
+        (1.0, 1e-31, "float64"),  # gamma is outside the range of float32
         (1.0, 1e31, "float64"),
     ],
 )
-def test_the_spread_decides_the_precision(layout, spread, gamma, dtype):
+def test_precision_depends_on_the_spread(layout, spread, gamma, dtype):
     rows, value = checks.training_rows(layout(rows_of_norm(spread / gamma)), gamma)
     assert (rows.dtype, value) == (dtype, gamma)
 
@@ -355,7 +355,7 @@ def test_the_spread_decides_the_precision(layout, spread, gamma, dtype):
         (rows_of_norm(1.0) * 1e-155, "scale"),
     ],
 )
-def test_what_no_precision_can_hold_is_refused_with_advice(layout, X, gamma):
+def test_rows_that_need_more_than_float64_are_rejected_with_advice(layout, X, gamma):
     y = np.arange(8) % 2
     with pytest.raises(ValueError, match=r"gamma=.* times the largest squared norm.*standardise X"):
         small(gamma=gamma).fit(layout(X), y)
@@ -363,17 +363,17 @@ def test_what_no_precision_can_hold_is_refused_with_advice(layout, X, gamma):
 
 @LAYOUTS
 @pytest.mark.parametrize("gamma", [1e13, 1e30, 1e100])
-def test_a_gamma_that_makes_the_kernel_the_identity_trains(layout, gamma):
+def test_training_works_with_an_identity_kernel(layout, gamma):
     X, y = moons()
     clf = small(gamma=gamma, budget=len(X), max_iter=1, fit_intercept=False).fit(layout(X), y)
     assert clf.support_vectors_.dtype == np.float64
-    assert clf.score(layout(X), y) == 1.0  # every row remembers itself
+    assert clf.score(layout(X), y) == 1.0  # every row is its own support vector
     assert_allclose(clf.decision_function(layout(X + 0.01)), 0, atol=1e-300)
 
 
 @LAYOUTS
 @pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
-def test_large_offsets_change_little(layout, offset):
+def test_large_offsets_have_little_effect(layout, offset):
     X, y = moons()
     expected = small(gamma=1.0).fit(X, y)
     clf = small(gamma=1.0).fit(layout(X + offset), y)
@@ -382,7 +382,7 @@ def test_large_offsets_change_little(layout, offset):
     assert clf.support_vectors_.dtype == (np.float64 if offset else np.float32)
 
 
-def test_timestamps_train():
+def test_training_works_with_timestamps():
     # Seconds since 1970 over one day: the offset is 70,000 times the spread.
     rng = np.random.default_rng(0)
     seconds = 1_700_000_000 + rng.integers(0, 86_400, 2000)
@@ -395,7 +395,7 @@ def test_timestamps_train():
     assert scaled.support_vectors_.dtype == np.float32
 
 
-def test_a_later_batch_may_ask_for_more_precision():
+def test_later_batch_can_require_float64():
     X, y = shuffle(*moons(), random_state=0)
     clf = small(gamma=1.0, budget=500).partial_fit(X[:300], y[:300], classes=[0, 1])
     assert clf.support_vectors_.dtype == np.float32
@@ -403,18 +403,18 @@ def test_a_later_batch_may_ask_for_more_precision():
     clf.partial_fit(X[300:301] + 1e4, y[300:301])
     assert clf.support_vectors_.dtype == np.float64
     after = clf.decision_function(X)
-    # One row far away: the model near the old rows shrinks by (t - 1) / t and shifts by its bias.
+    # A distant row scales the model near the old rows by (t - 1) / t and changes only the bias.
     change = after - before * 300 / 301
     assert np.ptp(change) < 1e-4 * np.abs(before).max()
-    # float64 stays, whatever comes.
+    # The model stays in float64.
     assert clf.partial_fit(X[:50], y[:50]).support_vectors_.dtype == np.float64
     with pytest.raises(ValueError, match="standardise X"):
         clf.partial_fit(X + 1e9, y)
 
 
-def test_rows_that_only_float64_can_tell_apart():
+def test_rows_that_are_distinct_only_in_float64():
     rng = np.random.default_rng(0)
-    X = 1.0 + 1e-9 * rng.normal(size=(200, 3))  # all 1.0 in float32, where the variance is zero
+    X = 1.0 + 1e-9 * rng.normal(size=(200, 3))  # all 1.0 in float32, with zero variance
     with pytest.raises(ValueError, match="standardise X"):
         small().fit(X, X[:, 0] > 1)
     assert small().fit(X - 1, X[:, 0] > 1).score(X - 1, X[:, 0] > 1) > 0.9
@@ -422,7 +422,7 @@ def test_rows_that_only_float64_can_tell_apart():
 
 @LAYOUTS
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, -1e5, 1e-30])
-def test_equal_entries_take_gamma_one(layout, value):
+def test_gamma_is_one_if_all_entries_are_equal(layout, value):
     X, y = np.full((1000, 7), value), np.arange(1000) % 2
     clf = small(gamma="scale").fit(layout(X), y)
     assert clf.gamma_ == 1.0
@@ -434,13 +434,13 @@ def test_values_beyond_float32_are_predicted(layout):
     X, y = moons()
     clf = small().fit(X, y)
     far = np.array([[1e20, 0], [1e60, -1e60], [0, 1e240], [3e38, 3e38]])
-    # So far from every support vector only the intercept is left.
+    # Far from all support vectors, the value is the intercept.
     assert_allclose(clf.decision_function(layout(far)), clf.intercept_[0], rtol=0, atol=1e-30)
     mixed = np.r_[X, far]
     assert_array_equal(clf.decision_function(layout(mixed))[: len(X)], clf.decision_function(X))
 
 
-# --- extremes that must train --------------------------------------------------------------------
+# --- degenerate rows -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("maintenance", _core.strategies())
@@ -468,7 +468,7 @@ def test_degenerate_rows_train_and_predict(maintenance, make, gamma):
 
 
 @pytest.mark.parametrize("maintenance", _core.strategies())
-def test_a_single_row_of_a_label_trains(maintenance):
+def test_single_row_of_a_label_trains(maintenance):
     X, y = moons(200)
     y = np.zeros(200)
     y[17] = 1
@@ -491,7 +491,7 @@ def test_labels_are_encoded_across_chunks():
         checks.encode_labels(y, classes[:-1])
 
 
-def test_many_classes_take_wider_codes():
+def test_many_classes_use_wider_codes():
     classes = np.arange(300)
     codes = checks.encode_labels(classes[::-1], classes)
     assert codes.dtype == np.int32
@@ -506,9 +506,9 @@ def test_many_classes_take_wider_codes():
 
 @LAYOUTS
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_of_very_different_scale_get_a_warning(layout, dtype):
+def test_columns_of_very_different_scale_give_a_warning(layout, dtype):
     X, y = moons()
-    X = np.column_stack([X, np.full(len(X), 7.0)])  # the constant column does not count
+    X = np.column_stack([X, np.full(len(X), 7.0)])  # constant columns are ignored
     scaled = layout((X * [1.0, 5000.0, 1.0]).astype(dtype))
     message = r"column 1 ranges over .*, column 0 over .*StandardScaler.*--scale standard"
     with pytest.warns(UserWarning, match=message) as caught:
@@ -517,15 +517,15 @@ def test_columns_of_very_different_scale_get_a_warning(layout, dtype):
     small().fit(layout((X * [1.0, 300.0, 1.0]).astype(dtype)), y)
 
 
-def test_scales_are_left_alone_where_they_do_not_mislead():
+def test_harmless_scales_give_no_warning():
     random = np.random.default_rng(0)
     n = 6000
     y = np.arange(n) % 2
     rare = sp.random_array((n, 300), density=1e-3, format="csr", rng=random)
     rare.data[:] = 1.0
-    small().fit(sp.csr_array(sp.hstack([y[:, None], rare])), y)  # binary, some columns rare
+    small().fit(sp.csr_array(sp.hstack([y[:, None], rare])), y)  # binary columns, some of them rare
     rare.data[:] = random.uniform(size=len(rare.data)) ** 9
-    small().fit(rare, y)  # columns of a handful of values
+    small().fit(rare, y)  # columns with few values
     outliers = np.column_stack([y, random.standard_cauchy(n) ** 3])
     small().fit((outliers - outliers.mean(axis=0)) / outliers.std(axis=0), y)
-    small().fit(np.column_stack([y + 1.6e9, y]), y)  # an offset is no scale
+    small().fit(np.column_stack([y + 1.6e9, y]), y)  # an offset does not affect the scale
