@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from models import LAYOUTS, moons, small_svc
+from models import LAYOUTS, checked_rows, moons, small_svc
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils import shuffle
 
 from pocketsvm import BudgetedSVC
-from pocketsvm.data import targets
+from pocketsvm.data.precision import training_rows
 
 
 def rows_of_norm(squared_norm, dtype=np.float64):
@@ -34,8 +34,8 @@ def rows_of_norm(squared_norm, dtype=np.float64):
     ],
 )
 def test_precision_depends_on_the_spread(layout, spread, gamma, dtype):
-    rows, value = targets.training_rows(layout(rows_of_norm(spread / gamma)), gamma)
-    assert (rows.dtype, value) == (dtype, gamma)
+    rows = training_rows(checked_rows(layout(rows_of_norm(spread / gamma))), gamma)
+    assert (rows.core.dtype, rows.gamma) == (dtype, gamma)
 
 
 @LAYOUTS

@@ -25,9 +25,7 @@ def test_harmless_scales_give_no_warning():
     y = np.arange(n) % 2
     rare = sp.random_array((n, 300), density=1e-3, format="csr", rng=random)
     rare.data[:] = 1.0
-    small_svc().fit(
-        sp.csr_array(sp.hstack([y[:, None], rare])), y
-    )  # binary columns, some of them rare
+    small_svc().fit(sp.csr_array(sp.hstack([y[:, None], rare])), y)  # binary, some rare
     rare.data[:] = random.uniform(size=len(rare.data)) ** 9
     small_svc().fit(rare, y)  # columns with few values
     outliers = np.column_stack([y, random.standard_cauchy(n) ** 3])

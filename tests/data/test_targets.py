@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import STRATEGIES, moons, small_svc
+from models import STRATEGIES, checked_rows, moons, small_svc
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pocketsvm.data import targets
@@ -61,7 +61,8 @@ def test_weights_can_differ_by_any_factor(maintenance):
     weight = 10.0 ** np.random.default_rng(0).uniform(-290, 0, len(y))
     clf = small_svc(maintenance=maintenance).fit(X, y, sample_weight=weight)
     assert np.isfinite(clf.decision_function(X)).all()
-    data = targets.labelled_rows(X, y, weight, {1: 1e-6})
+    rows, data = targets.class_targets(checked_rows(X), y, weight, {1: 1e-6}, "hinge")
+    assert rows.n_rows == len(X)
     product = data.class_weight[data.codes] * data.sample_weight
     assert product.min() == targets.LEAST_WEIGHT
     assert product.max() <= 2

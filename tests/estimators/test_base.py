@@ -1,4 +1,4 @@
-"""What both estimators share, tested on BudgetedSVC: the same bits, the profile, interrupts, memory."""
+"""What the estimators share, tested on BudgetedSVC: bits, the profile, interrupts, memory."""
 
 import copy
 import pickle
@@ -89,7 +89,7 @@ def test_same_seed_gives_same_model(n_classes):
     X, y = blobs(n_classes)
     assert_same_model(small_svc().fit(X, y), small_svc().fit(X, y))
     assert differs(small_svc().fit(X, y), small_svc(random_state=1).fit(X, y))
-    generators = {state["generator"].tobytes() for state in small_svc().fit(X, y)._states}
+    generators = {state.generator.tobytes() for state in small_svc().fit(X, y)._state.states}
     assert len(generators) == (1 if n_classes == 2 else n_classes)
 
 
@@ -220,7 +220,9 @@ def test_decision_values_do_not_depend_on_the_batch(n_classes, n_jobs):
 
 def test_concurrent_fit_and_predict():
     X, y = moons(2000)
-    settings = [{"maintenance": name, "random_state": i} for i, name in enumerate(STRATEGIES)]
+    settings = [
+        {"maintenance": name, "random_state": i} for i, name in enumerate(_core.strategies())
+    ]
     alone = [small_svc(**setting).fit(X, y) for setting in settings]
     shared = alone[0]
     expected = shared.decision_function(X)
@@ -293,7 +295,7 @@ def test_profile_times_are_consistent(maintenance):
 
 
 def test_profiles_of_a_stream_can_be_summed():
-    X, y = moons()
+    X, y = moons(1000)
     clf, total = small_svc(), Profile()
     for half in (slice(0, 500), slice(500, 1000)):
         total += clf.partial_fit(X[half], y[half], classes=[0, 1]).profile_

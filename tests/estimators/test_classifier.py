@@ -16,6 +16,7 @@ from models import (
     small_svc,
 )
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
@@ -33,8 +34,17 @@ from pocketsvm import BudgetedSVC
 @parametrize_with_checks(
     [
         BudgetedSVC(),
-        BudgetedSVC(budget=20, fit_intercept=False, alpha=1e-3, n_jobs=2),
-        *(BudgetedSVC(budget=50, maintenance=name, max_iter=10) for name in STRATEGIES[1:]),
+        BudgetedSVC(  # as many parameters as possible differ from their defaults
+            budget=50,
+            C=2.0,
+            gamma=0.01,
+            max_iter=10,
+            maintenance="lookup-wd",
+            polish=False,
+            fit_intercept=False,
+            alpha=1e-3,
+            n_jobs=2,
+        ),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -53,12 +63,31 @@ def test_every_strategy_learns_the_moons(maintenance):
     assert 28 <= len(clf.support_vectors_) <= 30  # duplicates are joined
 
 
-def test_without_overflow_it_comes_close_to_the_exact_svm():
+def test_passes_without_overflow_solve_the_svm_without_intercept():
+    X, y = moons(400)
+    signs, C = np.where(y, 1.0, -1.0), 1.0
+    kernel = rbf_kernel(X, gamma=1.0)
+    clf = small_svc(budget=100_000, C=C, gamma=1.0, max_iter=200, fit_intercept=False).fit(X, y)
+    assert clf.profile_.merges == clf.profile_.removals == 0
+    # Every support vector is a row, and the model is the last iterate of plain Pegasos.
+    penalty = clf.dual_coef_[0] @ rbf_kernel(clf.support_vectors_, gamma=1.0) @ clf.dual_coef_[0]
+    losses = np.maximum(0, 1 - signs * clf.decision_function(X))
+    quadratic = signs[:, None] * kernel * signs
+
+    def dual(a):
+        return a @ quadratic @ a / 2 - a.sum(), quadratic @ a - 1
+
+    start, box = np.zeros(len(X)), [(0, C)] * len(X)
+    exact = minimize(dual, start, jac=True, bounds=box, method="L-BFGS-B")
+    values = kernel @ (signs * exact.x)
+    assert penalty / 2 + C * losses.sum() < 1.02 * -exact.fun  # the minimum, by strong duality
+    assert_allclose(clf.decision_function(X), values, rtol=0, atol=0.1)
+
+
+def test_polished_model_without_overflow_comes_close_to_svc():
     X, y = moons(400)
     exact = SVC(C=1.0, gamma=1.0).fit(X, y)
-    # A budget that is never reached and no intercept to disagree about: plain Pegasos.
-    clf = BudgetedSVC(100_000, 1.0, gamma=1.0, max_iter=200, random_state=0).fit(X, y)
-    assert clf.profile_.merges == clf.profile_.removals == 0
+    clf = BudgetedSVC(100_000, 1.0, gamma=1.0, random_state=0).fit(X, y)
     assert np.mean(clf.predict(X) == exact.predict(X)) > 0.98
     assert np.corrcoef(clf.decision_function(X), exact.decision_function(X))[0, 1] > 0.99
 
@@ -255,7 +284,7 @@ def test_partial_fit_in_batches_learns_like_fit():
         assert len(stream.support_vectors_) <= 50
     whole = BudgetedSVC(50, alpha=1 / 40_000, max_iter=1, random_state=0).fit(X[:4000], y[:4000])
     test = X[4000:], y[4000:]
-    assert stream._states[0]["steps"] == 4000
+    assert stream._state.states[0].steps == 4000
     assert stream.score(*test) > whole.score(*test) - 0.03
     assert stream.score(*test) > 0.9
 

@@ -5,7 +5,14 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from models import STRATEGIES, assert_same_model, expected_failures, friedman, small_svr
+from models import (
+    STRATEGIES,
+    assert_same_model,
+    assert_same_states,
+    expected_failures,
+    friedman,
+    small_svr,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import (
@@ -29,9 +36,18 @@ from pocketsvm import BudgetedSVR, _core
 @parametrize_with_checks(
     [
         BudgetedSVR(),
-        BudgetedSVR(budget=20, fit_intercept=False, alpha=1e-3, epsilon=0.0, n_jobs=2),
-        BudgetedSVR(budget=20, max_iter=10, polish=False),
-        *(BudgetedSVR(budget=50, maintenance=name, max_iter=10) for name in STRATEGIES[1:]),
+        BudgetedSVR(  # as many parameters as possible differ from their defaults
+            budget=50,
+            C=2.0,
+            epsilon=0.0,
+            gamma=0.01,
+            max_iter=10,
+            maintenance="lookup-wd",
+            polish=False,
+            fit_intercept=False,
+            alpha=1e-3,
+            n_jobs=2,
+        ),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -222,8 +238,10 @@ def test_warm_start_keeps_the_offset():
     model = small_svr(warm_start=True).fit(X, y + 5)
     before = model.predict(X)
     model.set_params(max_iter=1, epsilon=100.0).fit(X, y - 5)  # no row is added, the rest shrinks
-    assert_allclose(model._offset, np.quantile(y + 5, 0.5, method="inverted_cdf"))
-    assert_allclose(model.predict(X) - model._offset, (before - model._offset) * 5 / 6, atol=1e-4)
+    assert_allclose(model._state.offset, np.quantile(y + 5, 0.5, method="inverted_cdf"))
+    assert_allclose(
+        model.predict(X) - model._state.offset, (before - model._state.offset) * 5 / 6, atol=1e-4
+    )
 
 
 def test_partial_fit_makes_one_pass():
@@ -249,8 +267,7 @@ def test_polishing_improves_the_model_and_keeps_the_state():
     plain = small_svr(fit_intercept=False).fit(X, y)
     assert polished.score(X, y) > plain.score(X, y)
     without = small_svr(polish=True, fit_intercept=False).fit(X, y)
-    for key in ("vectors", "coefficients", "generator"):
-        assert_array_equal(without._states[0][key], plain._states[0][key])
+    assert_same_states(without._state, plain._state)
     assert_array_equal(without.intercept_, [0.0])
 
 

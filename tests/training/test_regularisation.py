@@ -1,4 +1,4 @@
-"""The regularisation lambda: its value, its range, and how weights and continued training change it."""
+"""The regularisation lambda: its value and range, and how weights and continuing change it."""
 
 import re
 
