@@ -1,13 +1,11 @@
 """Training in the core: orders, weights, the same bits, states, threads and bad input."""
 
-import signal
-import subprocess
-import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+from children import interrupt
 from numpy.testing import assert_array_equal
 from reference import MERGING
 from trainers import (
@@ -302,7 +300,7 @@ def test_partial_times_do_not_exceed_the_total(maintenance, core_rows):
 
 
 LONG_RUN = """
-import signal, time
+import signal
 import numpy as np
 from pocketsvm import _core
 
@@ -328,47 +326,41 @@ try:
     train(400_000, 1000, 2)
     print("never interrupted", flush=True)
 except KeyboardInterrupt:
-    print(time.time(), flush=True)
+    print("interrupted", flush=True)
 train(1000, 10, 1)
 print("healthy", flush=True)
 """
 
 
+def interrupted_run(n_threads):
+    """Interrupt a pass of many minutes; return the seconds until it stops."""
+    lines, seconds = interrupt(LONG_RUN.replace("N_THREADS", str(n_threads)), delay=0.3)
+    assert lines == ["started", "interrupted", "started", "healthy"]
+    return seconds
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_ctrl_c_stops_a_long_pass(n_threads):
-    child = subprocess.Popen(
-        [sys.executable, "-c", LONG_RUN.replace("N_THREADS", str(n_threads))],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert child.stdout.readline() == "started\n"
-        time.sleep(0.3)
-        sent = time.time()
-        child.send_signal(signal.SIGINT)
-        answer = child.stdout.readline().strip()
-        assert answer != "never interrupted"
-        assert float(answer) - sent < 2
-        assert child.stdout.read() == "started\nhealthy\n"
-        assert child.wait(timeout=30) == 0
-    finally:
-        child.kill()
-        child.communicate()
+    interrupted_run(n_threads)
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_ctrl_c_stops_a_pass_within_two_seconds(n_threads):
+    assert interrupted_run(n_threads) < 2
 
 
 def test_other_threads_run_during_training(core_rows):
-    X, y, _ = noisy_data(n=20_000, d=18, dtype="float32")
+    X, y, _ = noisy_data(n=10_000, d=18, dtype="float32")
     trainer = make_trainer(X, budget=500, maintenance="gss", gamma=0.05)
     worker = threading.Thread(target=run_pass, args=(trainer, core_rows(X), y))
-    ticks, start = 0, time.perf_counter()
+    ticks = 0
     worker.start()
     while worker.is_alive():
         time.sleep(0.001)
         ticks += 1
-    seconds = time.perf_counter() - start
     worker.join()
-    assert seconds > 0.05  # long enough for a meaningful count
-    assert ticks > 20 * seconds
+    assert ticks > 10  # a pass that kept Python's lock would leave one or two
 
 
 # --- bad input ------------------------------------------------------------------------------------
