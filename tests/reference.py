@@ -130,14 +130,20 @@ table = cache(Table)
 # --- training ------------------------------------------------------------------------------------
 
 
-def hinge(y, decision):
-    """Return the negative slope of max(0, 1 - y f) at f."""
-    return y if y * decision < 1 else 0
+# Each loss has the name that it has in the core. It returns its value at the decision value f, and
+# minus its slope there.
 
 
-def epsilon_insensitive(epsilon):
-    """Return the negative slope of max(0, |y - f| - epsilon), as a function of y and f."""
-    return lambda y, decision: np.sign(y - decision) * (abs(y - decision) > epsilon)
+def hinge(y, f, parameter=None):
+    """Return max(0, 1 - y f) for labels y of -1 and +1, and minus its slope."""
+    loss = 1 - y * f
+    return np.maximum(loss, 0), np.where(loss > 0, y, 0)
+
+
+def epsilon_insensitive(y, f, parameter):
+    """Return max(0, |y - f| - epsilon), and minus its slope; the parameter is epsilon."""
+    loss = np.abs(y - f) - parameter
+    return np.maximum(loss, 0), np.where(loss > 0, np.sign(y - f), 0)
 
 
 class Event(NamedTuple):
@@ -166,8 +172,19 @@ class Reference:
     ``degradations``, and ``apply`` it.
     """
 
-    def __init__(self, *, n_features, budget, gamma, alpha, maintenance, fit_intercept, loss=hinge):
-        self.loss = loss
+    def __init__(
+        self,
+        *,
+        n_features,
+        budget,
+        gamma,
+        alpha,
+        maintenance,
+        fit_intercept,
+        loss=hinge,
+        parameter=None,
+    ):
+        self.loss, self.parameter = loss, parameter
         self.budget, self.gamma, self.alpha = budget, gamma, alpha
         self.maintenance, self.fit_intercept = maintenance, fit_intercept
         self.vectors = np.empty((0, n_features))
@@ -203,7 +220,7 @@ class Reference:
 
     def advance(self, x, y, weight=1.0):
         """Make a step without maintenance; return whether the budget is exceeded."""
-        slope = self.loss(y, self.decision(x))
+        slope = float(self.loss(y, self.decision(x), self.parameter)[1])
         self.steps += 1
         if slope:
             self.violations += 1

@@ -111,7 +111,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
 
         def attributes(vectors: VectorSet) -> dict[str, Any]:
             model = last_iterate(vectors, targets, settings)
-            return _fitted_attributes(replace(model, feature_names=names))
+            # None replaces the names of an earlier fit in the estimator that callbacks get.
+            return {"feature_names_in_": names} | _fitted_attributes(model)
 
         task = self._init_callback_context(
             task_name="partial_fit" if stream else "fit", max_subtasks=settings.n_passes

@@ -1,13 +1,18 @@
 """Tests of moving the vectors: correct gradient, smaller objective, only with enough rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pocketsvm import BudgetedSVC, BudgetedSVR, _core
+from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import moving
-from pocketsvm.solving.newton import EpsilonInsensitive, Hinge, Sample, polish
+from pocketsvm.solving.losses import EpsilonInsensitive, Hinge
+from pocketsvm.solving.newton import polish
+from pocketsvm.solving.sample import Sample
 
 GAMMA = 0.4
 
@@ -18,18 +23,17 @@ def problem(n=200, dtype=np.float64, n_outputs=1, offset=0.0):
     X = (random.normal(size=(n, 3)) + offset).astype(dtype)
     targets = [np.sin(X[:, 0] - offset) + k * X[:, 1] for k in range(n_outputs)]
     losses = [EpsilonInsensitive(y.astype(float), 0.05, 0.1) for y in targets]
-    rows = _core.Rows.dense(X)
-    return X[:8].copy(), Sample(X, rows, np.full(n, 3.0), losses)
+    return X[:8].copy(), Sample(ready_rows(X, GAMMA), np.full(n, 3.0), losses)
 
 
 def solved(vectors, sample):
     start = [(np.zeros(len(vectors)), 0.0) for _ in sample.losses]
-    return polish(vectors, start, GAMMA, sample, True, 1)
+    return polish(vectors, start, sample, True, 1)
 
 
 def journey(vectors, sample, weighted=False):
     start = [(s.coefficients, s.intercept) for s in solved(vectors, sample)]
-    return moving.Path(vectors, start, GAMMA, sample, True, 1, weighted)
+    return moving.Path(vectors, start, sample, True, 1, weighted)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -57,7 +61,7 @@ def test_positions_convert_back_to_vectors():
 def test_objective_decreases_and_steps_are_summed():
     vectors, sample = problem()
     before = solved(vectors, sample)
-    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
     assert after[0].objective_after < 0.5 * before[0].objective_after
     assert after[0].objective_before == before[0].objective_before
     assert after[0].steps > before[0].steps
@@ -68,20 +72,21 @@ def test_objective_decreases_and_steps_are_summed():
 
 def test_vectors_move_in_classification():
     vectors, sample = problem()
-    labels = np.where(sample.X[:, 0] * sample.X[:, 1] > 0, 1, -1).astype(np.int8)
-    sample = Sample(sample.X, sample.rows, sample.c, [Hinge(labels)])
+    X = sample.rows.dense()
+    labels = np.where(X[:, 0] * X[:, 1] > 0, 1, -1).astype(np.int8)
+    sample = replace(sample, losses=[Hinge(labels)])
     before = solved(vectors, sample)
-    _, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    _, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
     assert after[0].objective_after < 0.8 * before[0].objective_after
 
 
 @pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
 def test_result_does_not_depend_on_layout_or_threads(layout):
     vectors, sample = problem(5000, dtype=np.float32)
-    twin = Sample(layout(sample.X), sample.rows, sample.c, sample.losses)
+    twin = replace(sample, rows=ready_rows(layout(sample.rows.dense()), GAMMA))
     before = solved(vectors, sample)
-    one = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
-    two = moving.move(vectors, before, GAMMA, twin, True, 3, np.random.default_rng(0))
+    one = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
+    two = moving.move(vectors, before, twin, True, 3, np.random.default_rng(0))
     assert_array_equal(one[0], two[0])
     assert_array_equal(one[1][0].coefficients, two[1][0].coefficients)
 
@@ -99,7 +104,7 @@ def test_large_data_sets_are_subsampled(monkeypatch):
     looked = moving.Path.look
     monkeypatch.setattr(moving.Path, "look", look)
     monkeypatch.setattr(moving, "MOST_VALUES", 300 * len(vectors))
-    _, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    _, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
     assert set(seen) == {300}
     assert after[0].objective_after < before[0].objective_after
 
@@ -107,7 +112,7 @@ def test_large_data_sets_are_subsampled(monkeypatch):
 def test_vectors_stay_if_there_are_too_few_rows():
     vectors, sample = problem(31)
     before = solved(vectors, sample)
-    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
     assert moved is vectors
     assert after is before
 
@@ -122,7 +127,7 @@ def test_result_with_a_larger_objective_is_discarded(monkeypatch):
 
     looked = moving.Path.look
     monkeypatch.setattr(moving.Path, "look", look)
-    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
     assert moved is vectors
     assert after is before
 
@@ -140,7 +145,7 @@ def test_vectors_stay_if_the_sample_has_fewer_rows_than_features(monkeypatch):
     monkeypatch.setattr(moving, "LEAST_ROWS", 0)
     monkeypatch.setattr(moving, "minimize", None)
     monkeypatch.setattr(moving, "MOST_VALUES", 2 * len(vectors))
-    moved, after = moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
     assert moved is vectors
     assert after is before
 
@@ -181,11 +186,11 @@ def test_vectors_stay_if_the_budget_allows_too_few_steps():
     X, y = chequered()
     settings = {"gamma": 2.0, "random_state": 0}
     assert BudgetedSVC(16, 10.0, max_iter=2, **settings).fit(X, y).profile_.moves == 0
-    effort = moving.Effort.for_labels(100_000)
+    effort = moving.Effort.for_classes(100_000)
     assert effort.steps(100, 100, 1) == 0  # each step costs 400 values per row: 2 steps
     assert effort.steps(20, 100, 1) == 12
     assert effort.steps(1, 100, 1) == 20
-    assert moving.FOR_TARGETS.steps(10**9, 100, 1) == 20
+    assert moving.FOR_VALUES.steps(10**9, 100, 1) == 20
 
 
 @pytest.mark.parametrize("limit", ["MOST_VALUES", "MOST_FRUGAL_VALUES"])
@@ -197,8 +202,8 @@ def test_classifier_vectors_stay_if_near_rows_would_be_subsampled(limit, monkeyp
 
 def test_rows_far_from_the_margin_are_ignored(monkeypatch):
     vectors, sample = problem()
-    labels = np.where(sample.X[:, 0] > 0, 1, -1).astype(np.int8)
-    sample = Sample(sample.X, sample.rows, sample.c, [Hinge(labels)])
+    labels = np.where(sample.rows.dense()[:, 0] > 0, 1, -1).astype(np.int8)
+    sample = replace(sample, losses=[Hinge(labels)])
     before = solved(vectors, sample)
     seen = []
     looked = moving.Path.look
@@ -208,7 +213,7 @@ def test_rows_far_from_the_margin_are_ignored(monkeypatch):
         return looked(path, position)
 
     monkeypatch.setattr(moving.Path, "look", look)
-    moving.move(vectors, before, GAMMA, sample, True, 1, np.random.default_rng(0))
+    moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
     near = 1 - labels * before[0].decisions > -moving.REACH * sample.losses[0].width
     assert set(seen) == {np.count_nonzero(near)}
     assert 0 < seen[0] < len(sample.c)

@@ -1,11 +1,18 @@
-"""Tests of BudgetedSVR: learning, reproducibility and scikit-learn compatibility."""
+"""BudgetedSVR: what it learns, units of the targets, weights, and scikit-learn's own targets."""
 
 import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from both import assert_same_model, expected_failures
+from models import (
+    STRATEGIES,
+    assert_same_model,
+    assert_same_states,
+    expected_failures,
+    friedman,
+    small_svr,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import (
@@ -23,28 +30,24 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pocketsvm import BudgetedSVR, _core
 
-STRATEGIES = _core.strategies()
-
-
-def friedman(n=400, noise=0.5):
-    X, y = make_friedman1(n, n_features=6, noise=noise, random_state=0)
-    return scale(X).astype(np.float32), scale(y)
-
-
-def small(**parameters):
-    defaults = {"budget": 30, "C": 10.0, "random_state": 0, "max_iter": 5, "polish": False}
-    return BudgetedSVR(**defaults | parameters)
-
-
-# --- scikit-learn's own checks -------------------------------------------------------------------
+# --- scikit-learn's own checks --------------------------------------------------------------------
 
 
 @parametrize_with_checks(
     [
         BudgetedSVR(),
-        BudgetedSVR(budget=20, fit_intercept=False, alpha=1e-3, epsilon=0.0, n_jobs=2),
-        BudgetedSVR(budget=20, max_iter=10, polish=False),
-        *(BudgetedSVR(budget=50, maintenance=name, max_iter=10) for name in STRATEGIES[1:]),
+        BudgetedSVR(  # as many parameters as possible differ from their defaults
+            budget=50,
+            C=2.0,
+            epsilon=0.0,
+            gamma=0.01,
+            max_iter=10,
+            maintenance="lookup-wd",
+            polish=False,
+            fit_intercept=False,
+            alpha=1e-3,
+            n_jobs=2,
+        ),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -52,7 +55,8 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# --- learning ------------------------------------------------------------------------------------
+# --- what it learns -------------------------------------------------------------------------------
+
 
 SETS = {
     "friedman1": lambda: make_friedman1(1500, noise=1.0, random_state=0),
@@ -75,7 +79,7 @@ def test_one_tenth_of_the_vectors_of_svr_is_enough(name):
     assert model.score(X_test, y_test) > exact.score(X_test, y_test) - 0.02
 
 
-@pytest.mark.parametrize("maintenance", STRATEGIES)
+@STRATEGIES
 @pytest.mark.parametrize("polish", [True, False])
 def test_every_strategy_learns(maintenance, polish):
     X, y = friedman(600)
@@ -89,7 +93,7 @@ def test_every_strategy_learns(maintenance, polish):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_attributes_reproduce_the_prediction(polish, fit_intercept):
     X, y = friedman()
-    model = small(polish=polish, fit_intercept=fit_intercept).fit(X, y + 3)
+    model = small_svr(polish=polish, fit_intercept=fit_intercept).fit(X, y + 3)
     kernel = rbf_kernel(X, model.support_vectors_.astype(np.float64), gamma=model.gamma_)
     values = kernel @ model.dual_coef_[0] + model.intercept_
     tolerance = 1e-5 * np.abs(model.dual_coef_).sum()
@@ -117,14 +121,16 @@ def test_outliers_have_little_effect():
 
 def test_larger_epsilon_needs_fewer_vectors():
     X, y = friedman()
-    sizes = [len(small(budget=5000, epsilon=e).fit(X, y).support_vectors_) for e in (0, 0.5, 1.5)]
+    sizes = [
+        len(small_svr(budget=5000, epsilon=e).fit(X, y).support_vectors_) for e in (0, 0.5, 1.5)
+    ]
     assert sizes[0] > sizes[1] > sizes[2]
 
 
 @pytest.mark.parametrize("polish", [True, False])
 def test_equal_targets_need_no_vectors(polish):
     X, y = friedman()
-    model = small(polish=polish).fit(X, np.full(len(X), -7.0))
+    model = small_svr(polish=polish).fit(X, np.full(len(X), -7.0))
     assert model.support_vectors_.shape == (0, 6)
     assert model.dual_coef_.shape == (1, 0)
     assert_array_equal(model.predict(X), -7.0)
@@ -132,15 +138,15 @@ def test_equal_targets_need_no_vectors(polish):
     assert model.score(X, y - 7) > 0.8
 
 
-# --- units of the targets ------------------------------------------------------------------------
+# --- units of the targets -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("polish", [True, False])
 @pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
 def test_targets_epsilon_and_c_scale_together(unit, polish):
     X, y = friedman()
-    one = small(polish=polish, C=2.0, epsilon=0.25).fit(X, y)
-    other = small(polish=polish, C=2.0 * unit, epsilon=0.25 * unit).fit(X, y * unit)
+    one = small_svr(polish=polish, C=2.0, epsilon=0.25).fit(X, y)
+    other = small_svr(polish=polish, C=2.0 * unit, epsilon=0.25 * unit).fit(X, y * unit)
     assert_array_equal(other.support_vectors_, one.support_vectors_)
     assert_array_equal(other.dual_coef_, one.dual_coef_ * unit)
     assert_array_equal(other.predict(X), one.predict(X) * unit)
@@ -151,12 +157,12 @@ def test_targets_epsilon_and_c_scale_together(unit, polish):
 def test_offset_of_the_targets_shifts_the_predictions(offset, polish):
     X, y = friedman()
     y = np.round(1024 * y) / 1024  # sums with the offset are then exact
-    one, other = small(polish=polish).fit(X, y), small(polish=polish).fit(X, y + offset)
+    one, other = small_svr(polish=polish).fit(X, y), small_svr(polish=polish).fit(X, y + offset)
     assert_array_equal(other.dual_coef_, one.dual_coef_)
     assert_allclose(other.predict(X) - offset, one.predict(X), rtol=0, atol=1e-9)
 
 
-# --- reproducibility -----------------------------------------------------------------------------
+# --- the same bits --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("polish", [True, False])
@@ -165,20 +171,20 @@ def test_model_does_not_depend_on_layout_or_threads(layout, polish):
     X, y = friedman(1100)
     X[X < 0] = 0
     # The budget is large enough for several threads to be used.
-    one = small(polish=polish, budget=150, C=1.0).fit(X, y)
-    other = small(polish=polish, budget=150, C=1.0, n_jobs=3).fit(layout(X), y)
+    one = small_svr(polish=polish, budget=150, C=1.0).fit(X, y)
+    other = small_svr(polish=polish, budget=150, C=1.0, n_jobs=3).fit(layout(X), y)
     assert_same_model(one, other)
     assert_array_equal(one.predict(X), other.predict(layout(X)))
 
 
 def test_same_seed_gives_same_model():
     X, y = friedman()
-    assert_same_model(small().fit(X, y), small().fit(X, y))
-    other = small(random_state=1).fit(X, y)
-    assert not np.array_equal(other.support_vectors_, small().fit(X, y).support_vectors_)
+    assert_same_model(small_svr().fit(X, y), small_svr().fit(X, y))
+    other = small_svr(random_state=1).fit(X, y)
+    assert not np.array_equal(other.support_vectors_, small_svr().fit(X, y).support_vectors_)
 
 
-# --- weights -------------------------------------------------------------------------------------
+# --- weights --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("polish", [True, False])
@@ -187,19 +193,21 @@ def test_rows_with_zero_weight_are_ignored(polish):
     weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
     kept = weight > 0
     spoilt = np.where(kept, y, 1e9)
-    one = small(polish=polish).fit(X, spoilt, sample_weight=weight)
-    assert_same_model(one, small(polish=polish).fit(X[kept], y[kept], sample_weight=weight[kept]))
+    one = small_svr(polish=polish).fit(X, spoilt, sample_weight=weight)
+    assert_same_model(
+        one, small_svr(polish=polish).fit(X[kept], y[kept], sample_weight=weight[kept])
+    )
 
 
 @pytest.mark.parametrize("polish", [True, False])
 def test_scaling_weights_equals_scaling_c(polish):
     X, y = friedman()
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    one = small(polish=polish, C=2.0).fit(X, y, sample_weight=weight)
-    other = small(polish=polish, C=2.0 / 1024).fit(X, y, sample_weight=1024 * weight)
+    one = small_svr(polish=polish, C=2.0).fit(X, y, sample_weight=weight)
+    other = small_svr(polish=polish, C=2.0 / 1024).fit(X, y, sample_weight=1024 * weight)
     assert_allclose(one.predict(X), other.predict(X), rtol=0, atol=1e-6)
-    plain = small(polish=polish, C=2.0).fit(X, y)
-    ones = small(polish=polish, C=2.0).fit(X, y, sample_weight=np.ones(len(X)))
+    plain = small_svr(polish=polish, C=2.0).fit(X, y)
+    ones = small_svr(polish=polish, C=2.0).fit(X, y, sample_weight=np.ones(len(X)))
     assert_same_model(plain, ones)
 
 
@@ -214,31 +222,33 @@ def test_predictions_follow_the_heavier_rows():
         assert np.abs(model.predict(X) - expected).mean() < 0.5
 
 
-# --- warm_start and partial_fit ------------------------------------------------------------------
+# --- continued training ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("maintenance", STRATEGIES)
+@STRATEGIES
 def test_warm_start_continues_from_the_last_fit(maintenance):
     X, y = friedman()
-    whole = small(maintenance=maintenance, max_iter=4).fit(X, y)
-    parts = small(maintenance=maintenance, max_iter=2, warm_start=True).fit(X, y).fit(X, y)
+    whole = small_svr(maintenance=maintenance, max_iter=4).fit(X, y)
+    parts = small_svr(maintenance=maintenance, max_iter=2, warm_start=True).fit(X, y).fit(X, y)
     assert_same_model(whole, parts)
 
 
 def test_warm_start_keeps_the_offset():
     X, y = friedman()
-    model = small(warm_start=True).fit(X, y + 5)
+    model = small_svr(warm_start=True).fit(X, y + 5)
     before = model.predict(X)
     model.set_params(max_iter=1, epsilon=100.0).fit(X, y - 5)  # no row is added, the rest shrinks
-    assert_allclose(model._offset, np.quantile(y + 5, 0.5, method="inverted_cdf"))
-    assert_allclose(model.predict(X) - model._offset, (before - model._offset) * 5 / 6, atol=1e-4)
+    assert_allclose(model._state.offset, np.quantile(y + 5, 0.5, method="inverted_cdf"))
+    assert_allclose(
+        model.predict(X) - model._state.offset, (before - model._state.offset) * 5 / 6, atol=1e-4
+    )
 
 
 def test_partial_fit_makes_one_pass():
     X, y = friedman()
-    one = small(max_iter=1, alpha=1e-3).fit(X, y)
-    assert_same_model(one, small(alpha=1e-3).partial_fit(X, y))
-    assert small(C=2.0).partial_fit(X, y).alpha_ == pytest.approx(1e-4 / 2)
+    one = small_svr(max_iter=1, alpha=1e-3).fit(X, y)
+    assert_same_model(one, small_svr(alpha=1e-3).partial_fit(X, y))
+    assert small_svr(C=2.0).partial_fit(X, y).alpha_ == pytest.approx(1e-4 / 2)
 
 
 def test_partial_fit_in_batches_learns():
@@ -251,34 +261,30 @@ def test_partial_fit_in_batches_learns():
     assert model.score(X, y + 1e4) > 0.9
 
 
-# --- polishing -----------------------------------------------------------------------------------
-
-
 def test_polishing_improves_the_model_and_keeps_the_state():
     X, y = friedman(1000)
-    polished = small(polish=True).fit(X, y)
-    plain = small(fit_intercept=False).fit(X, y)
+    polished = small_svr(polish=True).fit(X, y)
+    plain = small_svr(fit_intercept=False).fit(X, y)
     assert polished.score(X, y) > plain.score(X, y)
-    without = small(polish=True, fit_intercept=False).fit(X, y)
-    for key in ("vectors", "coefficients", "generator"):
-        assert_array_equal(without._states[0][key], plain._states[0][key])
+    without = small_svr(polish=True, fit_intercept=False).fit(X, y)
+    assert_same_states(without._state, plain._state)
     assert_array_equal(without.intercept_, [0.0])
 
 
-# --- scikit-learn compatibility ------------------------------------------------------------------
+# --- the rest -------------------------------------------------------------------------------------
 
 
 def test_pickle_clone_and_grid_search():
     X, y = friedman()
-    model = small().fit(X, y)
+    model = small_svr().fit(X, y)
     assert_same_model(pickle.loads(pickle.dumps(model)), model)
     assert clone(model).get_params() == model.get_params()
-    search = GridSearchCV(small(polish=True), {"C": [0.01, 10.0]}, cv=3).fit(X, y)
+    search = GridSearchCV(small_svr(polish=True), {"C": [0.01, 10.0]}, cv=3).fit(X, y)
     assert search.best_params_ == {"C": 10.0}
 
 
 def test_verbose_prints_one_line_per_pass(capsys):
-    small(verbose=1, polish=True, max_iter=2).fit(*friedman())
+    small_svr(verbose=1, polish=True, max_iter=2).fit(*friedman())
     first, second, last = capsys.readouterr().out.splitlines()
     assert first.startswith("[BudgetedSVR] pass 1/2: 30 support vectors")
     assert second.startswith("[BudgetedSVR] pass 2/2")
@@ -288,7 +294,7 @@ def test_verbose_prints_one_line_per_pass(capsys):
 @pytest.mark.parametrize("when", ["fit", "partial_fit"])
 def test_interrupted_fit_leaves_the_estimator_unchanged(monkeypatch, when):
     X, y = friedman()
-    model = small(warm_start=True).fit(X, y)
+    model = small_svr(warm_start=True).fit(X, y)
     before = dict(vars(model))
 
     def interrupted_pass(*_):
@@ -299,7 +305,7 @@ def test_interrupted_fit_leaves_the_estimator_unchanged(monkeypatch, when):
         with pytest.raises(KeyboardInterrupt):
             getattr(model, when)(X, y)
     assert all(vars(model)[name] is before[name] for name in before)
-    assert_same_model(model.fit(X, y), small(warm_start=True).fit(X, y).fit(X, y))
+    assert_same_model(model.fit(X, y), small_svr(warm_start=True).fit(X, y).fit(X, y))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""Precision: float32 if it is enough, float64 if the values need it, an error beyond that."""
+
+import numpy as np
+import pytest
+from models import LAYOUTS, checked_rows, moons, small_svc
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils import shuffle
+
+from pocketsvm import BudgetedSVC
+from pocketsvm.data.precision import training_rows
+
+
+def rows_of_norm(squared_norm, dtype=np.float64):
+    X = np.zeros((8, 3), dtype)
+    X[:, 1] = np.sqrt(squared_norm)
+    X[::2] *= -1
+    return X
+
+
+@LAYOUTS
+@pytest.mark.parametrize(
+    ("spread", "gamma", "dtype"),
+    [
+        (500.0, 1.0, "float32"),
+        (525.0, 1.0, "float64"),
+        (500.0, 1e-10, "float32"),
+        (525.0, 1e-10, "float64"),
+        (500.0, 1e25, "float32"),
+        (2.0**39, 1e4, "float64"),
+        (2.0**39, 1e-4, "float64"),
+        (1.0, 1e-38, "float64"),  # the norm is outside the range of float32
+        (1.0, 1e-31, "float64"),  # gamma is outside the range of float32
+        (1.0, 1e31, "float64"),
+    ],
+)
+def test_precision_depends_on_the_spread(layout, spread, gamma, dtype):
+    rows = training_rows(checked_rows(layout(rows_of_norm(spread / gamma))), gamma)
+    assert (rows.core.dtype, rows.gamma) == (dtype, gamma)
+
+
+@LAYOUTS
+@pytest.mark.parametrize(
+    ("X", "gamma"),
+    [
+        (2.0**21 + rows_of_norm(1.0), 1.0),
+        (rows_of_norm(1.0) * 1e200, 1.0),
+        (rows_of_norm(1.0) * 1e200, "scale"),
+        (1.7e9 + np.random.default_rng(0).normal(size=(8, 3)), "scale"),
+        (rows_of_norm(1.0) * 1e-155, "scale"),
+    ],
+)
+def test_rows_that_need_more_than_float64_are_rejected_with_advice(layout, X, gamma):
+    y = np.arange(8) % 2
+    with pytest.raises(ValueError, match=r"gamma=.* times the largest squared norm.*standardise X"):
+        small_svc(gamma=gamma).fit(layout(X), y)
+
+
+@LAYOUTS
+@pytest.mark.parametrize("gamma", [1e13, 1e30, 1e100])
+def test_training_works_with_an_identity_kernel(layout, gamma):
+    X, y = moons()
+    clf = small_svc(gamma=gamma, budget=len(X), max_iter=1, fit_intercept=False).fit(layout(X), y)
+    assert clf.support_vectors_.dtype == np.float64
+    assert clf.score(layout(X), y) == 1.0  # every row is its own support vector
+    assert_allclose(clf.decision_function(layout(X + 0.01)), 0, atol=1e-300)
+
+
+@LAYOUTS
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
+def test_large_offsets_have_little_effect(layout, offset):
+    X, y = moons()
+    expected = small_svc(gamma=1.0).fit(X, y)
+    clf = small_svc(gamma=1.0).fit(layout(X + offset), y)
+    agree = np.mean(clf.predict(layout(X + offset)) == expected.predict(X))
+    assert agree > 0.97
+    assert clf.support_vectors_.dtype == (np.float64 if offset else np.float32)
+
+
+def test_training_works_with_timestamps():
+    # Seconds since 1970 over one day: the offset is 70,000 times the spread.
+    rng = np.random.default_rng(0)
+    seconds = 1_700_000_000 + rng.integers(0, 86_400, 2000)
+    y = (seconds // 21_600) % 2
+    X = np.c_[seconds, seconds]
+    clf = BudgetedSVC(100, 100.0, gamma=1e-8, random_state=0).fit(X, y)
+    assert clf.support_vectors_.dtype == np.float64
+    assert clf.score(X, y) > 0.95
+    scaled = small_svc().fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert scaled.support_vectors_.dtype == np.float32
+
+
+def test_later_batch_can_require_float64():
+    X, y = shuffle(*moons(), random_state=0)
+    clf = small_svc(gamma=1.0, budget=500).partial_fit(X[:300], y[:300], classes=[0, 1])
+    assert clf.support_vectors_.dtype == np.float32
+    before = clf.decision_function(X)
+    clf.partial_fit(X[300:301] + 1e4, y[300:301])
+    assert clf.support_vectors_.dtype == np.float64
+    after = clf.decision_function(X)
+    # A distant row scales the model near the old rows by (t - 1) / t and changes only the bias.
+    change = after - before * 300 / 301
+    assert np.ptp(change) < 1e-4 * np.abs(before).max()
+    # The model stays in float64.
+    assert clf.partial_fit(X[:50], y[:50]).support_vectors_.dtype == np.float64
+    with pytest.raises(ValueError, match="standardise X"):
+        clf.partial_fit(X + 1e9, y)
+
+
+def test_rows_that_are_distinct_only_in_float64():
+    rng = np.random.default_rng(0)
+    X = 1.0 + 1e-9 * rng.normal(size=(200, 3))  # all 1.0 in float32, with zero variance
+    with pytest.raises(ValueError, match="standardise X"):
+        small_svc().fit(X, X[:, 0] > 1)
+    assert small_svc().fit(X - 1, X[:, 0] > 1).score(X - 1, X[:, 0] > 1) > 0.9
+
+
+@LAYOUTS
+@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, -1e5, 1e-30])
+def test_gamma_is_one_if_all_entries_are_equal(layout, value):
+    X, y = np.full((1000, 7), value), np.arange(1000) % 2
+    clf = small_svc(gamma="scale").fit(layout(X), y)
+    assert clf.gamma_ == 1.0
+    assert np.isfinite(clf.decision_function(layout(X))).all()
+
+
+@LAYOUTS
+def test_values_beyond_float32_are_predicted(layout):
+    X, y = moons()
+    clf = small_svc().fit(X, y)
+    far = np.array([[1e20, 0], [1e60, -1e60], [0, 1e240], [3e38, 3e38]])
+    # Far from all support vectors, the value is the intercept.
+    assert_allclose(clf.decision_function(layout(far)), clf.intercept_[0], rtol=0, atol=1e-30)
+    mixed = np.r_[X, far]
+    assert_array_equal(clf.decision_function(layout(mixed))[: len(X)], clf.decision_function(X))

@@ -1,0 +1,80 @@
+"""scikit-learn's callbacks: they see every pass, and can stop training."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from models import assert_same_model, blobs, moons, small_svc
+from numpy.testing import assert_array_equal
+
+
+class Recorder:
+    """A scikit-learn callback that records its calls and can request a stop."""
+
+    def __init__(self, stop_after=None):
+        self.events, self.scores, self.stop_after = [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.events.append(("setup", context.task_name, context.max_subtasks))
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
+        self.events.append(("end", context.task_name, context.task_id))
+        self.scores.append(fitted_estimator.score(X, y))
+        self.metadata = metadata
+        return context.parent is not None and context.task_id + 1 == self.stop_after
+
+    def teardown(self, estimator, context):
+        self.events.append(("teardown", context.task_name, context.max_subtasks))
+
+
+def test_callbacks_see_every_pass():
+    X, y = blobs(3)
+    recorder = Recorder()
+    clf = small_svc(max_iter=3).set_callbacks(recorder).fit(X, y)
+    passes = [(when, "pass", i) for i in range(3) for when in ("begin", "end")]
+    assert recorder.events == [
+        ("setup", "fit", 3),
+        ("begin", "fit", 0),
+        *passes,
+        ("end", "fit", 0),
+        ("teardown", "fit", 3),
+    ]
+    # The callback gets the model after each pass; the last two calls see the same model.
+    assert len(set(recorder.scores)) > 1
+    assert recorder.scores[-1] == recorder.scores[-2] == clf.score(X, y)
+    assert recorder.metadata is None
+    assert_same_model(clf, small_svc(max_iter=3).fit(X, y))
+
+
+def test_callback_can_stop_the_passes():
+    X, y = moons()
+    weight = np.ones(len(y))
+    recorder = Recorder(stop_after=2)
+    clf = small_svc(max_iter=50).set_callbacks(recorder).fit(X, y, sample_weight=weight)
+    assert clf.n_iter_ == 2
+    assert_same_model(clf, small_svc(max_iter=2).fit(X, y))
+    assert_array_equal(recorder.metadata["sample_weight"], weight)
+
+
+def test_callbacks_see_partial_fit_and_the_names_of_a_new_fit():
+    X, y = blobs(2)
+    recorder = Recorder()
+    clf = small_svc(max_iter=1).fit(pd.DataFrame(X).add_prefix("x"), y).set_callbacks(recorder)
+    clf.partial_fit(pd.DataFrame(X).add_prefix("x"), y)
+    assert ("end", "partial_fit", 0) in recorder.events
+    # The estimators passed to callbacks must not keep the feature names of the previous fit.
+    clf.fit(X[:, :3], y)
+    assert clf.n_features_in_ == 3
+    assert not hasattr(clf, "feature_names_in_")
+
+
+def test_progress_bar(capsys):
+    pytest.importorskip("rich")
+    from sklearn.callback import ProgressBar
+
+    X, y = moons()
+    clf = small_svc().set_callbacks(ProgressBar()).fit(X, y)
+    assert "BudgetedSVC - fit" in capsys.readouterr().out
+    assert_same_model(clf, small_svc().fit(X, y))

@@ -1,0 +1,184 @@
+"""Passes: reports, stopping, continuing, and rows that are hard to train on."""
+
+import warnings
+
+import numpy as np
+import pytest
+from models import (
+    STRATEGIES,
+    assert_same_states,
+    blobs,
+    friedman,
+    moons,
+    ready_rows,
+    small_svc,
+)
+from numpy.testing import assert_array_equal
+
+from pocketsvm.data.targets import class_targets, value_targets
+from pocketsvm.training.passes import passes
+from pocketsvm.training.settings import Settings
+
+
+def two_classes():
+    X, y = moons(300)
+    rows = ready_rows(X, 0.5)
+    return rows, class_targets(rows.checked, y, None, None, "hinge")[1]
+
+
+def three_classes():
+    X, y = blobs(3, 300)
+    rows = ready_rows(X.astype(np.float32), 0.1)
+    weight = np.linspace(1, 2, len(y))
+    return rows, class_targets(rows.checked, y, weight, {0: 3.0}, "hinge")[1]
+
+
+def values():
+    X, y = friedman(300)
+    rows = ready_rows(X, 0.1)
+    return rows, value_targets(rows.checked, y + 3, None, "epsilon_insensitive", 0.1)[1]
+
+
+PROBLEMS = pytest.mark.parametrize("problem", [two_classes, three_classes, values])
+
+
+def settings(n_passes, **changes):
+    defaults = {
+        "budget": 20,
+        "alpha": 1e-3,
+        "n_passes": n_passes,
+        "maintenance": "merge",
+        "fit_intercept": True,
+        "polish": False,
+        "n_threads": 1,
+        "random_state": np.random.RandomState(0),
+    }
+    return Settings(**defaults | changes)
+
+
+class Watcher:
+    """Keeps the reports and a snapshot after each pass, and may stop the passes."""
+
+    def __init__(self, stop_after=None):
+        self.reports, self.snapshots, self.stop_after = [], [], stop_after
+
+    def __call__(self, report):
+        self.reports.append(report)
+        self.snapshots.append(report.snapshot())
+        return report.done == self.stop_after
+
+
+# --- reports and stopping -------------------------------------------------------------------------
+
+
+@PROBLEMS
+def test_every_pass_is_reported_once(problem):
+    rows, targets = problem()
+    watcher = Watcher()
+    found = passes(rows, targets, settings(4), watcher)
+    assert [report.done for report in watcher.reports] == [1, 2, 3, 4]
+    assert {report.n_passes for report in watcher.reports} == {4}
+    assert {report.profile.steps for report in watcher.reports} == {300 * targets.n_problems}
+    assert all(report.seconds > 0 for report in watcher.reports)
+    assert sum(report.profile.merges for report in watcher.reports) == found.profile.merges > 0
+    assert str(watcher.reports[-1]).startswith(f"pass 4/4: {len(found.vectors)} support vectors, ")
+    assert found.n_passes == 4
+
+
+@PROBLEMS
+def test_true_stops_the_passes(problem):
+    rows, targets = problem()
+    watcher = Watcher(stop_after=2)
+    found = passes(rows, targets, settings(50), watcher)
+    assert len(watcher.reports) == found.n_passes == 2
+    assert_same_states(found, passes(rows, targets, settings(2), Watcher()))
+
+
+@PROBLEMS
+def test_snapshots_are_the_results_of_shorter_runs(problem):
+    rows, targets = problem()
+    watcher = Watcher()
+    found = passes(rows, targets, settings(3), watcher)
+    assert_same_states(watcher.snapshots[-1], found)
+    # Later passes do not change a snapshot.
+    assert_same_states(watcher.snapshots[0], passes(rows, targets, settings(1), Watcher()))
+    assert [snapshot.n_passes for snapshot in watcher.snapshots] == [1, 2, 3]
+    assert watcher.snapshots[-1].profile == found.profile
+
+
+# --- continuing -----------------------------------------------------------------------------------
+
+
+@PROBLEMS
+def test_continued_passes_give_the_same_bits_as_one_run(problem):
+    rows, targets = problem()
+    whole = passes(rows, targets, settings(5), Watcher())
+    first = passes(rows, targets, settings(2), Watcher())
+    # The state holds the random numbers, too: those of the settings are not used.
+    other_seed = settings(3, random_state=np.random.RandomState(99))
+    second = passes(rows, targets, other_seed, Watcher(), start=first)
+    assert_same_states(second, whole)
+    assert second.n_passes == 3
+    assert (first.profile + second.profile).merges == whole.profile.merges
+
+
+@PROBLEMS
+def test_threads_do_not_change_a_bit(problem):
+    rows, targets = problem()
+    one, three = (passes(rows, targets, settings(2, n_threads=n), Watcher()) for n in (1, 3))
+    assert_same_states(one, three)
+
+
+def test_continuing_with_another_alpha_keeps_the_model():
+    rows, targets = values()
+    first = passes(rows, targets, settings(2), Watcher())
+    # With the tube this wide no row is added: each step only shrinks the coefficients.
+    wide = value_targets(
+        rows.checked, targets.values, None, "epsilon_insensitive", 1e6, first.offset
+    )[1]
+    second = passes(rows, wide, settings(1, alpha=1e-5), Watcher(), start=first)
+    assert_array_equal(second.vectors, first.vectors)
+    np.testing.assert_allclose(second.dual_coef, first.dual_coef * 2 / 3, rtol=1e-6)
+
+
+# --- rows that are hard to train on ---------------------------------------------------------------
+
+
+def test_memory_is_not_reserved_for_an_unreachable_budget():
+    X, y = moons()
+    plain = small_svc(budget=3000).fit(X, y)
+    assert_array_equal(small_svc(budget=10**15).fit(X, y).dual_coef_, plain.dual_coef_)
+
+
+@STRATEGIES
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X: np.zeros_like(X),  # identical rows: kappa = 1 everywhere
+        lambda X: np.sign(X),  # a few distinct rows
+        lambda X: X * 0 + np.arange(len(X))[:, None] * 5,  # rows far apart: kappa = 0
+        lambda X: X,
+    ],
+    ids=["identical", "few", "far", "usual"],
+)
+@pytest.mark.parametrize("gamma", [1.0, 1e5])
+def test_degenerate_rows_train_and_predict(maintenance, make, gamma):
+    X, y = moons(200)
+    X = make(X)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        clf = small_svc(gamma=gamma, budget=10, maintenance=maintenance).fit(X, y)
+        values = clf.decision_function(X)
+    assert np.isfinite(values).all()
+    assert np.isfinite(clf.dual_coef_).all()
+    assert 1 <= len(clf.support_vectors_) <= 10
+
+
+@STRATEGIES
+def test_single_row_of_a_label_trains(maintenance):
+    X, y = moons(200)
+    y = np.zeros(200)
+    y[17] = 1
+    clf = small_svc(budget=4, maintenance=maintenance).fit(X, y)
+    assert np.isfinite(clf.decision_function(X)).all()
+    assert clf.score(X, y) > 0.9
