@@ -121,6 +121,26 @@ def test_rows_that_cannot_be_written_will_do():
     assert_array_equal(decisions(_core.Rows.csr(S.data, S.indices, S.indptr, 7)), expected)
 
 
+@LAYOUTS
+@DTYPES
+def test_other_values_share_the_structure(layout, dtype, core_rows):
+    X = sparse_array()
+    values = X if layout == "dense" else scipy.sparse.csr_array(X).data
+    rows = core_rows(X, layout).with_values((2 * values).astype(dtype))
+    assert (rows.n_rows, rows.n_features, rows.dtype) == (20, 7, dtype)
+    assert_array_equal(decisions(rows), decisions(core_rows((2 * X).astype(dtype), layout)))
+
+
+@LAYOUTS
+def test_values_of_another_shape_are_refused(layout, core_rows):
+    rows = core_rows(sparse_array(), layout)
+    for shape in ((20, 6), (19, 7), (140,), (20, 7, 1)):
+        with pytest.raises(ValueError, match="data must have"):
+            rows.with_values(np.zeros(shape))
+    with pytest.raises(ValueError, match="data must"):
+        rows.with_values(np.zeros((20, 7), int))
+
+
 # --- bad input -----------------------------------------------------------------------------------
 
 
@@ -174,20 +194,25 @@ def test_undamaged_rows_are_accepted():
         [0, 2, -1, 2, 0],
         [0, 2, 1, 2**31 - 1, 0],
         [0, 2, -(2**31), 2, 0],
-        [0, 2, 2, 1, 0],
-        [0, 2, 2, 2, 0],
+        [2, 0, 2, 3, 0],
     ],
-    ids=["too large", "negative", "far too large", "far too small", "unsorted", "twice"],
+    ids=["too large", "negative", "far too large", "far too small", "after an unsorted row"],
 )
-def test_an_index_that_cannot_be_is_refused_with_its_row(indices, indices_type):
-    with pytest.raises(ValueError, match=r"(?i)row 2\b"):
+def test_an_index_out_of_range_is_refused_with_its_position(indices, indices_type):
+    with pytest.raises(ValueError, match=r"X.indices must lie in \[0, 3\), got .* position [23]\."):
         _core.Rows.csr(**damaged(indices=np.array(indices, dtype=indices_type)))
 
 
 @pytest.mark.parametrize("index", [2**32 + 1, 2**40, -(2**40)])
 def test_an_index_is_not_cut_to_32_bits(index):
-    with pytest.raises(ValueError, match=r"(?i)row 2\b"):
+    with pytest.raises(ValueError, match=rf"X.indices .* got {index} at position 3\."):
         _core.Rows.csr(**damaged(indices=[0, 2, 1, index, 0]))
+
+
+@INDEX_TYPES
+@pytest.mark.parametrize("indices", [[0, 2, 2, 1, 0], [0, 2, 2, 2, 0]], ids=["unsorted", "twice"])
+def test_rows_that_have_to_be_sorted_are_none(indices, indices_type):
+    assert _core.Rows.csr(**damaged(indices=np.array(indices, dtype=indices_type))) is None
 
 
 @POINTER_TYPES
@@ -206,15 +231,15 @@ def test_an_index_is_not_cut_to_32_bits(index):
     ],
 )
 def test_an_index_pointer_that_leaves_the_arrays_is_refused(indptr, indptr_type):
-    with pytest.raises(ValueError, match=r"(?i)indptr|row \d"):
+    with pytest.raises(ValueError, match=r"X.indptr (must start with 0|must not decrease|ends at)"):
         _core.Rows.csr(**damaged(indptr=np.array(indptr, dtype=indptr_type)))
 
 
 @pytest.mark.parametrize("pointer", [2**32 + 4, 2**62, -(2**62)])
 def test_an_index_pointer_is_not_cut_to_32_bits(pointer):
-    with pytest.raises(ValueError, match=r"(?i)indptr|row \d"):
+    with pytest.raises(ValueError, match=r"X.indptr (must start with 0|must not decrease|ends at)"):
         _core.Rows.csr(**damaged(indptr=[0, 2, 2, pointer, 5]))
-    with pytest.raises(ValueError, match=r"(?i)indptr|row \d"):
+    with pytest.raises(ValueError, match=r"X.indptr (must start with 0|must not decrease|ends at)"):
         _core.Rows.csr(**damaged(indptr=[0, 2, 2, 4, pointer]))
 
 

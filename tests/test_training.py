@@ -69,12 +69,19 @@ def run_pass(trainers, rows, y, sample_weight=None, class_weight=(1.0, 1.0), n_t
     codes = (np.asarray(y) > 0).astype(np.int32)
     positives = [1] * len(trainers)
     class_weight = np.asarray(class_weight, dtype=float)
-    _core.train_pass(trainers, rows, codes, positives, class_weight, sample_weight, n_threads)
+    labels = (codes, positives, class_weight)
+    _core.train_pass(trainers, rows, "hinge", *labels, sample_weight, n_threads)
+
+
+def run_pass_on_targets(trainer, rows, y, epsilon, sample_weight=None, n_threads=1):
+    """One pass over target values."""
+    loss = ("epsilon_insensitive", epsilon)
+    _core.train_pass_on_targets(trainer, rows, *loss, y, sample_weight, n_threads)
 
 
 def trained(X, y, core_rows, *, layout="dense", passes=1, sample_weight=None, seed=0, **changes):
     trainer = make_trainer(X, seed, **changes)
-    trainer.record(True)
+    trainer.observe()
     for _ in range(passes):
         run_pass(trainer, core_rows(X, layout), y, sample_weight)
     return trainer
@@ -103,7 +110,7 @@ def test_the_reference_makes_the_same_decisions(maintenance, layout, dtype, core
     X, y, weight = noisy_data(dtype=dtype)
     options = {"maintenance": maintenance, "fit_intercept": layout == "dense"}
     trainer = make_trainer(X, **options)
-    trainer.record(True)
+    trainer.observe()
     expected = Reference(**settings(X, **options))
     for _ in range(2):
         run_pass(trainer, core_rows(X, layout), y, weight)
@@ -120,10 +127,10 @@ def test_the_reference_makes_the_same_decisions_on_targets(maintenance, layout, 
     X, y, weight = noisy_targets(dtype=dtype)
     options = {"maintenance": maintenance, "fit_intercept": layout == "dense"}
     trainer = make_trainer(X, **options)
-    trainer.record(True)
+    trainer.observe()
     expected = Reference(**settings(X, **options), loss=epsilon_insensitive(0.3))
     for _ in range(2):
-        _core.train_pass_on_targets(trainer, core_rows(X, layout), y, 0.3, weight, 1)
+        run_pass_on_targets(trainer, core_rows(X, layout), y, 0.3, weight)
         for i in trainer.order():
             expected.step(X[i].astype(float), y[i], weight[i])
     assert 0 < expected.violations < expected.steps
@@ -174,7 +181,7 @@ def test_with_ties_every_decision_is_minimal(maintenance, layout, dtype, core_ro
     X, y = tied_data(dtype=dtype)
     gamma = 0.1
     trainer = make_trainer(X, maintenance=maintenance, gamma=gamma)
-    trainer.record(True)
+    trainer.observe()
     replay = Reference(**settings(X, maintenance=maintenance, gamma=gamma))
     done, exact_ties = 0, 0
     for _ in range(2):
@@ -241,7 +248,7 @@ def test_the_nearest_of_near_rows_is_found(maintenance, dtype, core_rows):
     y = rng.choice([-1, 1], 150)
     options = {"maintenance": maintenance, "fit_intercept": False, "alpha": 1.0}
     trainer = make_trainer(X, **options)
-    trainer.record(True)
+    trainer.observe()
     judge, n_events = Reference(**settings(X, **options)), 0
     for i in range(len(X)):
         judge.load(trainer.state())
@@ -265,7 +272,7 @@ def test_the_reported_degradation_is_what_the_weight_vector_lost(maintenance, dt
     X, y, weight = noisy_data(n=250, dtype=dtype)
     gamma, budget = 0.2, 12
     trainer = make_trainer(X, maintenance=maintenance, gamma=gamma, budget=budget)
-    trainer.record(True)
+    trainer.observe()
     events = 0
     for i in range(len(X)):
         before = trainer.state()
@@ -290,7 +297,7 @@ def test_the_reported_degradation_is_what_the_weight_vector_lost(maintenance, dt
 def test_a_step_moves_only_what_it_must(maintenance, core_rows):
     X, y, weight = noisy_data(n=200)
     trainer = make_trainer(X, maintenance=maintenance, budget=10)
-    trainer.record(True)
+    trainer.observe()
     for i in range(len(X)):
         before, n_events = trainer.state(), len(trainer.events()["step"])
         run_pass(trainer, core_rows(X[i : i + 1]), y[i : i + 1], weight[i : i + 1])
@@ -417,7 +424,7 @@ def test_a_row_exactly_on_the_tube_is_no_violation(core_rows):
     X = np.zeros((1, 2))
     trainer = make_trainer(X, alpha=1.0, fit_intercept=False)
     for target in (0.5, -0.5, 2.0, 2.5, 2.0 / 3 - 0.75):  # f = 0, 0, 0, then 1 / 3, then 1 / 2
-        _core.train_pass_on_targets(trainer, core_rows(X), np.array([target]), 0.5, None, 1)
+        run_pass_on_targets(trainer, core_rows(X), np.array([target]), 0.5)
     state = trainer.state()
     assert_array_equal(state["births"], [3, 4, 5])
     assert_array_equal(state["coefficients"], [1.0, 1.0, -1.0])
@@ -431,7 +438,7 @@ def test_targets_and_their_alpha_share_a_unit(maintenance, dtype, core_rows):
     states = []
     for unit in (1.0, 2.0**30, 2.0**-30):
         trainer = make_trainer(X, maintenance=maintenance, alpha=0.001 / unit)
-        _core.train_pass_on_targets(trainer, core_rows(X), unit * y, unit * 0.3, weight, 1)
+        run_pass_on_targets(trainer, core_rows(X), unit * y, unit * 0.3, weight)
         states.append(trainer)
     for other in states[1:]:
         assert_same_bits(states[0], other)
@@ -447,7 +454,7 @@ def test_targets_give_the_same_bits_in_every_layout_and_number_of_threads(
     for layout, n_threads in (("dense", 1), ("csr", 1), ("dense", 3)):
         trainers.append(make_trainer(X, maintenance=maintenance, budget=70))
         rows = core_rows(X, layout)
-        _core.train_pass_on_targets(trainers[-1], rows, y, 0.1, weight, n_threads)
+        run_pass_on_targets(trainers[-1], rows, y, 0.1, weight, n_threads)
     for other in trainers[1:]:
         assert_same_bits(trainers[0], other)
 
@@ -455,11 +462,12 @@ def test_targets_give_the_same_bits_in_every_layout_and_number_of_threads(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"targets": np.zeros(3)}, "targets must have one entry a row, 4, got 3"),
+        ({"targets": np.zeros(3)}, "targets must have one entry per row, 4, got 3"),
         ({"targets": np.array([0, 1, np.nan, 0])}, "targets must be finite, got nan in row 2"),
-        ({"epsilon": -0.1}, "epsilon must be finite and not negative"),
-        ({"epsilon": np.inf}, "epsilon must be finite and not negative"),
-        ({"sample_weight": np.ones(5)}, "sample_weight must have one entry a row, 4, got 5"),
+        ({"parameter": -0.1}, "parameter must be finite and not negative"),
+        ({"parameter": np.inf}, "parameter must be finite and not negative"),
+        ({"loss": "hinge"}, "loss 'hinge' is not known; known are: epsilon_insensitive"),
+        ({"sample_weight": np.ones(5)}, "sample_weight must have one entry per row, 4, got 5"),
         ({"sample_weight": np.zeros(4)}, "sample_weight must be positive and finite"),
         ({"rows": _core.Rows.dense(np.zeros((4, 3)))}, "rows must have 2 features, got 3"),
         ({"rows": _core.Rows.dense(np.zeros((0, 2)))}, "rows must not be empty"),
@@ -469,8 +477,9 @@ def test_bad_targets_are_refused(change, message):
     arguments = {
         "trainer": make_trainer(np.zeros((4, 2))),
         "rows": _core.Rows.dense(np.zeros((4, 2))),
+        "loss": "epsilon_insensitive",
+        "parameter": 0.1,
         "targets": np.zeros(4),
-        "epsilon": 0.1,
         "sample_weight": None,
         "n_threads": 1,
     }
@@ -529,9 +538,10 @@ def test_trainers_side_by_side_are_trainers_alone(maintenance, n_threads, core_r
 
     together, alone = trainers(), trainers()
     for _ in range(2):
-        _core.train_pass(together, rows, codes, [0, 1, 2], class_weight, weight, n_threads)
+        labels = (class_weight, weight)
+        _core.train_pass(together, rows, "hinge", codes, [0, 1, 2], *labels, n_threads)
         for k, trainer in enumerate(alone):
-            _core.train_pass([trainer], rows, codes, [k], class_weight, weight, 1)
+            _core.train_pass([trainer], rows, "hinge", codes, [k], *labels, 1)
     for one, other in zip(together, alone, strict=True):
         assert_same_bits(one, other)
 
@@ -543,7 +553,7 @@ def test_a_restored_state_goes_on_as_if_never_interrupted(maintenance, dtype, co
     whole = trained(X, y, core_rows, maintenance=maintenance, passes=3)
     first = trained(X, y, core_rows, maintenance=maintenance, passes=1)
     resumed = make_trainer(X, seed=99, maintenance=maintenance)
-    resumed.restore(first.state())
+    resumed.restore(**first.state())
     assert_same_bits(resumed, first)
     for _ in range(2):
         run_pass(resumed, core_rows(X), y)
@@ -559,7 +569,7 @@ def test_a_state_is_a_copy(core_rows):
     for key in before:
         assert_array_equal(before[key], kept[key])
     restored = make_trainer(X)
-    restored.restore(before)
+    restored.restore(**before)
     before["coefficients"][:] = np.nan
     before["vectors"][:] = np.nan
     assert_array_equal(restored.state()["coefficients"], kept["coefficients"])
@@ -571,7 +581,7 @@ def test_a_state_above_the_budget_is_brought_down_to_it(maintenance, core_rows):
     X, y, weight = noisy_data()
     large = trained(X, y, core_rows, maintenance=maintenance, budget=60, sample_weight=weight)
     small = make_trainer(X, maintenance=maintenance, budget=7)
-    small.restore(large.state())
+    small.restore(**large.state())
     state = small.state()
     assert len(state["coefficients"]) == len(state["vectors"]) == len(state["births"]) == 7
     assert np.all(np.isfinite(state["coefficients"]))
@@ -595,8 +605,9 @@ def test_a_damaged_state_is_refused(key, damage, core_rows):
     trainer = trained(X, y, core_rows)
     state = trainer.state()
     state[key] = damage(state[key])
-    with pytest.raises(ValueError, match=r"vectors|coefficients" if key == "vectors" else key):
-        make_trainer(X).restore(state)
+    names = r"vectors|coefficients" if key == "vectors" else key
+    with pytest.raises((TypeError, ValueError), match=names):
+        make_trainer(X).restore(**state)
 
 
 @pytest.mark.parametrize("key", ["vectors", "coefficients", "births", "bias", "steps", "generator"])
@@ -604,8 +615,8 @@ def test_a_state_with_a_key_missing_is_refused(key, core_rows):
     X, y, _ = noisy_data()
     state = trained(X, y, core_rows).state()
     del state[key]
-    with pytest.raises((KeyError, ValueError), match=key):
-        make_trainer(X).restore(state)
+    with pytest.raises(TypeError, match=key):
+        make_trainer(X).restore(**state)
 
 
 # --- the profile ---------------------------------------------------------------------------------
@@ -636,15 +647,15 @@ def test_the_parts_of_the_time_are_no_more_than_the_whole(maintenance, core_rows
     pytest.fail(f"{parts} are more than {profile['seconds_total']}")
 
 
-def test_recording_can_be_left_out(core_rows):
+def test_an_observer_changes_nothing(core_rows):
     X, y, _ = noisy_data()
-    silent, loud = make_trainer(X), make_trainer(X)
-    loud.record(True)
-    for trainer in (silent, loud):
+    silent, observed = make_trainer(X), make_trainer(X)
+    observed.observe()
+    for trainer in (silent, observed):
         run_pass(trainer, core_rows(X), y)
     assert len(silent.events()["step"]) == 0
-    assert len(loud.events()["step"]) == loud.profile()["merges"] > 0
-    assert_same_bits(silent, loud)
+    assert len(observed.events()["step"]) == observed.profile()["merges"] > 0
+    assert_same_bits(silent, observed)
 
 
 # --- unusual data --------------------------------------------------------------------------------
@@ -789,7 +800,8 @@ def train(n, budget, n_trainers):
     ]
     rows = _core.Rows.dense(X)
     print("started", flush=True)
-    _core.train_pass(trainers, rows, codes, [1] * n_trainers, np.ones(2), None, N_THREADS)
+    labels = (codes, [1] * n_trainers, np.ones(2), None)
+    _core.train_pass(trainers, rows, "hinge", *labels, N_THREADS)
 
 try:
     train(400_000, 1000, 2)
@@ -885,6 +897,7 @@ def test_a_trainer_that_cannot_be_is_refused(argument, value):
         ("class_weight", np.empty(0)),
         ("sample_weight", np.ones(9)),
         ("sample_weight", np.ones(11)),
+        ("loss", "squared"),
         ("rows", _core.Rows.dense(np.zeros((10, 2)))),
         ("rows", _core.Rows.dense(np.zeros((10, 4)))),
         ("rows", _core.Rows.dense(np.zeros((10, 3), np.float32))),
@@ -897,6 +910,7 @@ def test_arrays_of_the_wrong_size_are_refused(argument, value):
     arguments = {
         "trainers": [trainer],
         "rows": _core.Rows.dense(X),
+        "loss": "hinge",
         "codes": codes,
         "positives": [1],
         "class_weight": np.ones(2),

@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -55,7 +55,6 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _audited: ClassVar[Sequence[str]] = ()  # strategies that the trainers ask; see paper/audit.py
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,7 +154,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         for state in self._states:
             size = len(state["coefficients"])
             trainer = self._make_trainer(len(self._states), setting, size, seed=0)
-            trainer.restore(self._translate(state, setting))
+            trainer.restore(**self._translate(state, setting))
             trainers.append(trainer)
         return trainers
 
@@ -174,7 +173,6 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             intercept_rate=INTERCEPT_RATE,
             seed=seed,
             dtype=setting.rows.dtype,
-            audit=list(self._audited),
         )
 
     def _translate(self, state: dict[str, Any], setting: "_Setting") -> dict[str, Any]:

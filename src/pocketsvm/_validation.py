@@ -7,7 +7,6 @@ between float32 and float64 rows (`training_rows`).
 
 import math
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,11 +83,9 @@ def canonical(X: Any) -> Any:
     """X itself where it is dense or CSR with strictly increasing indices, else such a copy."""
     if not sp.issparse(X):
         return X
-    if len(X.indptr) == X.shape[0] + 1:
-        with suppress(TypeError, ValueError):
-            as_rows(X, X.dtype)
-            return X
-    check_structure(X)  # refuses what is broken; what passes has unsorted or double entries
+    check_structure(X)
+    if _csr_rows(X, X.dtype) is not None:
+        return X
     # Fresh arrays in a fresh matrix: neither the user's entries nor scipy's cached flags, which
     # may be stale, are touched or trusted.
     X = sp.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), shape=X.shape)
@@ -147,12 +144,20 @@ def as_rows(X: Any, dtype: Any) -> _core.Rows:
     with np.errstate(over="ignore"):
         if not sp.issparse(X):
             return _core.Rows.dense(np.ascontiguousarray(X, dtype=dtype))
-        return _core.Rows.csr(
-            np.ascontiguousarray(X.data, dtype=dtype),
-            np.ascontiguousarray(X.indices),
-            np.ascontiguousarray(X.indptr),
-            X.shape[1],
-        )
+        rows = _csr_rows(X, dtype)
+    if rows is None:
+        raise ValueError("The indices of each row of X must be strictly increasing.")
+    return rows
+
+
+def _csr_rows(X: Any, dtype: Any) -> _core.Rows | None:
+    """View CSR as native rows; None where the indices of a row are not strictly increasing."""
+    return _core.Rows.csr(
+        np.ascontiguousarray(X.data, dtype=dtype),
+        np.ascontiguousarray(X.indices),
+        np.ascontiguousarray(X.indptr),
+        X.shape[1],
+    )
 
 
 def warn_about_scales(X: Any) -> None:

@@ -325,7 +325,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self, trainers: list[_core.Trainer], rows: _core.Rows, data: checks.LabelledRows
     ) -> None:
         labels = (data.codes, data.positives, data.class_weight, data.sample_weight)
-        _core.train_pass(trainers, rows, *labels, effective_n_jobs(self.n_jobs))
+        _core.train_pass(trainers, rows, "hinge", *labels, effective_n_jobs(self.n_jobs))
 
     def _losses(self, data: checks.LabelledRows) -> list[Hinge]:
         positive, negative = np.int8(1), np.int8(-1)
@@ -586,7 +586,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self, trainers: list[_core.Trainer], rows: _core.Rows, data: checks.TargetRows
     ) -> None:
         (trainer,) = trainers
-        targets = (data.y, float(self.epsilon), data.sample_weight)
+        targets = ("epsilon_insensitive", float(self.epsilon), data.y, data.sample_weight)
         _core.train_pass_on_targets(trainer, rows, *targets, effective_n_jobs(self.n_jobs))
 
     def _losses(self, data: checks.TargetRows) -> list[EpsilonInsensitive]:
