@@ -1,5 +1,5 @@
-// Aligned arrays that own their memory. (Not std::vector: its code would be shared between
-// instruction sets, and the linker might keep the copy that a plain CPU cannot run.)
+// Aligned arrays that own their memory. std::vector is not used here: its code would be shared
+// between instruction sets, and the linker might keep a copy that an older CPU cannot run.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ template <class T>
 class Buffer {
   public:
     Buffer() = default;
-    // Zeros, on a 64-byte border.
+    // Zeros, aligned to 64 bytes.
     explicit Buffer(std::size_t size) : size_(size) {
         if (size == 0) return;
         if (size > (~std::size_t(0) >> 1) / sizeof(T)) throw std::bad_alloc();

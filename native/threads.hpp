@@ -1,7 +1,8 @@
-// Tasks side by side: threads are made for a call and joined at its end, so that nothing is left
-// to idle, to be forked, or to be shut down.
+// Threads: created for one call and joined at its end, so that none is left idle when the process
+// forks or exits. Also decides how many threads work on what.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -15,7 +16,10 @@
 
 namespace pocketsvm {
 
-// What the calling thread learns (from the system, say) reaches the others through a flag.
+// How often a waiting thread checks for an interrupt: users notice no delay, and it costs nothing.
+inline constexpr std::chrono::milliseconds interrupt_period{20};
+
+// A flag through which one thread interrupts the others.
 class SharedInterrupt final : public Interrupt {
   public:
     bool requested() override { return stop_.load(std::memory_order_relaxed); }
@@ -25,10 +29,10 @@ class SharedInterrupt final : public Interrupt {
     std::atomic<bool> stop_{false};
 };
 
-class ThreadCrew final : public Crew {
+class ThreadWorkers final : public Workers {
   public:
-    explicit ThreadCrew(std::size_t size) : size_(size) {}
-    ~ThreadCrew() { join(); }
+    explicit ThreadWorkers(std::size_t size) : size_(size) {}
+    ~ThreadWorkers() { join(); }
 
     std::size_t size() const override { return size_; }
     std::size_t start(Task& task) override {
@@ -36,7 +40,7 @@ class ThreadCrew final : public Crew {
         try {
             while (threads_.size() < size_)
                 threads_.emplace_back([&task, k = threads_.size()] { task.work(k); });
-        } catch (const std::exception&) {  // as many threads as the system grants
+        } catch (const std::exception&) {  // go on with as many threads as the system grants
         }
         return threads_.size();
     }
@@ -50,9 +54,9 @@ class ThreadCrew final : public Crew {
     std::vector<std::thread> threads_;
 };
 
-// Calls task(i, interrupt) for i in [0, n_tasks), on n_threads of which the caller is one. The
-// caller's own interrupt is asked in its own tasks, and every so often while it waits. Returns
-// false if it was interrupted. A task returns false when it stopped early.
+// Calls task(i, interrupt) for i in [0, n_tasks), on n_threads including the caller's. Only the
+// caller's thread asks the given interrupt, in its own tasks and while it waits. A task returns
+// false if it stopped early. Returns false if there was an interruption.
 template <class Task>
 bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, Task task) {
     if (n_threads > n_tasks) n_threads = n_tasks;
@@ -98,7 +102,7 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
                 work(shared);
                 leave();
             });
-        } catch (const std::system_error&) {  // as many threads as the system grants
+        } catch (const std::system_error&) {  // go on with as many threads as the system grants
             leave();
             break;
         }
@@ -106,8 +110,7 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
     work(interrupt);
     {
         std::unique_lock<std::mutex> lock(mutex);
-        while (
-            !finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
+        while (!finished.wait_for(lock, interrupt_period, [&] { return running == 0; })) {
             lock.unlock();
             if (interrupt.requested()) shared.request();
             lock.lock();
@@ -116,6 +119,35 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
     for (std::thread& thread : threads) thread.join();
     if (failure) std::rethrow_exception(failure);
     return !shared.requested();
+}
+
+// Trains several trainers side by side; pass(k, interrupt, workers) makes the pass of trainer k.
+// Threads that are left over help the trainers.
+template <class Pass>
+bool parallel_passes(std::size_t n_trainers, std::size_t n_threads, Interrupt& interrupt,
+                     Pass pass) {
+    // More workers per trainer find nothing to do: the training thread itself is then the limit.
+    constexpr std::size_t max_workers = 3;
+    return parallel(n_trainers, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
+        const std::size_t share = n_threads / n_trainers;
+        ThreadWorkers workers(share > 1 ? std::min(share - 1, max_workers) : 0);
+        return pass(k, own, workers);
+    });
+}
+
+// Calls task(from, to) for chunks of the rows [begin, end).
+template <class Task>
+bool parallel_chunks(std::size_t begin, std::size_t end, std::size_t n_threads,
+                     Interrupt& interrupt, Task task) {
+    // Short enough to react to an interrupt, long enough to hide the cost of handing out chunks.
+    constexpr std::size_t chunk = 512;
+    return parallel((end - begin + chunk - 1) / chunk, n_threads, interrupt,
+                    [&](std::size_t k, Interrupt& own) {
+                        if (own.requested()) return false;
+                        const std::size_t from = begin + k * chunk;
+                        task(from, std::min(from + chunk, end));
+                        return true;
+                    });
 }
 
 }  // namespace pocketsvm

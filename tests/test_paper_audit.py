@@ -34,13 +34,13 @@ def settings(X, maintenance):
 
 
 def audited(X, y, rows, maintenance, names, weight=None, passes=1):
-    trainer = _core.Trainer(
-        **settings(X, maintenance), seed=0, dtype=str(X.dtype), audit=list(names)
-    )
+    trainer = _core.Trainer(**settings(X, maintenance), seed=0, dtype=str(X.dtype))
+    if names:
+        trainer.observe(list(names))
     codes = (y > 0).astype(np.int32)
     orders = []
     for _ in range(passes):
-        _core.train_pass([trainer], rows, codes, [1], np.ones(2), weight, 1)
+        _core.train_pass([trainer], rows, "hinge", codes, [1], np.ones(2), weight, 1)
         orders.append(trainer.order())
     return trainer, np.concatenate(orders)
 
@@ -107,18 +107,29 @@ def test_to_be_asked_changes_nothing(follow, core_rows):
 def test_the_audit_goes_on_in_a_state_that_is_too_large(core_rows):
     X, y, weight = noisy_data()
     large = _core.Trainer(**settings(X, "merge") | {"budget": 40}, seed=0, dtype="float64")
-    _core.train_pass([large], core_rows(X), (y > 0).astype(np.int32), [1], np.ones(2), weight, 1)
-    small = _core.Trainer(**settings(X, "merge"), seed=0, dtype="float64", audit=STRATEGIES)
-    small.restore(large.state())
+    labels = ((y > 0).astype(np.int32), [1], np.ones(2), weight)
+    _core.train_pass([large], core_rows(X), "hinge", *labels, 1)
+    small = _core.Trainer(**settings(X, "merge"), seed=0, dtype="float64")
+    small.observe(STRATEGIES)
+    small.restore(**large.state())
     assert {counts["events"] for counts in small.audit().values()} == {25}
 
 
 def test_names_are_checked():
-    X = np.zeros((3, 2))
-    with pytest.raises(ValueError, match="audit names 'best', which is not known"):
-        _core.Trainer(**settings(X, "gss"), seed=0, dtype="float64", audit=["gss-precise", "best"])
-    with pytest.raises(ValueError, match="audit must name 'gss-precise'"):
-        _core.Trainer(**settings(X, "gss"), seed=0, dtype="float64", audit=["gss"])
+    trainer = _core.Trainer(**settings(np.zeros((3, 2)), "gss"), seed=0, dtype="float64")
+    with pytest.raises(ValueError, match="strategy 'best' is not known; known are: merge, "):
+        trainer.observe(["gss-precise", "best"])
+    with pytest.raises(ValueError, match="strategies must include 'gss-precise'"):
+        trainer.observe(["gss"])
+
+
+def test_an_observer_starts_over(core_rows):
+    X, y, weight = noisy_data()
+    trainer, _ = audited(X, y, core_rows(X), "merge", STRATEGIES, weight)
+    assert len(trainer.events()["step"]) == trainer.profile()["merges"] > 0
+    trainer.observe()
+    assert len(trainer.events()["step"]) == 0
+    assert trainer.audit() == {}
 
 
 # --- the function --------------------------------------------------------------------------------
@@ -158,7 +169,7 @@ def test_the_measure_is_always_among_those_asked():
 
 def test_bad_input_is_refused():
     X, y = make_moons(30, random_state=0)
-    with pytest.raises(ValueError, match="audit names 'best'"):
+    with pytest.raises(ValueError, match="strategy 'best' is not known"):
         audit(X, y, budget=10, C=1, gamma=1, strategies=["best"])
     with pytest.raises(ValueError, match="maintenance"):
         audit(X, y, budget=10, C=1, gamma=1, follow="best")

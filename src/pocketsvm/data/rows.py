@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .. import _core, _shim  # noqa: F401
+from .. import _core
 from .._sklearn import validate_data
 from .sparse import safe_to_convert, sorted_copy
 
@@ -51,8 +51,6 @@ class CheckedRows:
                 return _core.Rows.dense(np.ascontiguousarray(self.X, dtype=dtype))
             if self.structure.dtype == dtype:
                 return self.structure
-            if self.structure.with_values is None:
-                return _core.Rows.csr(np.ascontiguousarray(self.X.data, dtype=dtype), np.ascontiguousarray(self.X.indices), np.ascontiguousarray(self.X.indptr), self.X.shape[1])
             return self.structure.with_values(np.ascontiguousarray(self.X.data, dtype=dtype))
 
     def take(self, chosen: NDArray[Any]) -> "CheckedRows":

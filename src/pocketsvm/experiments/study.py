@@ -60,14 +60,6 @@ KNOBS = {
         "10 to 20 steps, always, of many rows on a sample": {"frugal": False},
         "up to 40 steps, where they are cheap": {"moves": 40},
     },
-    "First partner among the vectors tied for the smallest coefficient": {
-        "newest": {"strategy": "merge, newest"},
-        "lowest slot": {"strategy": "merge, lowest slot"},
-        "oldest": {"strategy": "merge, oldest"},
-        "by lot": {"strategy": "merge, by lot"},
-        "by lot for 100 B steps, then newest": {"strategy": "merge, by lot for 100 B steps"},
-        "by lot for 20 B steps, then newest": {},
-    },
     "Intercept in the passes: the square of its constant feature": {
         "none": {"rate": 0.0},
         "0.01": {"rate": 0.01},
@@ -124,12 +116,12 @@ class Split:
         for n_passes in recipe.passes[1:]:
             state = self.polished(state, recipe, bool(recipe.rate))
             trainer = self.trainer(recipe)
-            trainer.restore(without_smallest(state, recipe.dropped))
+            trainer.restore(**without_smallest(state, recipe.dropped))
             self.run(trainer, n_passes)
             state = trainer.state()
         if recipe.grown > 1:
             trainer = self.trainer(replace(recipe, grown=1.0))
-            trainer.restore(self.polished(state, recipe))
+            trainer.restore(**self.polished(state, recipe))
             state = trainer.state()
         if recipe.polished:
             state = self.polished(state, recipe, moves=recipe.moves)
@@ -166,7 +158,7 @@ class Split:
             state = trainer.state()
             if recipe.first_rate is not None:
                 state["steps"] = round(1 / (self.alpha * recipe.first_rate))
-                trainer.restore(state)
+                trainer.restore(**state)
             self.begun[key] = trainer, [state]
         trainer, states = self.begun[key]
         while len(states) <= recipe.passes[0]:
@@ -176,7 +168,7 @@ class Split:
 
     def run(self, trainer, n_passes):
         for _ in range(n_passes):
-            _core.train_pass([trainer], self.rows, self.codes, [1], np.ones(2), None, 1)
+            _core.train_pass([trainer], self.rows, "hinge", self.codes, [1], np.ones(2), None, 1)
 
     def polished(self, state, recipe, fit_intercept=True, moves=0):
         """Return the state with the best coefficients for its vectors, which may move."""

@@ -128,17 +128,22 @@ def audit(
         fit_intercept=False,
         random_state=seed,
     )
-    model._audited = names
+    model._asked = names
     model.fit(X, y)
     frequency = model.profile_.merge_frequency
-    return [_row(name, counts, frequency) for name, counts in model._audit.items()]
+    return [_row(name, counts, frequency) for name, counts in model._trainer.audit().items()]
 
 
 class _AuditedSVC(BudgetedSVC):
-    """A training run like any other, whose trainer is asked for its audit at the end."""
+    """A training run like any other, whose trainer has an observer."""
 
-    def _describe_model(self, trainers: list[_core.Trainer], *setting: Any) -> dict[str, Any]:
-        return super()._describe_model(trainers, *setting) | {"_audit": trainers[0].audit()}
+    _asked: list[str]
+    _trainer: _core.Trainer
+
+    def _make_trainer(self, *arguments: Any, **options: Any) -> _core.Trainer:
+        self._trainer = super()._make_trainer(*arguments, **options)
+        self._trainer.observe(self._asked)
+        return self._trainer
 
 
 def _row(name: str, counts: dict[str, Any], merge_frequency: float) -> AuditRow:

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "../svmlight.hpp"
+#include "../text/svmlight.hpp"
 #include "check.hpp"
 
 using namespace pocketsvm;
@@ -182,7 +182,7 @@ void arrays_grow_and_shrink() {
 
 }  // namespace
 
-void svmlight_tests() {
+void text_tests() {
     numbers_are_those_of_the_c_library();
     cuts_and_bytes_are_arbitrary();
     the_densest_text_has_room();

@@ -1,6 +1,6 @@
-// The Gaussian kernel of rows against the whole support set.
+// The Gaussian kernel of rows and the vectors of a support set.
 //
-// Kernel values are carried as exponents t = gamma log2(e) |x - s|^2, so that k = 2^-t: where two
+// Kernel values are kept as exponents t = gamma log2(e) |x - s|^2, so that k = 2^-t: where two
 // vectors nearly coincide, 1 - k keeps the digits that k itself has lost.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
-// As many accumulators as hide the latency of a multiply-add without leaving the registers.
+// As many accumulators as hide the latency of a multiply-add and still fit into the registers.
 #if defined(POCKETSVM_AVX512)
 constexpr int blocks_at_once = 4, rows_at_once = 4, tile_blocks = 4;
 #elif defined(POCKETSVM_AVX2) || defined(POCKETSVM_NEON)
@@ -16,6 +16,10 @@ constexpr int blocks_at_once = 4, rows_at_once = 4, tile_blocks = 1;
 #else
 constexpr int blocks_at_once = 2, rows_at_once = 2, tile_blocks = 1;
 #endif
+
+// Stands in place of a vector's exponent against itself, so that no search for a near vector finds
+// it. It must not take part in sums: 2^-inf yields NaN here.
+constexpr float excluded_exponent = __builtin_huge_valf();
 
 template <class RealType>
 class Gaussian {
@@ -30,10 +34,10 @@ class Gaussian {
     double exponent(double squared_distance) const { return scale_ * squared_distance; }
     double scale() const { return scale_; }
 
-    // sum_j c_j k_j, from the exponents, in an order of its own.
+    // sum_j c_j k_j, from the exponents.
     static POCKETSVM_INLINE Real weighted_sum(const SupportSet<Real>& set, const Real* exponents) {
         const auto kernel = [&](std::size_t at) { return exp2_minus(L::load(exponents + at)); };
-        constexpr std::size_t chains = 4;
+        constexpr std::size_t chains = 4;  // independent sums hide the latency of a multiply-add
         const std::size_t end = set.n_blocks() * L::count;
         L sums[chains];
         for (L& sum : sums) sum = L::all(0);
@@ -48,10 +52,10 @@ class Gaussian {
         return ((sums[0] + sums[1]) + (sums[2] + sums[3])).sum();
     }
 
-    // The exponents of all slots (whole blocks).
+    // Computes the exponents of all slots (whole blocks).
     //
-    // Called with `backwards` every other time, it goes through the vectors to and fro: a set that
-    // is a little larger than the first-level cache is then found there for the most part.
+    // If every other call is `backwards`, it starts with the vectors that the last call used: most
+    // of a set that is a little larger than the first-level cache is then still in that cache.
     template <class Row>
     void exponents(const VectorLanes<Real>& vectors, const Row& x, Real norm, Real* out,
                    bool backwards = false) const {
@@ -67,8 +71,8 @@ class Gaussian {
             some_blocks<1, 1>(vectors, row, norms, b, store);
     }
 
-    // A few rows at a time, so that each block is read once for all of them: calls
-    // use(r, slot, exponents) for every block and row. n > 1 rows must be dense.
+    // Computes the exponents of several rows together, so that each block is read once for all of
+    // them: calls use(r, slot, exponents) for every row and block. n > 1 rows must be dense.
     template <int n, class Row, class Use>
     void tile(const VectorLanes<Real>& vectors, const Row (&rows)[n], const Real (&norms)[n],
               Use use) const {
@@ -79,14 +83,15 @@ class Gaussian {
         for (; b < vectors.n_blocks(); ++b) some_blocks<n, 1>(vectors, rows, norms, b, use);
     }
 
-    // From a dot product to an exponent. NaN, which overflowing norms make, counts as far away.
+    // From a dot product to an exponent. NaN, which results from overflowing norms, becomes the
+    // largest exponent.
     POCKETSVM_INLINE L exponent(L dot, L norms, Real norm) const {
         const L squared = multiply_add(L::all(-2), dot, L::all(norm) + norms);
         const L t = squared * L::all(scale_in_lanes_);
         return max(min(t, L::all(ExponentialPolynomial<Real>::largest)), L::all(0));
     }
 
-    // Of one row and one vector, with the bits that they have in lanes.
+    // For one row and one vector, with the same bits as in lanes.
     template <class Row>
     Real exponent(const Row& x, Real norm, const Real* vector, Real vector_norm) const {
         Real dot = 0;

@@ -1,5 +1,5 @@
-// Decision values, in tiles: a few rows at a time against a block of vectors, so that each block is
-// read once for all of them. Every value is summed in the same order whatever rows are beside it.
+// Decision values and kernel values in tiles: several rows against a block of vectors, so that each
+// block is read once for all of them. The order of each sum does not depend on the other rows.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ class BlockPredictor final : public Predictor {
 
     void decide(const RowsView& view, std::size_t begin, std::size_t end,
                 double* out) const override {
-        constexpr std::size_t chains = 4;  // sums that do not wait for each other
+        constexpr std::size_t chains = 4;  // independent sums hide the latency of a multiply-add
         Buffer<L> sums(rows_at_once * n_outputs_ * chains);
         const auto use = [&](int r, std::size_t at, L kernel) POCKETSVM_INLINE_LAMBDA {
             for (std::size_t o = 0; o < n_outputs_; ++o) {
@@ -64,13 +64,13 @@ class BlockPredictor final : public Predictor {
   private:
     using L = Lanes<Real>;
 
-    // Calls use(r, slot, kernel values) for every block of every row of a tile, then done(r, row).
+    // Calls use(r, slot, kernel values) for every row of a tile and every block, then done(r, row).
     template <class Use, class Done>
     void in_tiles(const RowsView& view, std::size_t begin, std::size_t end, Use use,
                   Done done) const {
         with_rows<Real>(view, [&](auto& rows) {
             std::size_t i = begin;
-            // Sparse rows have no feature in common that a tile could share.
+            // Sparse rows do not share features, so a tile of them would not save reads.
             if (!view.sparse)
                 for (; i + rows_at_once <= end; i += rows_at_once)
                     tile<rows_at_once>(rows, i, use, done);

@@ -1,12 +1,13 @@
-// The support set: B + 1 slots, each a vector in a lane, a coefficient and the step of its birth.
+// The support set: B + 1 slots, each with a vector, a coefficient and the step of its birth.
 #pragma once
 
 #include "rows.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
-// Vectors for the kernel. They lie in blocks of Lanes::count, feature by feature inside a block:
-// one row against a block is multiply-adds down the lanes. Empty lanes hold finite numbers.
+// Vectors laid out for the kernel: in blocks of Lanes::count, feature by feature inside a block, so
+// that a row against a block is a sequence of multiply-adds on lanes. Empty lanes hold finite
+// numbers.
 template <class RealType>
 class VectorLanes {
   public:
@@ -31,7 +32,7 @@ class VectorLanes {
         Real* to = lane(slot);
         for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = vector[f];
     }
-    // One after the other the sums of the norm wait for each other; the lane is written meanwhile.
+    // The sum of the norm is a chain of dependent additions; writing the lane meanwhile is free.
     void write_with_norm(std::size_t slot, const Real* vector) {
         Real* to = lane(slot);
         Real norm = 0;
@@ -76,7 +77,7 @@ class VectorLanes {
     Buffer<Real> norms_;
 };
 
-// The slots that changed, each once, for whoever keeps a copy of the vectors.
+// The slots whose vector changed, each once, for code that keeps values of the vectors.
 class Changes {
   public:
     Changes() = default;
@@ -87,7 +88,7 @@ class Changes {
         noted_[slot] = true;
         slots_[count_++] = slot;
     }
-    // Calls with every slot, and forgets them.
+    // Calls the function with every slot, and forgets them.
     template <class Function>
     void take(Function function) {
         for (std::size_t k = 0; k < count_; ++k) {
@@ -107,9 +108,9 @@ class Changes {
     std::size_t count_ = 0;
 };
 
-// A second copy holds each vector in one piece, for what looks at one or two of them: a merge would
-// else touch a cache line for every feature. Coefficients are in units of 1 / (lambda t), so that
-// nothing is ever scaled; their sign is the label, and those of empty slots are zero.
+// A second copy holds each vector contiguously, for operations on one or two vectors: in lanes, a
+// merge would touch one cache line per feature. Coefficients are in units of 1 / (lambda t), so
+// that they are never rescaled. Their sign is the label; those of empty slots are zero.
 template <class RealType>
 class SupportSet : public VectorLanes<RealType> {
   public:
@@ -125,15 +126,15 @@ class SupportSet : public VectorLanes<RealType> {
     double coefficient(std::size_t slot) const { return coefficients_[slot]; }
     std::int64_t birth(std::size_t slot) const { return births_[slot]; }
     const Real* vector(std::size_t slot) const { return vectors_.data() + slot * n_features(); }
-    // No coefficient is smaller than this.
+    // A lower bound of all |coefficients|.
     double least_size() const { return least_size_; }
     void find_least_size() {
         least_size_ = __builtin_huge_val();
         for (std::size_t slot = 0; slot < size(); ++slot) note_size(coefficients_[slot]);
     }
-    // Slots whose vector is another one.
+    // The slots whose vector changed.
     Changes& changes() { return changes_; }
-    // Whether most features are zero: it is then worth while to touch the others only.
+    // If most features are zero, operations touch only the others.
     void expect_zeros(bool many) { many_zeros_ = many; }
 
     template <class Row>
@@ -144,7 +145,7 @@ class SupportSet : public VectorLanes<RealType> {
         changes_.note(slot);
     }
 
-    // A vector that is not to stay in this slot: there is nothing in its lane.
+    // Adds a vector that will not stay in this slot: its lane is not written.
     template <class Row>
     void add_apart(const Row& row, Real norm, double coefficient, std::int64_t birth) {
         const std::size_t slot = size();
@@ -162,7 +163,7 @@ class SupportSet : public VectorLanes<RealType> {
         note_size(coefficients_[slot]);
     }
 
-    // The last slot fills the hole.
+    // The last vector moves to the free slot.
     void remove(std::size_t slot) {
         const std::size_t last = size() - 1;
         this->resize(last);
@@ -185,7 +186,7 @@ class SupportSet : public VectorLanes<RealType> {
         coefficients_[last] = 0;
     }
 
-    // z = h x_first + (1 - h) x_second takes the second's slot; the first one's is filled.
+    // z = h x_first + (1 - h) x_second takes the second slot; the first slot becomes free.
     void merge(std::size_t first, std::size_t second, double h, double coefficient,
                std::int64_t birth) {
         const Real* x = vector(first);
@@ -208,10 +209,10 @@ class SupportSet : public VectorLanes<RealType> {
         remove(first);
     }
 
-    // By differences, in double: exact where the kernel row has cancelled its digits away.
+    // Computed from differences, in double: accurate where the kernel row has lost its digits.
     double squared_distance(std::size_t i, std::size_t j) const {
         const Real *x = vector(i), *y = vector(j);
-        double part[8] = {};
+        double part[8] = {};  // independent sums, which the compiler keeps in vector registers
         std::size_t f = 0;
         for (; f + 8 <= n_features(); f += 8)
             for (int j = 0; j < 8; ++j) {
@@ -235,7 +236,7 @@ class SupportSet : public VectorLanes<RealType> {
     using VectorLanes<Real>::size;
 
   private:
-    // A coefficient too small for its lane is the smallest one, not zero, which is no coefficient.
+    // Rounds away from zero, because a coefficient of zero marks an empty slot.
     static Real in_lane(double coefficient) {
         const double smallest = sizeof(Real) == 4 ? 0x1p-126 : 0x1p-1022;
         if (coefficient > 0 && coefficient < smallest) return Real(smallest);
@@ -256,7 +257,7 @@ class SupportSet : public VectorLanes<RealType> {
     Changes changes_;
 };
 
-// A slot's vector as a sparse row: one that was never merged costs its non-zeros, not all features.
+// Reads a slot's vector as a sparse row, so that the cost depends on its non-zeros only.
 template <class Real>
 class SlotRow {
   public:

@@ -1,21 +1,8 @@
-// Python's door to the parser of LIBSVM text: checks arguments, releases the GIL, calls.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
+// The Python bindings of the parser of LIBSVM text.
+#include "../text/svmlight.hpp"
+#include "common.hpp"
 
-#include <cerrno>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include "svmlight.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace pocketsvm;
-
+namespace pocketsvm {
 namespace {
 
 void parse_text(SvmlightChunk& chunk, const std::vector<nb::bytes>& parts, std::size_t size) {
@@ -29,7 +16,7 @@ void parse_text(SvmlightChunk& chunk, const std::vector<nb::bytes>& parts, std::
 }
 
 void read_file(SvmlightChunk& chunk, int file, std::uint64_t begin, std::uint64_t end) {
-    if (begin >= end) throw nb::value_error("begin must be below end");
+    require(begin < end, "begin must be below end");
     int failure;
     try {
         nb::gil_scoped_release release;
@@ -87,7 +74,7 @@ nb::object finish(SvmlightRows& rows, bool written_from_0) {
 
 }  // namespace
 
-void bind_svmlight(nb::module_& module) {
+void bind_text(nb::module_& module) {
     nb::class_<SvmlightChunk>(module, "SvmlightChunk")
         .def(nb::init<>())
         .def("parse", &parse_text, "parts"_a, "size"_a)
@@ -110,3 +97,5 @@ void bind_svmlight(nb::module_& module) {
         .def("append", &append, "chunk"_a)
         .def("finish", &finish, "written_from_0"_a);
 }
+
+}  // namespace pocketsvm

@@ -1,39 +1,39 @@
-// Kernel rows computed ahead of their turn.
+// Kernel rows that are computed ahead of their turn.
 //
-// Training takes its rows one by one, each against the set that the row before has left. What a row
-// costs is its kernel values, and a few rows later most vectors are still the same: so some rows
-// are computed together (InTurn), and by several threads against copies of the set (Lookahead).
-// For a vector that has changed since, the values are computed again. A kernel value depends on its
-// row and its vector alone: whoever computed it and how, the bits are the same.
+// Training takes the rows one by one, each against the set that the previous row has left. Most of
+// the cost of a row are its kernel values, and a few rows later most vectors are still the same. So
+// several rows are computed together (InTurn), or by several threads on copies of the set
+// (Lookahead). If a vector has changed since, its values are computed again. A kernel value depends
+// on its row and its vector alone, so the bits do not depend on which thread computed it, or when.
 #pragma once
 
 #include <sched.h>
 
 #include <memory>
 
-#include "clock.hpp"
-#include "gaussian.hpp"
+#include "../clock.hpp"
+#include "../kernel/gaussian.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
-// From one row's kernel values to the next: an odd number of cache lines, for a power of two would
-// crowd the rows into a few sets of the cache.
+// The distance between the kernel values of two rows: an odd number of cache lines, because with a
+// power of two all rows would compete for a few sets of the cache.
 template <class Real>
 std::size_t stride_of_rows(const VectorLanes<Real>& vectors) {
     return (vectors.capacity() / Lanes<Real>::count | 1) * Lanes<Real>::count;
 }
 
-// What a training step needs of its row.
+// What a training step needs to know about its row.
 template <class Real>
 struct KernelRow {
     Real norm;
     Real sum;  // sum_j c_j k(x, s_j)
 };
 
-// Kernel rows computed by the training thread, when it is their turn.
+// Kernel rows computed by the training thread.
 //
-// A few dense rows are computed together, so that the vectors are read once for all of them. For a
-// vector that changes then, the values of those that are left are computed again.
+// Several dense rows are computed together, so that the vectors are read once for all of them. If a
+// vector changes, its values are computed again for the rows that remain.
 template <class Rows>
 class InTurn {
   public:
@@ -47,7 +47,7 @@ class InTurn {
         set_.changes().forget();
     }
 
-    // To be called before each row, in order; `seconds` has the time that it takes.
+    // To be called before each row, in order; `seconds` includes the time that it takes.
     void prepare(std::size_t i) {
         row_ = i % together_;
         if (row_ != 0) return;
@@ -69,13 +69,13 @@ class InTurn {
     }
 
     KernelRow<Real> take() { return {norms_[row_], kernel_.weighted_sum(set_, exponents())}; }
-    // Of the row that was taken last, for all slots.
+    // The exponents of the current row for all slots.
     Real* exponents() { return exponents_of(row_); }
 
     // To be called when the set may have changed.
     void follow() {
         set_.changes().take([&](std::size_t slot) {
-            if (slot >= set_.size()) return;  // it was there for a moment
+            if (slot >= set_.size()) return;  // it has been removed again
             for (std::size_t r = row_ + 1; r < count_; ++r)
                 exponents_of(r)[slot] =
                     kernel_.exponent(x_[r], norms_[r], set_.vector(slot), set_.norms()[slot]);
@@ -93,42 +93,45 @@ class InTurn {
     Rows rows_;
     std::size_t together_;
     std::size_t count_ = 0;  // rows that were computed together
-    std::size_t row_ = 0;    // at hand, of those
+    std::size_t row_ = 0;    // the current one of them
     std::size_t stride_;     // from row to row
     typename Rows::Row x_[rows_at_once];
     Real norms_[rows_at_once];
     Buffer<Real> exponents_;
-    SampledClock clock_{16};
+    SampledClock clock_;
 };
 
-// Waiting: at the ready first, then giving the processor away, at last asleep.
-class Patience {
+// Waits for another thread: spins at first, then yields the processor, and finally sleeps.
+class Backoff {
   public:
     void wait() {
-        if (++count_ < 4000) {
+        if (++count_ < n_spins) {
 #if defined(__x86_64__)
             __builtin_ia32_pause();
 #endif
-        } else if (count_ < 4100) {
+        } else if (count_ < n_spins + n_yields) {
             sched_yield();
         } else {
-            const std::timespec nap{0, 50'000};
-            nanosleep(&nap, nullptr);
+            const std::timespec pause{0, nanoseconds};
+            nanosleep(&pause, nullptr);
         }
     }
 
   private:
+    static constexpr int n_spins = 4000;         // some 100 microseconds: a block takes no longer
+    static constexpr int n_yields = 100;         // enough if the other thread only lost its core
+    static constexpr long nanoseconds = 50'000;  // of a sleep: short against a time slice
     int count_ = 0;
 };
 
-// A number that one thread writes and others read, on a cache line of its own.
+// A number that one thread writes and others read, on its own cache line.
 struct alignas(lane_bytes) Shared {
     std::size_t value = 0;
     std::size_t get() const { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
     void set(std::size_t to) { __atomic_store_n(&value, to, __ATOMIC_RELEASE); }
 };
 
-// The last changes of vectors, for those who keep copies of them.
+// The latest changes of vectors, for workers that keep copies of them.
 template <class Real>
 class ChangeLog {
   public:
@@ -162,40 +165,42 @@ class ChangeLog {
     Shared count_;
 };
 
-// Blocks of kernel rows computed by helpers. They hand over exponents: the exponential is left to
-// the training thread, for to send its results too would cost more than it does.
+// Blocks of kernel rows computed by workers. They hand over exponents, not kernel values:
+// recomputing 2^-t is cheaper than transferring it from another core.
 //
-// For a vector that has changed since, those of all rows of a block are computed again together,
-// the rows in lanes.
+// If a vector has changed since, its exponents are computed again for all rows of a block together,
+// with the rows in lanes.
 template <class Rows>
-class Lookahead final : Crew::Task {
+class Lookahead final : Workers::Task {
   public:
     using Real = typename Rows::Real;
     using L = Lanes<Real>;
 
     Lookahead(const Gaussian<Real>& kernel, SupportSet<Real>& set, const RowsView& view,
-              const Buffer<std::uint32_t>& order, Crew& crew)
-        : kernel_(kernel), set_(set), view_(view), order_(order), crew_(crew), rows_(view),
-          rows_a_block_(rows_a_block_for(set)),
-          n_blocks_((order.size() + rows_a_block_ - 1) / rows_a_block_), window_(crew.size() + 3),
-          places_(new Place[window_]), helpers_(new Helper[crew.size()]),
-          log_(4 * window_ * rows_a_block_, set.n_features()), changed_(set.n_features()) {
-        own_.reserve(rows_a_block_, set);
-        for (std::size_t k = 0; k < crew.size(); ++k) {
-            helpers_[k].blocks.reserve(rows_a_block_, set);
-            helpers_[k].copy(set);
+              const Buffer<std::uint32_t>& order, Workers& workers)
+        : kernel_(kernel), set_(set), view_(view), order_(order), workers_(workers), rows_(view),
+          rows_per_block_(rows_per_block_for(set)),
+          n_blocks_((order.size() + rows_per_block_ - 1) / rows_per_block_),
+          window_(workers.size() + extra_blocks), places_(new Place[window_]),
+          copies_(new Worker[workers.size()]),
+          log_(changes_per_row * window_ * rows_per_block_, set.n_features()),
+          changed_(set.n_features()) {
+        own_.reserve(rows_per_block_, set);
+        for (std::size_t k = 0; k < workers.size(); ++k) {
+            copies_[k].blocks.reserve(rows_per_block_, set);
+            copies_[k].copy(set);
         }
         set_.changes().forget();
-        n_helpers_ = crew.start(*this);
+        n_workers_ = workers.start(*this);
     }
     ~Lookahead() {
         stop_.set(1);
-        crew_.join();
+        workers_.join();
     }
 
     void prepare(std::size_t i) {
-        row_ = i % rows_a_block_;
-        if (row_ == 0) open(i / rows_a_block_);
+        row_ = i % rows_per_block_;
+        if (row_ == 0) open(i / rows_per_block_);
     }
 
     KernelRow<Real> take() {
@@ -207,34 +212,43 @@ class Lookahead final : Crew::Task {
         const bool timed = clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
         set_.changes().take([&](std::size_t slot) {
-            if (slot >= set_.size()) return;  // it was there for a moment
-            for (Patience patience; log_.count() - replayed_ >= log_.capacity(); patience.wait())
-                replayed_ = slowest_helper();
+            if (slot >= set_.size()) return;  // it has been removed again
+            for (Backoff backoff; log_.count() - replayed_ >= log_.capacity(); backoff.wait())
+                replayed_ = slowest_worker();
             log_.push(set_, slot);
             if (row_ + 1 < block_->rows.size()) compute_again(&slot, 1, row_ + 1);
         });
         if (timed) clock_.add(Stopwatch::seconds_since(begin));
     }
 
-    // Time that was spent on blocks: on computing them here, on waiting for others, on changes.
+    // The time that the training thread spent on blocks: computing them, waiting, following
+    // changes.
     double seconds() const { return seconds_ + clock_.total(); }
 
   private:
-    static constexpr std::size_t most_rows_a_block = 16;
+    // Fills all lanes when changed vectors are computed again; more rows see more changes.
+    static constexpr std::size_t max_rows_per_block = 16;
+    static constexpr std::size_t min_rows_per_block = 4;
+    // Bytes of one block: all blocks that are ahead then fit into a second-level cache.
+    static constexpr std::size_t max_block_bytes = 80'000;
+    // Blocks that are ahead besides one per worker, so that a slow block stops nobody.
+    static constexpr std::size_t extra_blocks = 3;
+    // A step changes at most two vectors; the rest is for workers that lag behind.
+    static constexpr std::size_t changes_per_row = 4;
     static constexpr std::size_t vectors_at_once = rows_at_once;
     static constexpr std::size_t finished = ~std::size_t(0);
 
-    // So that what is ahead stays in the second-level cache.
-    static std::size_t rows_a_block_for(const SupportSet<Real>& set) {
-        std::size_t n = most_rows_a_block;
-        while (n > 4 && n * set.capacity() * sizeof(Real) > 80'000) n /= 2;
+    static std::size_t rows_per_block_for(const SupportSet<Real>& set) {
+        std::size_t n = max_rows_per_block;
+        while (n > min_rows_per_block && n * set.capacity() * sizeof(Real) > max_block_bytes)
+            n /= 2;
         return n;
     }
 
     struct Block {
         VectorLanes<Real> rows;
         std::size_t stride = 0;   // from row to row
-        std::size_t version = 0;  // changes that it knows of
+        std::size_t version = 0;  // the number of changes that it includes
         std::size_t number = 0;   // in the order of rows
         Buffer<Real> exponents;
 
@@ -246,7 +260,7 @@ class Lookahead final : Crew::Task {
         Real* exponents_of(std::size_t r) { return exponents.data() + r * stride; }
     };
 
-    // The blocks that one thread writes to, in turn: what others have not read stays in its cache.
+    // The blocks that one thread fills in turn, so that its writes stay in its own cache.
     class OwnBlocks {
       public:
         void reserve(std::size_t n_rows, const SupportSet<Real>& set) {
@@ -257,18 +271,18 @@ class Lookahead final : Crew::Task {
         void advance() { ++count_; }
 
       private:
-        static constexpr std::size_t depth = 3;
+        static constexpr std::size_t depth = 3;  // one read, one ready, one being filled
         Block blocks_[depth];
         std::size_t count_ = 0;
     };
 
-    // Where the block of a number is to be found, once it is ready.
+    // Where to find the block of a given number once it is ready.
     struct Place {
         Block* block = nullptr;
         Shared ready;  // the block's number plus one
     };
 
-    struct Helper {
+    struct Worker {
         OwnBlocks blocks;
         VectorLanes<Real> vectors;
         Shared version;
@@ -284,39 +298,39 @@ class Lookahead final : Crew::Task {
     };
 
     void work(std::size_t number) override {
-        Helper& helper = helpers_[number];
+        Worker& worker = copies_[number];
         try {
             Rows rows(view_);
-            Patience patience;
+            Backoff backoff;
             while (stop_.get() == 0 && next_.get() < n_blocks_) {
-                std::size_t version = helper.version.value;
+                std::size_t version = worker.version.value;
                 for (const std::size_t now = log_.count(); version < now; ++version)
-                    log_.replay(version, helper.vectors);
-                helper.version.set(version);
+                    log_.replay(version, worker.vectors);
+                worker.version.set(version);
                 std::size_t block;
-                if (claim(block, helper.blocks)) {
-                    fill(block, helper.blocks, rows, helper.vectors, version);
-                    patience = Patience();
+                if (claim(block, worker.blocks)) {
+                    fill(block, worker.blocks, rows, worker.vectors, version);
+                    backoff = Backoff();
                 } else {
-                    patience.wait();
+                    backoff.wait();
                 }
             }
         } catch (const std::bad_alloc&) {
-            // A helper less.
+            // The others go on without this worker.
         }
-        helper.version.set(finished);
+        worker.version.set(finished);
     }
 
-    std::size_t slowest_helper() const {
+    std::size_t slowest_worker() const {
         std::size_t least = log_.count();
-        for (std::size_t k = 0; k < n_helpers_; ++k) {
-            const std::size_t version = helpers_[k].version.get();
+        for (std::size_t k = 0; k < n_workers_; ++k) {
+            const std::size_t version = copies_[k].version.get();
             if (version < least) least = version;
         }
         return least;
     }
 
-    // The next block that nobody has begun, if there is room for it.
+    // Takes the next block that no thread has begun, if there is room for it.
     bool claim(std::size_t& block, OwnBlocks& own) {
         const std::size_t taken = taken_.get();
         if (!own.has_room(taken)) return false;
@@ -340,9 +354,10 @@ class Lookahead final : Crew::Task {
     }
 
     void compute(Block& block, Rows& rows, const VectorLanes<Real>& vectors, std::size_t version) {
-        const std::size_t begin = block.number * rows_a_block_, left = order_.size() - begin;
-        const std::size_t count = left < rows_a_block_ ? left : rows_a_block_;
-        for (std::size_t r = 0; r < 2 * rows_a_block_ && r < left; ++r)  // the next block's, too
+        const std::size_t begin = block.number * rows_per_block_, left = order_.size() - begin;
+        const std::size_t count = left < rows_per_block_ ? left : rows_per_block_;
+        for (std::size_t r = 0; r < 2 * rows_per_block_ && r < left;
+             ++r)  // also those of the next block
             rows.prefetch(order_[begin + r]);
         block.rows.resize(count);
         for (std::size_t r = 0; r < count; ++r)
@@ -375,12 +390,12 @@ class Lookahead final : Crew::Task {
         const double begin = Stopwatch::now();
         taken_.set(number);
         const Place& place = places_[number % window_];
-        for (Patience patience; place.ready.get() != number + 1;) {
+        for (Backoff backoff; place.ready.get() != number + 1;) {
             std::size_t other;
             if (claim(other, own_))
                 fill(other, own_, rows_, set_, log_.count());
             else
-                patience.wait();
+                backoff.wait();
         }
         block_ = place.block;
         if (log_.count() - block_->version > log_.capacity())
@@ -396,7 +411,7 @@ class Lookahead final : Crew::Task {
         seconds_ += Stopwatch::seconds_since(begin);
     }
 
-    // The values of some vectors for the rows of this block, from a row on.
+    // Computes the exponents of some vectors again for the rows of this block, starting at a row.
     void compute_again(const std::size_t* slots, std::size_t n, std::size_t from) {
         if (!view_.sparse && n == vectors_at_once) {
             DenseRow<Real> vectors[vectors_at_once];
@@ -435,25 +450,25 @@ class Lookahead final : Crew::Task {
     SupportSet<Real>& set_;
     const RowsView& view_;
     const Buffer<std::uint32_t>& order_;
-    Crew& crew_;
+    Workers& workers_;
     Rows rows_;
-    std::size_t rows_a_block_;
+    std::size_t rows_per_block_;
     std::size_t n_blocks_;
-    std::size_t window_;  // blocks that are ahead at most
+    std::size_t window_;  // maximum number of blocks that are ahead
     std::unique_ptr<Place[]> places_;
     OwnBlocks own_;
-    std::unique_ptr<Helper[]> helpers_;
-    std::size_t n_helpers_ = 0;
+    std::unique_ptr<Worker[]> copies_;
+    std::size_t n_workers_ = 0;
     ChangeLog<Real> log_;
-    std::size_t replayed_ = 0;  // changes that all helpers know of, at least
+    std::size_t replayed_ = 0;  // at least so many changes have reached all workers
     SlotRow<Real> changed_;
-    Block* block_ = nullptr;  // at hand
-    std::size_t row_ = 0;     // of it
-    Shared next_;             // the first block that nobody has begun
-    Shared taken_;            // the block at hand
+    Block* block_ = nullptr;  // the current one
+    std::size_t row_ = 0;     // the current one of that block
+    Shared next_;             // the first block that no thread has begun
+    Shared taken_;            // the number of the current block
     Shared stop_;
     double seconds_ = 0;
-    SampledClock clock_{16};
+    SampledClock clock_;
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -1,8 +1,8 @@
-// A row, dense or sparse, as a view; and the matrices that hand rows out.
+// Views of rows, dense or sparse, and of the matrices that they belong to.
 #pragma once
 
-#include "core.hpp"
-#include "memory.hpp"
+#include "../core.hpp"
+#include "../memory.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
@@ -23,7 +23,7 @@ struct SparseRow {
     std::size_t index(std::size_t k) const { return std::size_t(indices[k]); }
 };
 
-// Summed feature by feature like every dot product, so that |x|^2 + |s|^2 - 2 x s is exactly zero
+// Summed feature by feature, as every dot product is, so that |x|^2 + |s|^2 - 2 x s is exactly zero
 // for equal rows, and dense and sparse rows give the same bits.
 template <class Row>
 POCKETSVM_INLINE typename Row::Real squared_norm(const Row& row) {
@@ -45,11 +45,14 @@ class DenseRows {
     void prefetch(std::size_t i) const {
         const char* from = reinterpret_cast<const char*>(values_ + i * n_features_);
         const std::size_t bytes = n_features_ * sizeof(Real);
-        for (std::size_t b = 0; b < bytes && b < 1024; b += lane_bytes)
+        for (std::size_t b = 0; b < bytes && b < max_prefetch; b += lane_bytes)
             __builtin_prefetch(from + b);
     }
 
   private:
+    // In bytes. The hardware itself prefetches the rest of a longer row.
+    static constexpr std::size_t max_prefetch = 1024;
+
     const Real* values_;
     std::size_t n_features_;
 };
@@ -87,10 +90,10 @@ class SparseRows {
     }
     RowsView view_;
     const Real* values_;
-    Buffer<std::int32_t> narrow_;
+    Buffer<std::int32_t> narrow_;  // the indices of one row
 };
 
-// Calls with the matrix type that fits the view.
+// Calls the function with the rows in the type that fits the view.
 template <class Real, class Function>
 auto with_rows(const RowsView& view, Function function) {
     if (view.sparse) {

@@ -1,36 +1,44 @@
-// The audit: several strategies are asked what they would do in the same state, for the same first
-// partner, and their answers are held against each other. Training goes its own way.
+// The observer of a training run: records every maintenance event, and asks several strategies what
+// they would decide in the same state, for the same first partner. Training itself is not affected.
 #pragma once
 
-#include "strategies.hpp"
+#include "../strategies/list.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
 template <class Real>
-class Audit {
+class Observer {
   public:
-    // The names must be known; `gss-precise` is one of them.
-    Audit(const char* const* names, std::size_t count)
+    // The names must be known; `gss-precise` is one of them, unless there are none.
+    Observer(const char* const* names, std::size_t count)
         : count_(count), asked_(std::make_unique<Asked[]>(count)), agreements_(count * count) {
         for (std::size_t k = 0; k < count; ++k) {
-            asked_[k].strategy = find_strategy<Real>(names[k]);
-            if (std::strcmp(names[k], "gss-precise") == 0) precise_ = k;
+            asked_[k].make = find_strategy<Real>(names[k]);
+            if (std::strcmp(names[k], MergeByGssPrecise<Real>::name) == 0) precise_ = k;
         }
     }
 
-    // Before the first event, and whenever the set has been made anew; counts go on.
+    // To be called before the first event and for every new set; counts go on.
     void reserve(const Setting<Real>& setting) {
-        for (std::size_t k = 0; k < count_; ++k)
-            asked_[k].maintenance = asked_[k].strategy->make(setting);
+        for (std::size_t k = 0; k < count_; ++k) asked_[k].maintenance = asked_[k].make(setting);
+    }
+
+    void record(const Event& event) {
+        if (n_events_ == events_.size()) {
+            Buffer<Event> larger(2 * n_events_ + 64);
+            for (std::size_t i = 0; i < n_events_; ++i) larger[i] = events_[i];
+            events_ = std::move(larger);
+        }
+        events_[n_events_++] = event;
     }
 
     void ask(const Gaussian<Real>& kernel, const SupportSet<Real>& set, std::size_t first,
              const Real* newest) {
-        // A strategy that merges would have chosen another: there is nothing to compare.
+        // A strategy that merges would have chosen another partner: there is nothing to compare.
         if (!has_partner(set, first)) return;
         for (std::size_t k = 0; k < count_; ++k) {
             Stopwatch off(false);
-            // What it keeps beside the set follows from the set, which others have changed.
+            // What it keeps besides the set follows from the set, which training has changed.
             asked_[k].maintenance->begin(set);
             const Decision decision = asked_[k].maintenance->decide(set, first, newest, off);
             asked_[k].answer =
@@ -39,6 +47,10 @@ class Audit {
         compare();
     }
 
+    const Event* events(std::size_t& count) const {
+        count = n_events_;
+        return events_.data();
+    }
     const AuditCounts& counts(std::size_t k) const { return asked_[k].counts; }
     const Agreement& agreement(std::size_t k, std::size_t l) const {
         return agreements_[k * count_ + l];
@@ -52,39 +64,39 @@ class Audit {
             : merges(decision.merges), second(decision.second), degradation(degradation) {
             if (!merges) return;
             const MergePair pair(kernel, set, decision.first, second);
-            least = pair.degradation(pair.solve(GoldenSection(1e-10)));
-            rounding = 8 * 0x1p-53 * pair.sum * pair.sum * pair.m * (1 - pair.m) *
+            least = pair.degradation(pair.solve(GoldenSection(GoldenSection::precise)));
+            rounding = 8 * roundoff<double> * pair.sum * pair.sum * pair.m * (1 - pair.m) *
                        -std::expm1(-pair.t / log2_e);
         }
         bool equals(const Answer& other) const {
             return merges && other.merges && second == other.second;
         }
-        // Another partner, but as good a one.
+        // Another partner that is as good.
         bool ties_with(const Answer& other) const {
             return merges && other.merges && second != other.second &&
-                   std::fabs(least - other.least) <= 1e-9 * least + rounding + other.rounding;
+                   std::fabs(least - other.least) <= tie * least + rounding + other.rounding;
         }
-        // Six of them, enough for a factor.
+        // Whether the degradation has the six digits that a factor needs.
         bool has_digits() const { return least > 1e6 * rounding; }
 
+        static constexpr double tie = 1e-9;  // the golden section search is not more precise
         bool merges = false;
         std::size_t second = 0;
         double degradation = 0;
-        double least = 0;     // that of the pair, at the best h
-        double rounding = 0;  // of it: a difference of numbers as large as a_i a_j (1-kappa)
+        double least = 0;     // of the pair, at the best h
+        double rounding = 0;  // its error: it is a difference of numbers near a_i a_j (1-kappa)
     };
 
     struct Asked {
-        const Strategy<Real>* strategy;
+        MakeMaintenance<Real> make;
         MaintenancePointer<Real> maintenance;
         Answer answer;
         AuditCounts counts;
     };
 
     void compare() {
-        const Answer& precise = asked_[precise_].answer;
         for (std::size_t k = 0; k < count_; ++k) {
-            const Answer& answer = asked_[k].answer;
+            const Answer &answer = asked_[k].answer, &precise = asked_[precise_].answer;
             AuditCounts& counts = asked_[k].counts;
             ++counts.events;
             counts.merges += answer.merges;
@@ -101,6 +113,8 @@ class Audit {
         }
     }
 
+    Buffer<Event> events_;
+    std::size_t n_events_ = 0;
     std::size_t count_;
     std::size_t precise_ = 0;
     std::unique_ptr<Asked[]> asked_;

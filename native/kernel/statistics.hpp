@@ -1,17 +1,20 @@
-// What Python asks of the rows before training: the largest norm, and the variance of all entries.
+// Statistics of rows that Python needs before training: the largest norm and the variance of all
+// entries.
 //
-// In double, in eight partial sums by feature number: zeros add nothing, so dense and sparse rows
-// give the same bits, and the compiler can keep the sums of dense rows in lanes.
+// Sums are in double, in eight partial sums by feature number. Zeros add nothing, so dense and
+// sparse rows give the same bits, and the compiler can keep the sums of dense rows in vector
+// registers.
 #pragma once
 
 #include <cmath>
 
-#include "core.hpp"
+#include "../core.hpp"
 
 namespace pocketsvm {
 
 class PartialSums {
   public:
+    static constexpr std::size_t count = 8;
     void add(std::size_t j, double value) { sums_[j] += value; }
     double total() const {
         return ((sums_[0] + sums_[1]) + (sums_[2] + sums_[3])) +
@@ -19,18 +22,19 @@ class PartialSums {
     }
 
   private:
-    double sums_[8] = {};
+    double sums_[count] = {};
 };
 
-// Calls visit(feature modulo 8, value) for every stored entry, and after() behind each row.
+// Calls visit(number of the partial sum, value) for every stored entry, and after() after each row.
 template <class Real, class Visit, class After>
 void visit_entries(const RowsView& rows, Visit visit, After after) {
+    constexpr std::size_t n = PartialSums::count;
     const Real* values = static_cast<const Real*>(rows.values);
     if (!rows.sparse) {
         for (std::size_t i = 0; i < rows.n_rows; ++i, values += rows.n_features) {
             std::size_t f = 0;
-            for (; f + 8 <= rows.n_features; f += 8)
-                for (std::size_t j = 0; j < 8; ++j) visit(j, double(values[f + j]));
+            for (; f + n <= rows.n_features; f += n)
+                for (std::size_t j = 0; j < n; ++j) visit(j, double(values[f + j]));
             for (std::size_t j = 0; f + j < rows.n_features; ++j) visit(j, double(values[f + j]));
             after();
         }
@@ -43,7 +47,7 @@ void visit_entries(const RowsView& rows, Visit visit, After after) {
     std::size_t k = 0;
     for (std::size_t i = 0; i < rows.n_rows; ++i) {
         for (const std::size_t end = at(rows.pointers, rows.wide_pointers, i + 1); k < end; ++k)
-            visit(at(rows.indices, rows.wide_indices, k) % 8, double(values[k]));
+            visit(at(rows.indices, rows.wide_indices, k) % n, double(values[k]));
         after();
     }
 }
@@ -56,7 +60,7 @@ void visit_entries(const RowsView& rows, Visit visit, After after) {
         visit_entries<double>(rows, visit, after);
 }
 
-// Infinite or NaN where squares overflow or values are so.
+// Infinite or NaN if squares overflow or values are not finite.
 inline double max_squared_norm(const RowsView& rows) {
     double largest = 0;
     PartialSums squares;

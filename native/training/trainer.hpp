@@ -1,32 +1,40 @@
-// Training: passes over the rows, a step a row, maintenance where the budget overflows.
+// Training: passes over the rows, one step per row, with maintenance if the budget overflows.
 #pragma once
 
-#include "audit.hpp"
+#include "../random.hpp"
 #include "lookahead.hpp"
 #include "losses.hpp"
-#include "random.hpp"
+#include "observer.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
 template <class Real>
 class BudgetTrainer final : public Trainer {
   public:
-    BudgetTrainer(const TrainerOptions& options, const Strategy<Real>& strategy)
+    BudgetTrainer(const TrainerOptions& options, MakeMaintenance<Real> make_maintenance)
         : budget_(options.budget), alpha_(options.alpha),
-          intercept_rate_(options.fit_intercept ? options.intercept_rate : 0), strategy_(strategy),
-          kernel_(options.gamma), generator_(options.seed) {
-        if (options.n_audited > 0)
-            audit_ = std::make_unique<Audit<Real>>(options.audited, options.n_audited);
+          intercept_rate_(options.fit_intercept ? options.intercept_rate : 0),
+          make_maintenance_(make_maintenance), kernel_(options.gamma), generator_(options.seed) {
         reserve(options.budget, options.n_features);
     }
 
     bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt,
-              Crew& crew) override {
-        return pass_with(Hinge(classes), view, interrupt, crew);
+              Workers& workers) override {
+        bool finished = false;
+        ClassLosses::with(classes.loss, [&](auto type) {
+            const typename decltype(type)::type loss{};
+            finished = pass_with(LossOnClasses(loss, classes), view, interrupt, workers);
+        });
+        return finished;
     }
     bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt,
-              Crew& crew) override {
-        return pass_with(EpsilonInsensitive(targets), view, interrupt, crew);
+              Workers& workers) override {
+        bool finished = false;
+        TargetLosses::with(targets.loss, [&](auto type) {
+            const typename decltype(type)::type loss(targets.parameter);
+            finished = pass_with(LossOnTargets(loss, targets), view, interrupt, workers);
+        });
+        return finished;
     }
 
     void restore(const StateView& state) override {
@@ -44,7 +52,6 @@ class BudgetTrainer final : public Trainer {
         while (set_.size() > budget_) maintain(nullptr);
     }
 
-    void set_recorder(Recorder* recorder) override { recorder_ = recorder; }
     std::size_t size() const override { return set_.size(); }
     double bias() const override { return bias_; }
     std::int64_t steps() const override { return steps_; }
@@ -66,31 +73,42 @@ class BudgetTrainer final : public Trainer {
         return order_.data();
     }
     const Profile& profile() const override { return profile_; }
-    const AuditCounts& audit(std::size_t k) const override { return audit_->counts(k); }
+
+    void observe(const char* const* strategies, std::size_t count) override {
+        observer_ = std::make_unique<Observer<Real>>(strategies, count);
+        observer_->reserve(setting());
+    }
+    const Event* events(std::size_t& count) const override {
+        if (observer_ != nullptr) return observer_->events(count);
+        count = 0;
+        return nullptr;
+    }
+    const AuditCounts& audit(std::size_t k) const override { return observer_->counts(k); }
     const Agreement& agreement(std::size_t k, std::size_t l) const override {
-        return audit_->agreement(k, l);
+        return observer_->agreement(k, l);
     }
 
   private:
     void reserve(std::size_t vectors, std::size_t n_features) {
         set_ = SupportSet<Real>(vectors + 1, n_features);
-        const Setting<Real> setting{kernel_, set_.capacity(), n_features};
-        maintenance_ = strategy_.make(setting);
-        if (audit_ != nullptr) audit_->reserve(setting);
+        maintenance_ = make_maintenance_(setting());
+        if (observer_ != nullptr) observer_->reserve(setting());
     }
+    Setting<Real> setting() const { return {kernel_, set_.capacity(), set_.n_features()}; }
 
     template <class Loss>
-    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt, Crew& crew) {
+    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt, Workers& workers) {
         const double begin = Stopwatch::now();
         if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
         generator_.shuffle(order_.data(), view.n_rows);
         set_.expect_zeros(view.sparse);
         set_.find_least_size();
-        maintenance_->begin(set_);  // what it keeps must not depend on where training was resumed
+        maintenance_->begin(
+            set_);  // so that the result does not depend on where training was resumed
         const bool finished = with_rows<Real>(view, [&](auto& rows) {
             using Rows = std::remove_reference_t<decltype(rows)>;
-            if (can_help(crew, view)) {
-                Lookahead<Rows> source(kernel_, set_, view, order_, crew);
+            if (workers.size() > 0 && looking_ahead_pays(view)) {
+                Lookahead<Rows> source(kernel_, set_, view, order_, workers);
                 return run(rows, loss, source, interrupt);
             }
             InTurn<Rows> source(kernel_, set_, view, order_);
@@ -103,27 +121,35 @@ class BudgetTrainer final : public Trainer {
         return finished;
     }
 
-    // Whether handing rows from thread to thread costs less than computing them: not where rows are
-    // cheap, nor where most of a row is its exponentials, and not where vectors change all the
-    // time. Sparse rows are held dense on the way.
-    bool can_help(const Crew& crew, const RowsView& view) const {
-        return crew.size() > 0 && budget_ >= 128 && view.n_rows >= 1000 && view.n_features >= 8 &&
-               view.n_features <= (view.sparse ? 512 : 4096) &&
+    // Whether handing kernel rows from thread to thread costs less than computing them. It does not
+    // if vectors change in most steps.
+    bool looking_ahead_pays(const RowsView& view) const {
+        constexpr std::size_t min_budget = 128;     // the kernel values of a smaller set are cheap
+        constexpr std::size_t min_rows = 1000;      // starting the threads takes about as long
+        constexpr std::size_t min_features = 8;     // below, the exponentials are most of the cost
+        constexpr std::size_t max_features = 4096;  // blocks of longer rows fill the cache
+        constexpr std::size_t max_sparse_features = 512;  // blocks hold sparse rows as dense ones
+        return budget_ >= min_budget && view.n_rows >= min_rows &&
+               view.n_features >= min_features &&
+               view.n_features <= (view.sparse ? max_sparse_features : max_features) &&
                2 * profile_.violations <= profile_.steps;
     }
 
     template <class Rows, class Loss, class Source>
     bool run(Rows& rows, const Loss& loss, Source& source, Interrupt& interrupt) {
-        // A question a millisecond or so: about a million multiply-adds.
-        const std::size_t patience = 1 + (1u << 20) / (1 + budget_ * (16 + set_.n_features()));
+        constexpr std::size_t work_between_checks = 1 << 20;  // multiply-adds: about 1 millisecond
+        constexpr std::size_t exponential_cost = 16;          // in multiply-adds, roughly
+        const std::size_t rows_between_checks =
+            1 + work_between_checks / (1 + budget_ * (exponential_cost + set_.n_features()));
         std::size_t begin = 0;
-        for (; begin < order_.size() && !interrupt.requested(); begin += patience) {
+        for (; begin < order_.size() && !interrupt.requested(); begin += rows_between_checks) {
+            const std::size_t left = order_.size() - begin;
             const std::size_t end =
-                begin + patience < order_.size() ? begin + patience : order_.size();
+                begin + (rows_between_checks < left ? rows_between_checks : left);
             for (std::size_t i = begin; i < end; ++i) {
-                if (i + far_ahead < order_.size()) {
-                    rows.prefetch(order_[i + far_ahead]);
-                    loss.prefetch(order_[i + far_ahead]);
+                if (i + prefetch_distance < order_.size()) {
+                    rows.prefetch(order_[i + prefetch_distance]);
+                    loss.prefetch(order_[i + prefetch_distance]);
                 }
                 step(rows.row(order_[i]), i, loss, source);
             }
@@ -155,26 +181,26 @@ class BudgetTrainer final : public Trainer {
         bias_ += intercept_rate_ * coefficient;
         if (full) {
             Real* exponents = source.exponents();
-            exponents[budget_] = far_away;
+            exponents[budget_] = excluded_exponent;
             maintain(exponents);
-            // Finite again: in a block used anew it may be left, and is added with a weight of 0.
+            // Finite again, because a block that is used again may add it with a weight of 0.
             exponents[budget_] = 0;
         }
         source.follow();
     }
 
     void maintain(const Real* newest) {
-        if (audit_ != nullptr)
-            audit_->ask(kernel_, set_, maintenance_->first_partner(set_), newest);
+        if (observer_ != nullptr)
+            observer_->ask(kernel_, set_, maintenance_->first_partner(set_), newest);
         const bool timed = solve_clock_.due();
         rest_clock_.due();
         Stopwatch watch(timed);
         const std::size_t first = maintenance_->first_partner(set_);
         const Decision decision = maintenance_->decide(set_, first, newest, watch);
-        if (recorder_ != nullptr)
-            recorder_->add({steps_, std::int64_t(decision.first),
-                            decision.merges ? std::int64_t(decision.second) : -1, decision.h,
-                            decision.coefficient, maintenance_->degradation(set_, decision)});
+        if (observer_ != nullptr)
+            observer_->record({steps_, std::int64_t(decision.first),
+                               decision.merges ? std::int64_t(decision.second) : -1, decision.h,
+                               decision.coefficient, maintenance_->degradation(set_, decision)});
         maintenance_->apply(set_, decision, steps_);
         watch.lap_rest();
         if (timed) {
@@ -184,12 +210,15 @@ class BudgetTrainer final : public Trainer {
         ++(decision.merges ? profile_.merges : profile_.removals);
     }
 
-    static constexpr std::size_t far_ahead = 2 * rows_at_once;  // rows: not those at hand
+    // Rows are prefetched so many steps ahead: the rows computed together are already loaded.
+    static constexpr std::size_t prefetch_distance = 2 * rows_at_once;
+    // A margin takes less time than a maintenance event, so its clock is read more rarely.
+    static constexpr int margin_clock_period = 64;
 
     std::size_t budget_;
     double alpha_;
     double intercept_rate_;
-    const Strategy<Real>& strategy_;
+    MakeMaintenance<Real> make_maintenance_;
     Gaussian<Real> kernel_;
     SupportSet<Real> set_;
     MaintenancePointer<Real> maintenance_;
@@ -198,12 +227,11 @@ class BudgetTrainer final : public Trainer {
     Generator generator_;
     Buffer<std::uint32_t> order_;
     Profile profile_;
-    SampledClock margin_clock_{64};
-    double seconds_ahead_ = 0;  // beside what that clock sees
-    SampledClock solve_clock_{16};
-    SampledClock rest_clock_{16};
-    Recorder* recorder_ = nullptr;
-    std::unique_ptr<Audit<Real>> audit_;
+    SampledClock margin_clock_{margin_clock_period};
+    double seconds_ahead_ = 0;  // for kernel rows that were computed ahead, besides that clock
+    SampledClock solve_clock_;
+    SampledClock rest_clock_;
+    std::unique_ptr<Observer<Real>> observer_;
 };
 
 }  // namespace pocketsvm::POCKETSVM_SET
