@@ -61,7 +61,7 @@ bench: $(PACKAGE) ## speed and accuracy, measured on this machine
 study: $(PACKAGE) ## the settings that training could have, compared on held-out training rows
 	$(PY) src/pocketsvm/experiments/study.py $(ARGS)
 
-docs: $(PACKAGE) ## the API reference and the pictures of the pages, made again
+docs: $(PACKAGE) ## write the API reference and the pictures of the pages again
 	$(PY) tools/api_reference.py
 	$(PY) tools/examples.py docs/guide.md docs/images
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'
