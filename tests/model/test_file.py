@@ -182,7 +182,7 @@ def test_damaged_and_forged_files_are_refused_or_hold_a_model_that_works(path, g
             assert changed == content
     tracemalloc.stop()
     assert 0.04 * n_files < n_loaded < 0.4 * n_files
-    assert n_continued > 0.8 * n_loaded
+    assert n_continued > 0.5 * n_loaded
 
 
 def attempt(path, max_bytes):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._replacing import PathLike
-from ..model.file import MAX_BYTES, read_model, refusals_name
+from ..model.file import MAX_BYTES, errors_naming, read_model
 from ..model.model import Model
 from ..model.preparation import join
 from .base import BudgetedMachine
@@ -71,26 +71,12 @@ def load_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> Any:
 
 
 def read_estimator(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Any, dict[str, Any]]:
-    """Read a model file as an estimator, with what was kept beside the model.
+    """Return the estimator of a model file, as `load_model` does, and the `extra` of `save_model`.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    max_bytes : int, default=2**31
-        The maximum number of bytes of the file, and of the model in memory.
-
-    Returns
-    -------
-    estimator : BudgetedSVC, BudgetedSVR or Pipeline
-        The estimator as it was saved.
-
-    extra : dict
-        The `extra` of `save_model`.
+    The command line keeps the layout of its data files as `extra`.
     """
     model, extra = read_model(path, max_bytes=max_bytes)
-    with refusals_name(path):
+    with errors_naming(path):
         return _estimator(model), extra
 
 

@@ -39,7 +39,7 @@ from .encode import encode
 from .model import Model
 from .sections import open_sections, pack
 
-__all__ = ["MAX_BYTES", "read_model", "refusals_name", "write_model"]
+__all__ = ["MAX_BYTES", "errors_naming", "read_model", "write_model"]
 
 # Larger files are refused by default: a model of this size has outgrown its budget.
 MAX_BYTES = 2**31
@@ -88,14 +88,14 @@ def read_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Model, di
     """
     if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe blocks, a device may never end
         raise ValueError(f"{os.fspath(path)} cannot be loaded: it is not a regular file.")
-    with open(path, "rb") as file, refusals_name(path):
+    with open(path, "rb") as file, errors_naming(path):
         length = os.fstat(file.fileno()).st_size
         head = read_head(file, length, max_bytes)
         return _read(head, lambda _, entry: read_array(file, head.start, entry), max_bytes - length)
 
 
 @contextmanager
-def refusals_name(path: PathLike) -> Iterator[None]:
+def errors_naming(path: PathLike) -> Iterator[None]:
     """Raise a ValueError that names the file if its content is refused."""
     try:
         yield

@@ -4,18 +4,9 @@ import shutil
 import subprocess
 from dataclasses import replace
 
+import export_models as models
 import numpy as np
 import pytest
-from export_models import (
-    REGRESSIONS,
-    SEVERAL,
-    assert_same_labels,
-    exact,
-    fitted,
-    regression,
-    scaled,
-    tolerance,
-)
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
@@ -60,14 +51,14 @@ def run_c(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("setting", SEVERAL)
+@pytest.mark.parametrize("setting", models.SEVERAL)
 def test_c_decides_the_same(tmp_path, run_c, setting):
-    clf, X = fitted(**setting)
+    clf, X = models.fitted(**setting)
     export_c(clf, tmp_path / "model.h")
     values, labels = run_c(X)
     expected = clf.decision_function(X).reshape(len(X), -1)
-    assert_allclose(values, expected, rtol=0, atol=tolerance(clf))
-    assert_same_labels(labels, clf, X)
+    assert_allclose(values, expected, rtol=0, atol=models.tolerance(clf))
+    models.assert_same_labels(labels, clf, X)
 
 
 def test_c_of_a_float64_model_takes_double(tmp_path, run_c):
@@ -76,30 +67,30 @@ def test_c_of_a_float64_model_takes_double(tmp_path, run_c):
     clf = BudgetedSVC(30, gamma=1.0, polish=False, random_state=0).fit(X, y)
     export_c(clf, tmp_path / "model.h")
     values, labels = run_c(X, real="double")
-    assert_allclose(values[:, 0], clf.decision_function(X), rtol=0, atol=tolerance(clf))
+    assert_allclose(values[:, 0], clf.decision_function(X), rtol=0, atol=models.tolerance(clf))
     assert_array_equal(labels, clf.predict(X))
 
 
-@REGRESSIONS
+@models.REGRESSIONS
 def test_c_regression(tmp_path, run_c, setting):
-    model, X = regression(**setting)
+    model, X = models.regression(**setting)
     export_c(model, tmp_path / "model.h")
     values, predicted = run_c(X)
     assert_array_equal(values[:, 0], predicted)
-    assert_allclose(predicted, model.predict(X), rtol=1e-7, atol=tolerance(model))
+    assert_allclose(predicted, model.predict(X), rtol=1e-7, atol=models.tolerance(model))
 
 
 def test_c_scales(tmp_path, run_c):
-    model, X, labels = scaled()
+    model, X, labels = models.scaled()
     export_c(model, tmp_path / "model.h")
     values, predicted = run_c(X)
-    assert_allclose(values, exact(model, X), rtol=0, atol=tolerance(model))
+    assert_allclose(values, models.exact(model, X), rtol=0, atol=models.tolerance(model))
     assert_array_equal(predicted, labels)
 
 
 def test_c_spells_any_label_and_name(tmp_path, run_c):
     labels = ['a" ??/ \\ */ %d', "long label of many words, " * 10, "ä\n\0"]
-    clf, X = fitted(3, labels=np.array(sorted(labels), dtype=object))
+    clf, X = models.fitted(3, labels=np.array(sorted(labels), dtype=object))
     clf.feature_names_in_ = np.array(["*/ int main;", "??/\n#error"], dtype=object)
     exported = export_c(clf, tmp_path / "model.h")
     assert exported.labels == [0, 1, 2]
@@ -116,7 +107,7 @@ def test_c_spells_any_label_and_name(tmp_path, run_c):
 
 
 def test_c_tells_its_size(tmp_path):
-    clf, _ = fitted(3)
+    clf, _ = models.fitted(3)
     exported = export_c(clf, tmp_path / "model.h", name="iris_2")
     n_vectors, n_features = clf.support_vectors_.shape
     assert exported.table_size == 4 * (n_vectors * (n_features + 3) + 3 + 3)
@@ -129,10 +120,10 @@ def test_c_tells_its_size(tmp_path):
 @pytest.mark.parametrize("name", ["", "2d", "a-b", "a b", "ä", "_x", "a;"])
 def test_c_names_must_be_identifiers(tmp_path, name):
     with pytest.raises(ValueError, match="name must be an identifier of C"):
-        export_c(fitted()[0], tmp_path / "model.h", name=name)
+        export_c(models.fitted()[0], tmp_path / "model.h", name=name)
 
 
 def test_c_numbers_beyond_float_are_refused(tmp_path):
-    model = Model.of(fitted()[0])
+    model = Model.of(models.fitted()[0])
     with pytest.raises(ValueError, match="too large for float32"):
         export_c(replace(model, intercept=np.array([1e39])), tmp_path / "model.h")

@@ -2,19 +2,10 @@
 
 from dataclasses import replace
 
+import export_models as models
 import numpy as np
 import pandas as pd
 import pytest
-from export_models import (
-    REGRESSIONS,
-    SEVERAL,
-    assert_same_labels,
-    exact,
-    fitted,
-    regression,
-    scaled,
-    tolerance,
-)
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
@@ -41,16 +32,16 @@ def run_onnx():
     return run
 
 
-@pytest.mark.parametrize("setting", SEVERAL)
+@pytest.mark.parametrize("setting", models.SEVERAL)
 def test_onnxruntime_decides_the_same(tmp_path, run_onnx, setting):
-    clf, X = fitted(**setting)
+    clf, X = models.fitted(**setting)
     export_onnx(clf, tmp_path / "svm.onnx")
     found = run_onnx(tmp_path / "svm.onnx", X)
     expected = clf.decision_function(X)
     assert (found["decision"].dtype, found["decision"].shape) == (np.float32, expected.shape)
-    assert_allclose(found["decision"], expected, rtol=0, atol=tolerance(clf))
+    assert_allclose(found["decision"], expected, rtol=0, atol=models.tolerance(clf))
     assert found["label"].dtype == np.int64
-    assert_same_labels(found["label"], clf, X)
+    models.assert_same_labels(found["label"], clf, X)
     assert run_onnx(tmp_path / "svm.onnx", X[:1])["label"] == clf.predict(X[:1])
 
 
@@ -65,7 +56,7 @@ def test_onnxruntime_decides_the_same(tmp_path, run_onnx, setting):
     ],
 )
 def test_onnx_labels_keep_their_spelling(tmp_path, run_onnx, labels, kind):
-    clf, X = fitted(len(labels), labels=labels)
+    clf, X = models.fitted(len(labels), labels=labels)
     assert export_onnx(clf, tmp_path / "svm.onnx").labels == labels
     found = run_onnx(tmp_path / "svm.onnx", X)["label"]
     assert found.dtype.kind == kind
@@ -74,7 +65,7 @@ def test_onnx_labels_keep_their_spelling(tmp_path, run_onnx, labels, kind):
 
 def test_onnx_labels_that_have_no_type_are_refused(tmp_path):
     pytest.importorskip("onnx")
-    clf, _ = fitted(labels=np.array([0, 2**63], dtype=np.uint64))
+    clf, _ = models.fitted(labels=np.array([0, 2**63], dtype=np.uint64))
     with pytest.raises(ValueError, match="ONNX has no labels like"):
         export_onnx(clf, tmp_path / "svm.onnx")
 
@@ -93,7 +84,7 @@ def test_onnx_does_not_cancel(tmp_path, run_onnx, gamma, offset):
     found = run_onnx(tmp_path / "svm.onnx", X)["decision"]
     direct = np.square(X[:, None].astype(np.float64) - vectors).sum(axis=2)
     expected = np.exp(-gamma * direct) @ model.dual_coef.T
-    assert np.abs(found - expected).max() < tolerance(model)
+    assert np.abs(found - expected).max() < models.tolerance(model)
 
 
 def test_onnx_of_a_float64_model_takes_float64(tmp_path, run_onnx):
@@ -104,31 +95,31 @@ def test_onnx_of_a_float64_model_takes_float64(tmp_path, run_onnx):
     export_onnx(clf, tmp_path / "svm.onnx")
     found = run_onnx(tmp_path / "svm.onnx", X)
     assert found["decision"].dtype == np.float64
-    assert_allclose(found["decision"], clf.decision_function(X), rtol=0, atol=tolerance(clf))
+    assert_allclose(found["decision"], clf.decision_function(X), rtol=0, atol=models.tolerance(clf))
 
 
 def test_onnx_far_rows_have_no_kernel(tmp_path, run_onnx):
-    clf, X = fitted(3)
+    clf, X = models.fitted(3)
     export_onnx(clf, tmp_path / "svm.onnx")
     far = np.concatenate([1e18 * X, 1e25 * X, np.full_like(X, 3e38)]).astype(np.float32)
     found = run_onnx(tmp_path / "svm.onnx", far)["decision"]
     assert_allclose(found, np.broadcast_to(clf.intercept_, found.shape), rtol=1e-6)
 
 
-@REGRESSIONS
+@models.REGRESSIONS
 def test_onnx_regression(tmp_path, run_onnx, setting):
-    model, X = regression(**setting)
+    model, X = models.regression(**setting)
     export_onnx(model, tmp_path / "svm.onnx")
     found = run_onnx(tmp_path / "svm.onnx", X)
     assert found.keys() == {"value"}
-    assert_allclose(found["value"], model.predict(X), rtol=1e-7, atol=tolerance(model))
+    assert_allclose(found["value"], model.predict(X), rtol=1e-7, atol=models.tolerance(model))
 
 
 def test_onnx_scales(tmp_path, run_onnx):
-    model, X, labels = scaled()
+    model, X, labels = models.scaled()
     export_onnx(model, tmp_path / "svm.onnx")
     found = run_onnx(tmp_path / "svm.onnx", X)
-    assert_allclose(found["decision"], exact(model, X), rtol=0, atol=tolerance(model))
+    assert_allclose(found["decision"], models.exact(model, X), rtol=0, atol=models.tolerance(model))
     assert_array_equal(found["label"], labels)
 
 
