@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
-from pocketsvm.cli import bench, console, fitting
+from pocketsvm.cli import bench, console, reading
 from pocketsvm.cli.app import run
 from pocketsvm.model import save_model
 from pocketsvm.model.preparation import split
@@ -230,7 +230,7 @@ def test_errors(call, folder, moons, blobs, arguments, code, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([0.5, 0.25] * 150, "0.5 is no label of a class"),
+        ([0.5, 0.25] * 150, "0.5 is not a class label"),
         (range(300), "warning: numbers.csv has 300 classes in 300 rows."),
     ],
 )
@@ -250,7 +250,7 @@ def test_without_arguments_the_commands_are_shown(call):
 
 
 def test_sparse_rows_too_many_to_be_dense(call, moons, monkeypatch):
-    monkeypatch.setattr(fitting, "MOST_DENSE_BYTES", 100)
+    monkeypatch.setattr(reading, "MOST_DENSE_BYTES", 100)
     code, _, err = call("train", "moons.txt", "m.psvm", "--scale", "minmax")
     assert code == 1
     assert "makes sparse rows dense" in err
