@@ -11,7 +11,7 @@ from .._replacing import replacing
 from ..tuning import ScoreMap, written
 from .console import show
 
-__all__ = ["check_picture", "draw", "show_best", "show_map"]
+__all__ = ["ScoreMap", "check_picture", "draw", "show_best", "show_map"]
 
 # Five colours of viridis, from low to high, and a text colour that is readable on each.
 SHADES = (

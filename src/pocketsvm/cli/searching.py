@@ -8,6 +8,7 @@ import typer
 from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer_names
 
+from .. import tuning
 from ..tuning import ScoreMap, last_step, parameter_name
 from .console import Reporter, Task
 from .reading import TrainingSet
@@ -15,7 +16,7 @@ from .reading import TrainingSet
 if TYPE_CHECKING:
     from .tune import GridOptions, SearchOptions
 
-__all__ = ["SearchProgress", "check_scoring", "describe", "grid_values"]
+__all__ = ["check_scoring", "describe", "grid_values", "run"]
 
 MOST_VALUES = 1000  # of a range; more of them are a typing error
 
@@ -83,7 +84,32 @@ def check_scoring(name: str | None) -> None:
         )
 
 
-class SearchProgress:
+def run(
+    estimator: Any,
+    rows: TrainingSet,
+    values: dict[str, Any],
+    options: "SearchOptions",
+    seed: int,
+    n_jobs: int,
+    reporter: Reporter,
+) -> Any:
+    """Search for the best of the values, and return the fitted search."""
+    with reporter.task("tuning", total=1.0) as task:
+        return tuning.tune(
+            estimator,
+            rows.X,
+            rows.y,
+            **values,
+            search=options.search,
+            cv=options.folds,
+            scoring=options.scoring,
+            n_jobs=n_jobs,
+            random_state=seed,
+            callbacks=[_SearchProgress(task, reporter)],
+        )
+
+
+class _SearchProgress:
     """A scikit-learn callback that counts the fits of a search, and reports each round.
 
     The rounds are planned to take equally long, so each counts as an equal share of the whole.

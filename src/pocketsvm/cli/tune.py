@@ -116,7 +116,6 @@ def tune(
 
     The model is trained on all rows.
     """
-    from .. import tuning
     from . import fitting, score_map, searching
     from .console import Reporter, print_json
     from .reading import read_training_set
@@ -129,22 +128,10 @@ def tune(
     rows = read_training_set(data, columns, machine, n_jobs, reporter)
     fitting.set_class_weights(estimator, machine.class_weight, rows)
     begin = time.perf_counter()
-    with reporter.task("tuning", total=1.0) as task:
-        searched = tuning.tune(
-            estimator,
-            rows.X,
-            rows.y,
-            **values,
-            search=search.search,
-            cv=search.folds,
-            scoring=search.scoring,
-            n_jobs=n_jobs,
-            random_state=machine.seed,
-            callbacks=[searching.SearchProgress(task, reporter)],
-        )
+    searched = searching.run(estimator, rows, values, search, machine.seed, n_jobs, reporter)
     seconds = time.perf_counter() - begin
     saved = fitting.save(searched.best_estimator_, rows, model)
-    found = tuning.ScoreMap.of(searched)
+    found = score_map.ScoreMap.of(searched)
     if search.plot is not None:
         score_map.draw(found, search.plot)
     result = fitting.describe(saved, model, rows, seconds)
