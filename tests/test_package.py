@@ -78,7 +78,7 @@ def test_show_versions(capsys):
     ("statement", "unloaded"),
     [
         ("import pocketsvm; pocketsvm.__version__", ("numpy", "sklearn", "pocketsvm._core")),
-        ("from pocketsvm import *; BudgetedSVC(), save_model", ("matplotlib", "rich", "typer")),
+        ("from pocketsvm import *; BudgetedSVC(), save_model", ("matplotlib", "typer")),
     ],
 )
 def test_public_names_load_when_they_are_used(statement, unloaded):
