@@ -99,10 +99,25 @@ def test_show_versions(capsys):
     assert f"instruction set: {_core.instruction_set()}" in shown
 
 
-def test_importing_the_package_does_not_load_matplotlib():
-    script = "import sys, pocketsvm; print('matplotlib' in sys.modules)"
+@pytest.mark.parametrize(
+    ("statement", "unloaded"),
+    [
+        ("import pocketsvm; pocketsvm.__version__", ("numpy", "sklearn", "pocketsvm._core")),
+        ("from pocketsvm import *; BudgetedSVC(), save_model", ("matplotlib", "typer")),
+    ],
+)
+def test_public_names_load_when_they_are_used(statement, unloaded):
+    script = f"import sys; {statement}; print([name for name in {unloaded} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.strip() == "False", done.stderr
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_unloaded_names_are_listed_and_unknown_ones_refused():
+    script = "import pocketsvm; print(*dir(pocketsvm))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert {*pocketsvm.__all__, "__version__"} <= set(done.stdout.split())
+    with pytest.raises(AttributeError, match="module 'pocketsvm' has no attribute 'nothing'"):
+        _ = pocketsvm.nothing
 
 
 # --- the merge table's Python side ---------------------------------------------------------------
