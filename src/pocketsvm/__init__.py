@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from ._versions import show_versions
     from .data.svmlight import load_svmlight
     from .estimators import BudgetedSVC, BudgetedSVR
-    from .merge_table import MergeTable, golden_section
     from .estimators.loading import load_model
     from .estimators.saving import save_model
+    from .merge_table import MergeTable, golden_section
 
     __version__: str
 else:
@@ -44,9 +44,9 @@ else:
         "BudgetedSVR": "estimators",
         "MergeTable": "merge_table",
         "golden_section": "merge_table",
-        "load_model": "model",
+        "load_model": "estimators.loading",
         "load_svmlight": "data.svmlight",
-        "save_model": "model",
+        "save_model": "estimators.saving",
         "show_versions": "_versions",
     }
 

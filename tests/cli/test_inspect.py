@@ -5,8 +5,7 @@ import json
 import pytest
 from sklearn.datasets import make_moons
 
-from pocketsvm import BudgetedSVC, load_model
-from pocketsvm import save_model
+from pocketsvm import BudgetedSVC, load_model, save_model
 
 from .files import FAST
 
