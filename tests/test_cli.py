@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
-from pocketsvm.cli import bench, console, fitting
+from pocketsvm.cli import console, fitting
 from pocketsvm.cli.app import run
 from pocketsvm.model import save_model
 from pocketsvm.model.preparation import split
@@ -401,7 +401,7 @@ def test_regression(call, succeed, folder, scale):
     assert call("train", "r.csv", "m.psvm", *options, "-w1", "2")[0] == 2
 
 
-# --- evaluate, inspect, export, bench ------------------------------------------------------------
+# --- evaluate, inspect, export -------------------------------------------------------------------
 
 
 def test_evaluate(succeed, folder, blobs):
@@ -476,20 +476,6 @@ def test_exports_include_scaling_or_refuse_it(call, succeed, folder, blobs):
     assert code == 1
     assert "cannot hold the scaling" in err
     assert not (folder / "m.model").exists()
-
-
-def test_bench_calls_itself_by_its_command(capfd):
-    assert run(["bench", "--help"]) == 0
-    assert capfd.readouterr().out.startswith("usage: pocketsvm bench ")
-
-
-def test_bench_outside_of_a_checkout_says_where_to_go(call, monkeypatch, tmp_path):
-    monkeypatch.setattr(bench, "BENCHMARKS", tmp_path / "run.py")
-    code, _, err = call("bench", "--quick")
-    assert code == 1
-    assert "make bench" in err
-    (tmp_path / "run.py").write_text("import sys; sys.exit(len(sys.argv))")
-    assert call("bench", "--quick", "--help")[0] == 3
 
 
 # --- progress ------------------------------------------------------------------------------------

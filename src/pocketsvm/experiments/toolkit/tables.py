@@ -11,10 +11,7 @@ Columns = Mapping[str, tuple[str, str]]  # by key: the heading and the format of
 LONG_TABLE = 40  # tables with at least as many rows are collapsed on pages
 MISSING = "–"
 NUMBER = re.compile(rf"([≤≥] )?[-+]?\d|{MISSING}$")
-TARGET_NOTE = (
-    "Targets are this project's own goals for its development machine. They come neither from the "
-    "paper nor from other projects."
-)
+TARGET_NOTE = "The targets are goals that this project set itself."
 
 
 @dataclass(frozen=True)
