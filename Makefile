@@ -55,11 +55,11 @@ arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run un
 	$(CMAKE) --build build/arm --target native_tests
 	$(QEMU) build/arm/native_tests $$(build/native/native_tests | sed -n 's/^core: avx2, models //p')
 
-bench: $(PACKAGE) ## speed and accuracy, measured on this machine
-	$(PY) src/pocketsvm/experiments/bench/run.py $(ARGS)
+bench: $(PACKAGE) ## measure speed and accuracy on this machine, and write docs/benchmarks.md
+	$(PY) -m pocketsvm.cli bench --out build/bench $(if $(findstring --quick,$(ARGS)),,--docs docs) $(ARGS)
 
-study: $(PACKAGE) ## the settings that training could have, compared on held-out training rows
-	$(PY) src/pocketsvm/experiments/study.py $(ARGS)
+study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
+	$(PY) -m pocketsvm.experiments.study $(ARGS)
 
 docs: $(PACKAGE) ## write the API reference and the pictures of the pages again
 	$(PY) tools/api_reference.py
@@ -93,5 +93,5 @@ $(TOOLS): pyproject.toml
 $(PACKAGE): $(TOOLS) CMakeLists.txt $(NATIVE_SOURCES) $(PYTHON_SOURCES)
 	@$(CHECK) compiler "$(CXX)"
 	$(PY) -m pip install --quiet --no-build-isolation --check-build-dependencies \
-	    --config-settings build-dir=build/extension --editable '.[cli,data,plot]'
+	    --config-settings build-dir=build/extension --editable '.[experiments]'
 	@touch $@

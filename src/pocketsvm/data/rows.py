@@ -11,7 +11,7 @@ from .. import _core
 from .._sklearn import validate_data
 from .sparse import safe_to_convert, sorted_copy
 
-__all__ = ["CheckedRows", "Rows", "check_rows", "check_rows_and_targets"]
+__all__ = ["CheckedRows", "Rows", "check_rows", "check_rows_and_targets", "checked_rows"]
 
 Dtype = Literal["float32", "float64"]
 INDEX_DTYPES = (np.int32, np.int64)
@@ -55,7 +55,7 @@ class CheckedRows:
 
     def take(self, chosen: NDArray[Any]) -> "CheckedRows":
         """Copy the chosen rows: a mask, or positions."""
-        return _checked(self.X[chosen])
+        return checked_rows(self.X[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> CheckedRows:
 
     Sets (`reset`) or compares the estimator's `n_features_in_` and `feature_names_in_`.
     """
-    return _checked(_validate(estimator, X, "no_validation", reset))
+    return checked_rows(_validate(estimator, X, "no_validation", reset))
 
 
 def check_rows_and_targets(
@@ -107,7 +107,7 @@ def check_rows_and_targets(
 ) -> tuple[CheckedRows, NDArray[Any]]:
     """Check X and y in scikit-learn's way; the rest is as in `check_rows`."""
     X, y = _validate(estimator, X, y, reset)
-    return _checked(X), y
+    return checked_rows(X), y
 
 
 def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
@@ -118,7 +118,8 @@ def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     )
 
 
-def _checked(X: Any) -> CheckedRows:
+def checked_rows(X: Any) -> CheckedRows:
+    """Check the indices of rows that passed scikit-learn's checks; sort them if necessary."""
     if not sp.issparse(X):
         return CheckedRows(X)
     structure = _structure(X)

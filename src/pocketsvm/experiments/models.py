@@ -1,4 +1,4 @@
-"""What a user would take instead of pocketsvm, and how every model is measured."""
+"""The models that are measured: pocketsvm and its alternatives in scikit-learn."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,29 +11,18 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from .measure import timed
-
-__all__ = [
-    "APPROXIMATIONS",
-    "CACHE_MEGABYTES",
-    "EXACT",
-    "FOURIER",
-    "NYSTROEM",
-    "POCKETSVM",
-    "Run",
-    "fit_and_predict",
-    "make",
-    "summarise",
-]
+from ..estimators import BudgetedSVC
+from .datasets.problems import TrainTest
+from .toolkit.measure import timed
 
 POCKETSVM, EXACT = "pocketsvm", "SVC"
 NYSTROEM, FOURIER = "Nystroem + LinearSVC", "RBFSampler + SGD"
 APPROXIMATIONS = (NYSTROEM, FOURIER)
-CACHE_MEGABYTES = 1000
+CACHE_MEGABYTES = 1000  # of SVC: enough for the kernel rows that it needs again
 
 
 class Run(NamedTuple):
-    """A model's accuracy in per cent, its seconds, and the vectors that a prediction visits."""
+    """Test accuracy in per cent, seconds, and the number of vectors that a prediction visits."""
 
     accuracy: float
     seconds_fit: float
@@ -42,9 +31,19 @@ class Run(NamedTuple):
 
 
 def make(
-    name: str, *, C: float, gamma: float, n_rows: int, budget: int | None, seed: int | None
+    name: str,
+    *,
+    C: float,
+    gamma: float,
+    n_rows: int,
+    budget: int | None,
+    seed: int | None,
+    **parameters: Any,
 ) -> Any:
-    """Make one of scikit-learn's models: all defaults, but for the parameters given here."""
+    """Make a model with default parameters, except for those given here."""
+    if name == POCKETSVM:
+        assert budget is not None
+        return BudgetedSVC(budget, C, gamma=gamma, random_state=seed, **parameters)
     if name == EXACT:
         return SVC(C=C, gamma=gamma, cache_size=CACHE_MEGABYTES)
     if name == NYSTROEM:
@@ -54,24 +53,27 @@ def make(
     return make_pipeline(features, SGDClassifier(alpha=1 / (n_rows * C), random_state=seed))
 
 
-def fit_and_predict(
-    model: Any, X: Any, y: Any, X_test: Any, y_test: Any, predictions: int = 1
-) -> Run:
-    """Fit the model and predict the test rows; of several predictions the fastest counts."""
+def passes_only(budget: int, **parameters: Any) -> BudgetedSVC:
+    """Make an estimator without polishing, to measure the passes alone."""
+    return BudgetedSVC(budget, **{"polish": False, "random_state": 0, **parameters})
+
+
+def fit_and_predict(model: Any, rows: TrainTest, predictions: int = 1) -> Run:
+    """Fit the model and predict the test rows; the fastest of several predictions counts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = timed(lambda: model.fit(X, y))
-    runs = [timed(lambda: model.predict(X_test)) for _ in range(predictions)]
+        fit = timed(lambda: model.fit(rows.X, rows.y))
+    runs = [timed(lambda: model.predict(rows.X_test)) for _ in range(predictions)]
     return Run(
-        accuracy=100 * float(np.mean(runs[0].value == y_test)),
+        accuracy=100 * float(np.mean(runs[0].value == rows.y_test)),
         seconds_fit=fit.seconds,
-        seconds_a_prediction=min(run.seconds for run in runs) / len(y_test),
-        vectors=_n_vectors(model),
+        seconds_a_prediction=min(run.seconds for run in runs) / len(rows.y_test),
+        vectors=n_vectors(model),
     )
 
 
 def summarise(runs: Sequence[Run]) -> dict[str, Any]:
-    """Mean and deviation of the accuracy, the median time to fit, the fastest prediction."""
+    """Return mean and deviation of the accuracy, median training time, fastest prediction."""
     accuracy, fit, predict, vectors = (np.array(values) for values in zip(*runs, strict=True))
     return {
         "size": int(vectors.max()),
@@ -83,8 +85,8 @@ def summarise(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _n_vectors(model: Any) -> int:
-    """Count the support vectors of a kernel machine, the components of an approximation."""
+def n_vectors(model: Any) -> int:
+    """Count the support vectors of a kernel machine, or the components of an approximation."""
     if hasattr(model, "named_steps"):
         return int(model[0].n_components)
     return len(model.support_vectors_) if hasattr(model, "budget") else int(sum(model.n_support_))

@@ -1,4 +1,4 @@
-"""Downloads of the paper's data sets: into the cache folder, whole and checked, or not at all."""
+"""Downloads of the paper's data sets to the cache folder: complete and checked, or not at all."""
 
 import os
 import tempfile
@@ -6,39 +6,42 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .datasets import File, Source, cache_folder
-
-__all__ = ["PAGE", "fetch"]
+from .files import File, Source, cache_folder
 
 PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
+
+
+class WrongFileError(ValueError):
+    """An existing file is not the one that its name says."""
 
 
 def fetch(
     source: Source, *, force: bool = False, page: str = PAGE, progress: Any = None
 ) -> list[Path]:
-    """Download the files of a source that are not there yet, and return where all of them are.
+    """Download the missing files of a source, and return the paths of all its files.
 
     Parameters
     ----------
     source : Source
-        Whose files.
+        The source.
 
     force : bool, default=False
-        Download those that are there, too.
+        Download existing files again.
 
     page : str
-        The address below which the files are.
+        The address of the folder that holds the files.
 
     progress : object, default=None
-        A progress bar as pooch wants it: ``total``, ``update``, ``reset`` and ``close``.
+        A progress bar as pooch expects it: ``total``, ``update``, ``reset`` and ``close``.
 
     Raises
     ------
     OSError
         If a file cannot be downloaded or written.
+    WrongFileError
+        If an existing file is not the right one.
     ValueError
-        If a file, downloaded or there before, is not what it should be. In either case nothing of
-        a download is left behind.
+        If a downloaded file is not the right one. Nothing of a failed download is kept.
     """
     there = {} if force else _checked(source)
     folder = cache_folder()
@@ -56,22 +59,22 @@ def fetch(
 
 
 def _checked(source: Source) -> dict[File, Path]:
-    """Where those files are that are there; ValueError if one is not what it should be."""
+    """Return the existing files and their paths; raise ValueError if one is not the right file."""
     there = {file: path for file, path in zip(source.files, source.find(), strict=True) if path}
     for file, path in there.items():
         try:
             file.read(path)
         except ValueError as error:
-            raise ValueError(f"{error} (--force downloads it again)") from error
+            raise WrongFileError(str(error)) from error
     return there
 
 
 def _download(file: File, page: str, folder: Path, progress: Any) -> Path:
     try:
         import pooch
-        import requests  # which pooch needs
+        import requests  # a dependency of pooch
     except ModuleNotFoundError as error:
-        raise ImportError("downloads need pooch; pip install 'pocketsvm[data]'") from error
+        raise ImportError("downloads need pooch: pip install 'pocketsvm[data]'") from error
     url = page.rstrip("/") + "/" + file.name + file.ending
     path = folder / (file.name + file.ending)
     try:
@@ -79,14 +82,14 @@ def _download(file: File, page: str, folder: Path, progress: Any) -> Path:
     except (requests.ConnectionError, requests.Timeout) as error:
         host = urlsplit(url).hostname
         raise OSError(
-            f"{url} could not be downloaded: {host} cannot be reached. Is this machine online? A "
-            f"copy of the file can be put into {cache_folder()}, too, or into $POCKETSVM_DATA."
+            f"{url} could not be downloaded: {host} cannot be reached. Is this machine online? "
+            f"You can also copy the file to {cache_folder()} or to $POCKETSVM_DATA."
         ) from error
-    except OSError as error:  # as which requests raises all others of its own
+    except OSError as error:  # the base class of all other errors of requests
         raise OSError(f"{url} could not be downloaded: {error}") from error
     try:
         file.read(path)
     except ValueError as error:
-        reason = str(error).replace(str(path), "what it holds")
-        raise ValueError(f"{url} was downloaded and thrown away: {reason}") from error
+        reason = str(error).replace(str(path), "its content")
+        raise ValueError(f"{url} was downloaded and deleted: {reason}") from error
     return path
