@@ -31,27 +31,7 @@ class PyTrainer {
     }
 
     nb::dict state() const {
-        nb::dict state;
-        const std::size_t n = trainer_->size();
-        if (precision_ == Precision::float32)
-            state["vectors"] = vectors<float>(n);
-        else
-            state["vectors"] = vectors<double>(n);
-        double* coefficients;
-        std::int64_t* births;
-        std::uint64_t* generator;
-        auto coefficient_array = make_array<double>({n}, &coefficients);
-        auto birth_array = make_array<std::int64_t>({n}, &births);
-        auto generator_array = make_array<std::uint64_t>({4}, &generator);
-        trainer_->copy_coefficients(coefficients);
-        trainer_->copy_births(births);
-        trainer_->copy_generator(generator);
-        state["coefficients"] = coefficient_array;
-        state["births"] = birth_array;
-        state["bias"] = trainer_->bias();
-        state["steps"] = trainer_->steps();
-        state["generator"] = generator_array;
-        return state;
+        return precision_ == Precision::float32 ? state_of<float>() : state_of<double>();
     }
 
     void restore(AnyMatrix vectors, Vector coefficients, Births births, double bias,
@@ -167,11 +147,21 @@ class PyTrainer {
         refuse("dtype must be 'float32' or 'float64', got '" + name + "'");
     }
     template <class Real>
-    nb::object vectors(std::size_t n) const {
-        Real* out;
-        auto array = make_array<Real>({n, n_features_}, &out);
-        trainer_->copy_vectors(out);
-        return nb::cast(array);
+    nb::dict state_of() const {
+        const std::size_t n = trainer_->size();
+        Real* vectors;
+        double* coefficients;
+        std::int64_t* births;
+        std::uint64_t* generator;
+        nb::dict state;
+        state["vectors"] = make_array<Real>({n, n_features_}, &vectors);
+        state["coefficients"] = make_array<double>({n}, &coefficients);
+        state["births"] = make_array<std::int64_t>({n}, &births);
+        state["bias"] = trainer_->bias();
+        state["steps"] = trainer_->steps();
+        state["generator"] = make_array<std::uint64_t>({4}, &generator);
+        trainer_->copy_state(vectors, coefficients, births, generator);
+        return state;
     }
     template <class T>
     nb::object column(T Event::* member) const {
