@@ -133,9 +133,13 @@ def hinge(y, decision):
     return y if y * decision < 1 else 0
 
 
-def epsilon_insensitive(epsilon):
-    """Minus the slope of max(0, |y - f| - epsilon), as a function of y and f."""
-    return lambda y, decision: np.sign(y - decision) * (abs(y - decision) > epsilon)
+def epsilon_insensitive(y, decision, epsilon):
+    """Minus the slope of max(0, |y - f| - epsilon) at f."""
+    return np.sign(y - decision) * (abs(y - decision) > epsilon)
+
+
+# By the names that the core knows. A loss on target values takes its parameter, too.
+LOSSES = {"hinge": hinge, "epsilon_insensitive": epsilon_insensitive}
 
 
 class Event(NamedTuple):

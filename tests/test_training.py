@@ -5,11 +5,12 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import MERGING, Reference, epsilon_insensitive
+from reference import LOSSES, MERGING, Reference, epsilon_insensitive
 
 from pocketsvm import _core
 
@@ -128,13 +129,38 @@ def test_the_reference_makes_the_same_decisions_on_targets(maintenance, layout, 
     options = {"maintenance": maintenance, "fit_intercept": layout == "dense"}
     trainer = make_trainer(X, **options)
     trainer.observe()
-    expected = Reference(**settings(X, **options), loss=epsilon_insensitive(0.3))
+    loss = partial(epsilon_insensitive, epsilon=0.3)
+    expected = Reference(**settings(X, **options), loss=loss)
     for _ in range(2):
         run_pass_on_targets(trainer, core_rows(X, layout), y, 0.3, weight)
         for i in trainer.order():
             expected.step(X[i].astype(float), y[i], weight[i])
     assert 0 < expected.violations < expected.steps
     assert_same_training(trainer, expected, maintenance, dtype)
+
+
+@DTYPES
+@pytest.mark.parametrize("loss", [*_core.class_losses(), *_core.target_losses()])
+def test_the_reference_takes_the_same_steps_with_every_loss(loss, dtype, core_rows):
+    X, y, weight = noisy_data(n=100, dtype=dtype)
+    trainer, rows = make_trainer(X, budget=200), core_rows(X)
+    parameters = (0.3,) if loss in _core.target_losses() else ()
+
+    def slope(y, decision):
+        return LOSSES[loss](y, decision, *parameters)
+
+    expected = Reference(**settings(X, budget=200), loss=slope)
+    for _ in range(2):
+        if loss in _core.class_losses():
+            labels = ((y > 0).astype(np.int8), [1], np.ones(2), weight)
+            _core.train_pass([trainer], rows, loss, *labels, 1)
+        else:
+            _core.train_pass_on_targets(trainer, rows, loss, 0.3, y.astype(float), weight, 1)
+        for i in trainer.order():
+            expected.step(X[i].astype(float), y[i], weight[i])
+    state = trainer.state()
+    assert_array_equal(state["births"], expected.births)
+    assert_allclose(state["coefficients"], expected.coefficients, rtol=2e-3)
 
 
 def assert_same_training(trainer, expected, maintenance, dtype):

@@ -104,7 +104,7 @@ class Trainer:
         steps: int,
         generator: NDArray[np.uint64],
     ) -> None:
-        """Continue from a state. If it has more vectors than the budget, maintenance runs at once."""
+        """Continue from a state. If it exceeds the budget, maintenance runs at once."""
 
     def profile(self) -> dict[str, float]:
         """The counters since construction: steps, violations, merges, removals (ints) and
