@@ -145,10 +145,8 @@ class Trainer {
     virtual std::size_t size() const = 0;
     virtual double bias() const = 0;
     virtual std::int64_t steps() const = 0;
-    virtual void copy_vectors(void* out) const = 0;
-    virtual void copy_coefficients(double* out) const = 0;
-    virtual void copy_births(std::int64_t* out) const = 0;
-    virtual void copy_generator(std::uint64_t* out) const = 0;
+    virtual void copy_state(void* vectors, double* coefficients, std::int64_t* births,
+                            std::uint64_t* generator) const = 0;
     virtual const std::uint32_t* order(std::size_t& n_rows) const = 0;
     virtual const Profile& profile() const = 0;
 
@@ -187,8 +185,9 @@ struct ModelView {
 class Table {
   public:
     virtual ~Table();
-    virtual void h(std::size_t n, const double* m, const double* kappa, double* out) const = 0;
-    virtual void wd(std::size_t n, const double* m, const double* kappa, double* out) const = 0;
+    // Either output may be null.
+    virtual void look_up(std::size_t n, const double* m, const double* kappa, double* h,
+                         double* wd) const = 0;
 };
 
 struct Names {

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
+#include <future>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -67,57 +65,27 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
     }
     SharedInterrupt shared;
     std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    std::condition_variable finished;
-    std::size_t running = 0;
-    std::exception_ptr failure;
-
     const auto work = [&](Interrupt& own) {
         try {
-            for (std::size_t i; (i = next.fetch_add(1)) < n_tasks;)
-                if (shared.requested() || !task(i, own)) {
-                    shared.request();
-                    break;
-                }
+            for (std::size_t i; (i = next.fetch_add(1)) < n_tasks && !shared.requested();)
+                if (!task(i, own)) shared.request();
         } catch (...) {
-            const std::lock_guard<std::mutex> lock(mutex);
-            failure = std::current_exception();
             shared.request();
+            throw;
         }
     };
-    std::vector<std::thread> threads;
-    threads.reserve(n_threads - 1);
-    const auto leave = [&] {
-        const std::lock_guard<std::mutex> lock(mutex);
-        --running;
-        finished.notify_one();
-    };
-    for (std::size_t k = 1; k < n_threads; ++k) {
-        {
-            const std::lock_guard<std::mutex> lock(mutex);
-            ++running;
-        }
-        try {
-            threads.emplace_back([&] {
-                work(shared);
-                leave();
-            });
-        } catch (const std::system_error&) {  // go on with as many threads as the system grants
-            leave();
-            break;
-        }
+    std::vector<std::future<void>> others;  // waits for them in its destructor
+    try {
+        while (others.size() + 1 < n_threads)
+            others.push_back(std::async(std::launch::async, [&] { work(shared); }));
+    } catch (const std::system_error&) {  // go on with as many threads as the system grants
     }
     work(interrupt);
-    {
-        std::unique_lock<std::mutex> lock(mutex);
-        while (!finished.wait_for(lock, interrupt_period, [&] { return running == 0; })) {
-            lock.unlock();
+    for (std::future<void>& other : others) {
+        while (other.wait_for(interrupt_period) != std::future_status::ready)
             if (interrupt.requested()) shared.request();
-            lock.lock();
-        }
+        other.get();
     }
-    for (std::thread& thread : threads) thread.join();
-    if (failure) std::rethrow_exception(failure);
     return !shared.requested();
 }
 

@@ -39,19 +39,18 @@ class PyTable {
         nb::gil_scoped_release release;
         table_.reset(core->make_table(size, scaled));
     }
-    nb::object h(Vector m, Vector kappa) const { return look_up(m, kappa, &Table::h); }
-    nb::object wd(Vector m, Vector kappa) const { return look_up(m, kappa, &Table::wd); }
+    nb::object h(Vector m, Vector kappa) const { return look_up(m, kappa, true); }
+    nb::object wd(Vector m, Vector kappa) const { return look_up(m, kappa, false); }
 
   private:
-    nb::object look_up(const Vector& m, const Vector& kappa,
-                       void (Table::*function)(std::size_t, const double*, const double*, double*)
-                           const) const {
+    nb::object look_up(const Vector& m, const Vector& kappa, bool h) const {
         check_pairs(m, kappa);
         double* out;
         auto array = make_array<double>({m.shape(0)}, &out);
         {
             nb::gil_scoped_release release;
-            (table_.get()->*function)(m.shape(0), m.data(), kappa.data(), out);
+            table_->look_up(m.shape(0), m.data(), kappa.data(), h ? out : nullptr,
+                            h ? nullptr : out);
         }
         return nb::cast(array);
     }

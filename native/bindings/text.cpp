@@ -37,11 +37,18 @@ nb::object error_of(const SvmlightChunk& chunk) {
     return nb::make_tuple(chunk.error_place.line, chunk.error_place.column, chunk.error);
 }
 
-nb::object labels_of(const SvmlightChunk& chunk) {
-    auto* const owned = new std::vector<double>(chunk.labels);
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+// A NumPy array that owns the container.
+template <class Container>
+nb::object as_array(Container&& values) {
+    auto* const owned = new Container(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Container*>(p); });
     return nb::cast(
-        nb::ndarray<nb::numpy, double, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+        nb::ndarray<nb::numpy, std::remove_reference_t<decltype(*owned->data())>, nb::ndim<1>>(
+            owned->data(), {owned->size()}, owner));
+}
+
+nb::object labels_of(const SvmlightChunk& chunk) {
+    return as_array(std::vector<double>(chunk.labels));
 }
 
 nb::bytes spelling(const SvmlightChunk& chunk, std::size_t row) {
@@ -53,14 +60,6 @@ nb::bytes spelling(const SvmlightChunk& chunk, std::size_t row) {
 void append(SvmlightRows& rows, const SvmlightChunk& chunk) {
     nb::gil_scoped_release release;
     rows.append(chunk);
-}
-
-template <class T>
-nb::object as_array(GrowingArray<T>&& array) {
-    auto* const owned = new GrowingArray<T>(std::move(array));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<GrowingArray<T>*>(p); });
-    const std::size_t size = owned->size();
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {size}, owner));
 }
 
 nb::object finish(SvmlightRows& rows, bool written_from_0) {

@@ -20,8 +20,8 @@ class PyTrainer {
                 "intercept_rate must not be negative, got " + std::to_string(intercept_rate));
         require(n_features >= 1 && n_features <= std::numeric_limits<std::int32_t>::max(),
                 "n_features must be at least 1 and below 2^31, got " + std::to_string(n_features));
-        require(budget >= 2 && budget <= std::size_t(1) << 31,
-                "budget must be at least 2, got " + std::to_string(budget));
+        require(budget >= 2 && budget <= max_budget,
+                "budget must be at least 2 and at most 2^31, got " + std::to_string(budget));
         require_positive(gamma, "gamma");
         require_positive(alpha, "alpha");
         require_known("maintenance", maintenance, core->strategies);
@@ -31,27 +31,7 @@ class PyTrainer {
     }
 
     nb::dict state() const {
-        nb::dict state;
-        const std::size_t n = trainer_->size();
-        if (precision_ == Precision::float32)
-            state["vectors"] = vectors<float>(n);
-        else
-            state["vectors"] = vectors<double>(n);
-        double* coefficients;
-        std::int64_t* births;
-        std::uint64_t* generator;
-        auto coefficient_array = make_array<double>({n}, &coefficients);
-        auto birth_array = make_array<std::int64_t>({n}, &births);
-        auto generator_array = make_array<std::uint64_t>({4}, &generator);
-        trainer_->copy_coefficients(coefficients);
-        trainer_->copy_births(births);
-        trainer_->copy_generator(generator);
-        state["coefficients"] = coefficient_array;
-        state["births"] = birth_array;
-        state["bias"] = trainer_->bias();
-        state["steps"] = trainer_->steps();
-        state["generator"] = generator_array;
-        return state;
+        return precision_ == Precision::float32 ? state_of<float>() : state_of<double>();
     }
 
     void restore(AnyMatrix vectors, Vector coefficients, Births births, double bias,
@@ -158,7 +138,8 @@ class PyTrainer {
     std::size_t n_features() const { return n_features_; }
 
   private:
-    // Leaves room to count on.
+    static constexpr std::size_t max_budget = std::size_t(1) << 31;  // sizes cannot overflow
+    // Training can go on without an overflow.
     static constexpr std::int64_t max_steps = std::int64_t(1) << 62;
 
     static Precision precision_named(const std::string& name) {
@@ -167,11 +148,21 @@ class PyTrainer {
         refuse("dtype must be 'float32' or 'float64', got '" + name + "'");
     }
     template <class Real>
-    nb::object vectors(std::size_t n) const {
-        Real* out;
-        auto array = make_array<Real>({n, n_features_}, &out);
-        trainer_->copy_vectors(out);
-        return nb::cast(array);
+    nb::dict state_of() const {
+        const std::size_t n = trainer_->size();
+        Real* vectors;
+        double* coefficients;
+        std::int64_t* births;
+        std::uint64_t* generator;
+        nb::dict state;
+        state["vectors"] = make_array<Real>({n, n_features_}, &vectors);
+        state["coefficients"] = make_array<double>({n}, &coefficients);
+        state["births"] = make_array<std::int64_t>({n}, &births);
+        state["bias"] = trainer_->bias();
+        state["steps"] = trainer_->steps();
+        state["generator"] = make_array<std::uint64_t>({4}, &generator);
+        trainer_->copy_state(vectors, coefficients, births, generator);
+        return state;
     }
     template <class T>
     nb::object column(T Event::* member) const {
@@ -221,28 +212,24 @@ void check_classes(std::size_t n_rows, const AnyVector& codes,
                 "positives must be in [0, " + std::to_string(n_classes) + "), got " +
                     std::to_string(positive));
     for (std::size_t k = 0; k < n_classes; ++k)
-        require(std::isfinite(class_weight.data()[k]) && class_weight.data()[k] > 0,
-                "class_weight must be positive and finite, got " +
-                    std::to_string(class_weight.data()[k]));
+        require_positive(class_weight.data()[k], "class_weight");
 }
 
-void check_targets(std::size_t n_rows, const Vector& targets, double parameter) {
-    check_length("targets", targets.shape(0), n_rows);
+// One value per row, each of which fits the rule.
+template <class Fits>
+void check_values(const char* name, const Vector& values, std::size_t n_rows, const char* rule,
+                  Fits fits) {
+    check_length(name, values.shape(0), n_rows);
     for (std::size_t i = 0; i < n_rows; ++i)
-        if (!std::isfinite(targets.data()[i]))
-            refuse("targets must be finite, got " + std::to_string(targets.data()[i]) + " in row " +
-                   std::to_string(i));
-    require(std::isfinite(parameter) && parameter >= 0,
-            "parameter must be finite and not negative, got " + std::to_string(parameter));
+        if (!fits(values.data()[i]))
+            refuse(std::string(name) + " must be " + rule + ", got " +
+                   std::to_string(values.data()[i]) + " in row " + std::to_string(i));
 }
 
 const double* check_weights(std::size_t n_rows, const std::optional<Vector>& sample_weight) {
     if (!sample_weight) return nullptr;
-    check_length("sample_weight", sample_weight->shape(0), n_rows);
-    for (std::size_t i = 0; i < n_rows; ++i)
-        if (!(std::isfinite(sample_weight->data()[i]) && sample_weight->data()[i] > 0))
-            refuse("sample_weight must be positive and finite, got " +
-                   std::to_string(sample_weight->data()[i]) + " in row " + std::to_string(i));
+    check_values("sample_weight", *sample_weight, n_rows, "positive and finite",
+                 [](double weight) { return std::isfinite(weight) && weight > 0; });
     return sample_weight->data();
 }
 
@@ -294,7 +281,10 @@ void train_pass_on_targets(PyTrainer& trainer, const Rows& rows, const std::stri
                            std::size_t n_threads) {
     require_known("loss", loss, core->target_losses);
     check_trainers({&trainer}, rows.view());
-    check_targets(rows.view().n_rows, targets, parameter);
+    check_values("targets", targets, rows.view().n_rows, "finite",
+                 [](double target) { return std::isfinite(target); });
+    require(std::isfinite(parameter) && parameter >= 0,
+            "parameter must be finite and not negative, got " + std::to_string(parameter));
     const double* weight = check_weights(rows.view().n_rows, sample_weight);
     run_passes({&trainer}, rows.view(), n_threads, [&](std::size_t) {
         return Targets{loss.c_str(), parameter, targets.data(), weight};

@@ -212,19 +212,10 @@ class SupportSet : public VectorLanes<RealType> {
     // Computed from differences, in double: accurate where the kernel row has lost its digits.
     double squared_distance(std::size_t i, std::size_t j) const {
         const Real *x = vector(i), *y = vector(j);
-        double part[8] = {};  // independent sums, which the compiler keeps in vector registers
-        std::size_t f = 0;
-        for (; f + 8 <= n_features(); f += 8)
-            for (int j = 0; j < 8; ++j) {
-                const double difference = double(x[f + j]) - double(y[f + j]);
-                part[j] += difference * difference;
-            }
-        for (; f < n_features(); ++f) {
+        return sum_in_parts(0, n_features(), [&](std::size_t f) {
             const double difference = double(x[f]) - double(y[f]);
-            part[0] += difference * difference;
-        }
-        return ((part[0] + part[1]) + (part[2] + part[3])) +
-               ((part[4] + part[5]) + (part[6] + part[7]));
+            return difference * difference;
+        });
     }
 
     void copy_vector(std::size_t slot, Real* out) const {

@@ -5,49 +5,38 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
-// Calls function(begin, count, m, t) for lanes of pairs: m is folded into [0, 1/2], and kappa in
-// [0, 1] becomes its exponent t.
+// Solves the pairs in lanes: function(m, t, h, wd) stores h and wd for m folded into [0, 1/2] and
+// the exponent t of kappa. Both outputs may be null.
 template <class Function>
-void in_lanes(std::size_t n, const double* m, const double* kappa, Function function) {
+void for_pairs(std::size_t n, const double* m, const double* kappa, double* h, double* wd,
+               Function function) {
     using L = Lanes<double>;
     for (std::size_t begin = 0; begin < n; begin += L::count) {
         const std::size_t count = n - begin < L::count ? n - begin : L::count;
-        alignas(lane_bytes) double folded[L::count] = {}, t[L::count] = {};
+        alignas(lane_bytes) double folded[L::count] = {}, t[L::count] = {}, hs[L::count],
+                                   wds[L::count];
         for (std::size_t k = 0; k < count; ++k) {
             const double share = m[begin + k], exponent = -std::log2(kappa[begin + k]);
             folded[k] = share <= 0.5 ? share : 1 - share;
             const double largest = ExponentialPolynomial<double>::largest;
             t[k] = exponent < largest ? exponent : largest;
         }
-        function(begin, count, L::load(folded), L::load(t));
+        function(L::load(folded), L::load(t), hs, wds);
+        for (std::size_t k = 0; k < count; ++k) {
+            if (h != nullptr) h[begin + k] = m[begin + k] > 0.5 ? 1 - hs[k] : hs[k];
+            if (wd != nullptr) wd[begin + k] = wds[k];
+        }
     }
-}
-
-inline void write(std::size_t begin, std::size_t count, Lanes<double> values, double* out) {
-    alignas(lane_bytes) double lanes[Lanes<double>::count];
-    values.store(lanes);
-    for (std::size_t k = 0; k < count; ++k) out[begin + k] = lanes[k];
-}
-
-// Writes h for the unfolded m.
-inline void write_h(std::size_t begin, std::size_t count, Lanes<double> h, const double* m,
-                    double* out) {
-    write(begin, count, h, out);
-    for (std::size_t k = begin; k < begin + count; ++k)
-        if (m[k] > 0.5) out[k] = 1 - out[k];
 }
 
 class PairTable final : public Table {
   public:
     PairTable(std::size_t size, bool scaled) : table_(size, scaled) {}
-    void h(std::size_t n, const double* m, const double* kappa, double* out) const override {
-        in_lanes(n, m, kappa, [&](std::size_t begin, std::size_t count, auto folded, auto t) {
-            write_h(begin, count, table_.h(folded, t), m, out);
-        });
-    }
-    void wd(std::size_t n, const double* m, const double* kappa, double* out) const override {
-        in_lanes(n, m, kappa, [&](std::size_t begin, std::size_t count, auto folded, auto t) {
-            write(begin, count, table_.wd(folded, t), out);
+    void look_up(std::size_t n, const double* m, const double* kappa, double* h,
+                 double* wd) const override {
+        for_pairs(n, m, kappa, h, wd, [&](auto folded, auto t, double* hs, double* wds) {
+            if (h != nullptr) table_.h(folded, t).store(hs);
+            if (wd != nullptr) table_.wd(folded, t).store(wds);
         });
     }
 
@@ -58,11 +47,10 @@ class PairTable final : public Table {
 // h and wd by golden section search.
 inline void solve_pairs(std::size_t n, const double* m, const double* kappa, double eps, double* h,
                         double* wd) {
-    const GoldenSection solver(eps);
-    in_lanes(n, m, kappa, [&](std::size_t begin, std::size_t count, auto folded, auto t) {
-        const auto best = solver.h(folded, t);
-        write_h(begin, count, best, m, h);
-        write(begin, count, degradation_at(best, folded, t), wd);
+    for_pairs(n, m, kappa, h, wd, [&](auto folded, auto t, double* hs, double* wds) {
+        const auto best = GoldenSection(eps).h(folded, t);
+        best.store(hs);
+        degradation_at(best, folded, t).store(wds);
     });
 }
 

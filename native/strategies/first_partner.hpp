@@ -34,16 +34,9 @@ class TiedVectors {
     }
     // The slot of number k.
     std::size_t slot(std::size_t k) const {
-        for (std::size_t s = 0;; s += L::count) {
-            std::uint32_t left = tied(s);
-            const std::size_t count = std::size_t(__builtin_popcount(left));
-            if (k >= count) {
-                k -= count;
-                continue;
-            }
-            for (; k > 0; --k) left &= left - 1;
-            return s + std::size_t(__builtin_ctz(left));
-        }
+        for (std::size_t s = 0;; s += L::count)
+            for (std::uint32_t left = tied(s); left != 0; left &= left - 1)
+                if (k-- == 0) return s + std::size_t(__builtin_ctz(left));
     }
     template <class Function>
     void for_each(Function function) const {

@@ -110,13 +110,8 @@ class Projection final : public Maintenance<Real> {
     void solve() {
         for (std::size_t k = n_; k-- > 0;) {
             const double* u = row(k);
-            double part[8] = {};
-            std::size_t i = k + 1;
-            for (; i + 8 <= n_; i += 8)
-                for (int j = 0; j < 8; ++j) part[j] += u[i + j] * solution_[i + j];
-            for (; i < n_; ++i) part[0] += u[i] * solution_[i];
-            const double dot = ((part[0] + part[1]) + (part[2] + part[3])) +
-                               ((part[4] + part[5]) + (part[6] + part[7]));
+            const double dot =
+                sum_in_parts(k + 1, n_, [&](std::size_t i) { return u[i] * solution_[i]; });
             solution_[k] = (solution_[k] - dot) / u[k];
         }
     }

@@ -4,18 +4,14 @@
 #include "check.hpp"
 
 void shared_tests();
-void kernel_tests();
 void merging_tests();
-void strategies_tests();
 void training_tests(std::uint64_t expected_hash);
 void text_tests();
 
 // The optional argument is the hash of the models on another machine, which must be the same here.
 int main(int argc, char** argv) {
     shared_tests();
-    kernel_tests();
     merging_tests();
-    strategies_tests();
     training_tests(argc > 1 ? std::strtoull(argv[1], nullptr, 16) : 0);
     text_tests();
     std::printf("%d passed, %d failed\n", check::passed, check::failed);

@@ -132,8 +132,9 @@ struct Vectors {
 Vectors vectors_of(const Trainer& trainer, const Problem& problem) {
     const std::size_t n = trainer.size();
     Vectors found{std::vector<float>(n * problem.d), std::vector<double>(n)};
-    trainer.copy_vectors(found.values.data());
-    trainer.copy_coefficients(found.coefficients.data());
+    std::vector<std::int64_t> births(n);
+    std::uint64_t generator[4];
+    trainer.copy_state(found.values.data(), found.coefficients.data(), births.data(), generator);
     return found;
 }
 

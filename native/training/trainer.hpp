@@ -55,18 +55,14 @@ class BudgetTrainer final : public Trainer {
     std::size_t size() const override { return set_.size(); }
     double bias() const override { return bias_; }
     std::int64_t steps() const override { return steps_; }
-    void copy_vectors(void* out) const override {
-        for (std::size_t i = 0; i < set_.size(); ++i)
-            set_.copy_vector(i, static_cast<Real*>(out) + i * set_.n_features());
-    }
-    void copy_coefficients(double* out) const override {
-        for (std::size_t i = 0; i < set_.size(); ++i) out[i] = set_.coefficient(i);
-    }
-    void copy_births(std::int64_t* out) const override {
-        for (std::size_t i = 0; i < set_.size(); ++i) out[i] = set_.birth(i);
-    }
-    void copy_generator(std::uint64_t* out) const override {
-        for (int i = 0; i < 4; ++i) out[i] = generator_.state()[i];
+    void copy_state(void* vectors, double* coefficients, std::int64_t* births,
+                    std::uint64_t* generator) const override {
+        for (std::size_t i = 0; i < set_.size(); ++i) {
+            set_.copy_vector(i, static_cast<Real*>(vectors) + i * set_.n_features());
+            coefficients[i] = set_.coefficient(i);
+            births[i] = set_.birth(i);
+        }
+        for (int i = 0; i < 4; ++i) generator[i] = generator_.state()[i];
     }
     const std::uint32_t* order(std::size_t& n_rows) const override {
         n_rows = order_.size();
