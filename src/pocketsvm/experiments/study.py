@@ -21,8 +21,8 @@ from sklearn.model_selection import train_test_split
 from .. import _core
 from ..data.rows import checked_rows
 from ..estimators import BudgetedSVC
-from ..solving.moving import Effort, move
 from ..solving.losses import Hinge
+from ..solving.moving import Effort, move
 from ..solving.newton import distinct, polish
 from ..solving.sample import Sample
 from .datasets.generated import CASES, TEST_ROWS
