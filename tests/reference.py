@@ -236,9 +236,10 @@ class Reference:
         first = self.first_partner()
         if self.maintenance not in MERGING:
             return first, -1, 0.0
-        second = int(np.argmin(self.criterion(first)))
         m, g, _ = self.pairs(first)
-        return first, second, self.solve_h(m, g)[second]
+        h = self.solve_h(m, g)
+        second = int(np.argmin(self.criterion(first, h)))
+        return first, second, h[second]
 
     def first_partner(self):
         slots = np.arange(self.size)
@@ -279,10 +280,10 @@ class Reference:
             return golden_section(m, g, 1e-10)
         return table().h(m, g)
 
-    def criterion(self, first):
+    def criterion(self, first, h=None):
         """Return the strategy's WD for each slot; infinite if it is not a candidate."""
         m, g, scale = self.pairs(first)
-        closed_form = scale**2 * wd(m, g, self.solve_h(m, g))
+        closed_form = scale**2 * wd(m, g, self.solve_h(m, g) if h is None else h)
         if self.maintenance == "lookup-wd":
             value = scale**2 * table().plain_wd(m, g)
         elif self.maintenance == "merge":

@@ -28,7 +28,7 @@ from pocketsvm import _core
 @LAYOUTS
 @STRATEGIES
 def test_reference_makes_the_same_decisions(maintenance, layout, dtype, core_rows):
-    X, y, weight = noisy_data(dtype=dtype)
+    X, y, weight = noisy_data(n=300, dtype=dtype)
     options = {"maintenance": maintenance, "fit_intercept": layout == "dense"}
     trainer = make_trainer(X, **options)
     trainer.observe()
@@ -45,7 +45,7 @@ def test_reference_makes_the_same_decisions(maintenance, layout, dtype, core_row
 @LAYOUTS
 @STRATEGIES
 def test_reference_makes_the_same_decisions_on_targets(maintenance, layout, dtype, core_rows):
-    X, y, weight = noisy_targets(dtype=dtype)
+    X, y, weight = noisy_targets(n=250, dtype=dtype)
     options = {"maintenance": maintenance, "fit_intercept": layout == "dense"}
     trainer = make_trainer(X, **options)
     trainer.observe()
@@ -60,7 +60,7 @@ def test_reference_makes_the_same_decisions_on_targets(maintenance, layout, dtyp
 
 def assert_same_training(trainer, expected, maintenance, dtype):
     events = trainer.events()
-    assert len(expected.events) > 300
+    assert len(expected.events) > 200
     step, first, second, h, coefficient, degradation = map(
         np.array, zip(*expected.events, strict=True)
     )
@@ -99,7 +99,7 @@ def is_a_smallest(reference, first):
 @LAYOUTS
 @STRATEGIES
 def test_decisions_are_minimal_with_ties(maintenance, layout, dtype, core_rows):
-    X, y = tied_data(dtype=dtype)
+    X, y = tied_data(n=400, dtype=dtype)
     gamma = 0.1
     trainer = make_trainer(X, maintenance=maintenance, gamma=gamma)
     trainer.observe()
@@ -133,7 +133,7 @@ def test_decisions_are_minimal_with_ties(maintenance, layout, dtype, core_rows):
             assert_allclose(events["coefficient"][done], replayed.coefficient, rtol=1e-4)
             assert_allclose(events["degradation"][done], replayed.degradation, rtol=1e-3, atol=1e-6)
             done += 1
-    assert done == len(events["step"]) > 300
+    assert done == len(events["step"]) > 200
     if maintenance != "projection":
         assert exact_ties > 20
 

@@ -431,7 +431,7 @@ def peak():
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 
 rng = np.random.default_rng(0)
-n = 1_000_000
+n = 400_000
 X = np.empty((n, 18), np.float32)
 for start in range(0, n, 10_000):  # in chunks, so that the peak is not reached here
     X[start : start + 10_000] = rng.normal(size=(10_000, 18))
