@@ -29,8 +29,8 @@ demo: $(PACKAGE) ## train all strategies on generated data: a table, and demo/bo
 
 test: lint native-test sanitize-test pytest ## all checks: lint, native tests (also sanitized), pytest
 
-pytest: $(PACKAGE) ## the Python tests; make pytest ARGS="-k merge -x" passes arguments on
-	$(PY) -m pytest $(ARGS)
+pytest: $(PACKAGE) ## the Python tests, in parallel; make pytest ARGS="-k merge -x" passes arguments on
+	$(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
 native-test: $(TOOLS) ## the native unit tests
 	@$(CHECK) compiler "$(CXX)"
@@ -55,20 +55,21 @@ arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run un
 	$(CMAKE) --build build/arm --target native_tests
 	$(QEMU) build/arm/native_tests $$(build/native/native_tests | sed -n 's/^core: avx2, models //p')
 
-bench: $(PACKAGE) ## speed and accuracy, measured on this machine
-	$(PY) src/pocketsvm/experiments/bench/run.py $(ARGS)
+bench: $(PACKAGE) ## measure speed and accuracy on this machine, and write docs/benchmarks.md
+	$(PY) -m pocketsvm.cli bench --out build/bench $(if $(findstring --quick,$(ARGS)),,--docs docs) $(ARGS)
 
-study: $(PACKAGE) ## the settings that training could have, compared on held-out training rows
-	$(PY) src/pocketsvm/experiments/study.py $(ARGS)
+study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
+	$(PY) -m pocketsvm.experiments.study $(ARGS)
 
-docs: $(PACKAGE) ## the API reference and the pictures of the pages, made again
+docs: $(PACKAGE) ## write the API reference and the pictures of the pages again
 	$(PY) tools/api_reference.py
 	$(PY) tools/examples.py docs/guide.md docs/images
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'
 
-lint: $(TOOLS) ## check style and formatting, change nothing
+lint: $(TOOLS) ## check style, formatting and types, change nothing
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) -m mypy
 	$(if $(NATIVE_SOURCES),.venv/bin/clang-format --dry-run -Werror $(NATIVE_SOURCES))
 
 format: $(TOOLS) ## format all sources and fix what can be fixed
@@ -77,7 +78,7 @@ format: $(TOOLS) ## format all sources and fix what can be fixed
 	$(if $(NATIVE_SOURCES),.venv/bin/clang-format -i $(NATIVE_SOURCES))
 
 clean: ## remove all that was made, .venv included
-	rm -rf .venv build dist demo reproduction .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples -name __pycache__ -prune -exec rm -r {} +
 
 # The development tools and what the build needs, from pyproject's dependency groups.
@@ -92,5 +93,5 @@ $(TOOLS): pyproject.toml
 $(PACKAGE): $(TOOLS) CMakeLists.txt $(NATIVE_SOURCES) $(PYTHON_SOURCES)
 	@$(CHECK) compiler "$(CXX)"
 	$(PY) -m pip install --quiet --no-build-isolation --check-build-dependencies \
-	    --config-settings build-dir=build/extension --editable '.[cli,data,plot]'
+	    --config-settings build-dir=build/extension --editable '.[experiments]'
 	@touch $@

@@ -1,7 +1,7 @@
-// The core as the rest of the program sees it: plain views of data, and two abstract machines.
+// The interface of the core: plain views of data and abstract classes.
 //
-// Everything behind this header is compiled once per instruction set, each time in a namespace of
-// its own; nothing here is more than a declaration, so that no code is shared between them.
+// Everything behind this header is compiled once per instruction set, each time in its own
+// namespace. This header only declares, so that no compiled code is shared between them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace pocketsvm {
 
 enum class Precision { float32, float64 };
 
-// Rows, dense (C order) or compressed sparse. Sizes and indices have been checked by the caller.
+// Rows, dense (C order) or compressed sparse. The caller has checked sizes and indices.
 struct RowsView {
     Precision precision;
     bool sparse;
@@ -24,8 +24,9 @@ struct RowsView {
     const void* pointers;
 };
 
-// Targets of the hinge loss: the class of each row, and the weights of classes and rows.
+// A loss on classes, the class of each row, and the weights of classes and rows.
 struct Classes {
+    const char* loss;  // one of Core::class_losses
     const void* codes;
     bool wide_codes;  // int32, else int8
     const double* class_weight;
@@ -33,17 +34,18 @@ struct Classes {
     std::int32_t positive;     // the class that is +1; all others are -1
 };
 
-// Targets of the epsilon-insensitive loss: the value of each row, and the weights of rows.
+// A loss on target values, the target of each row, and the weights of rows.
 struct Targets {
+    const char* loss;  // one of Core::target_losses
+    double parameter;  // of the loss
     const double* values;
     const double* row_weight;  // null: all ones
-    double epsilon;
 };
 
-// One act of budget maintenance. Slots are those of before the act.
+// One maintenance event. Slots are those before the event.
 struct Event {
     std::int64_t step;
-    std::int64_t first;   // the vector that goes
+    std::int64_t first;   // the vector that is merged or dropped
     std::int64_t second;  // its partner, or -1
     double h;             // the share of the first in the merged vector
     double coefficient;   // of the merged vector, signed
@@ -61,24 +63,24 @@ struct Profile {
     double seconds_rest = 0;
 };
 
-// What one strategy would have done at the events of a training run, against `gss-precise`.
+// What one strategy would have done at the events of a training run, compared with `gss-precise`.
 struct AuditCounts {
     std::int64_t events = 0;
     std::int64_t merges = 0;       // events in which it would have merged
-    std::int64_t factors = 0;      // events whose least degradation is not zero but for rounding
-    double factor = 0;             // sum over those: degradation over the least
+    std::int64_t factors = 0;      // events whose smallest degradation exceeds rounding errors
+    double factor = 0;             // sum over those events: degradation / smallest degradation
     double degradation = 0;        // sum over all events
-    double least_degradation = 0;  // the same, of gss-precise
+    double least_degradation = 0;  // the same for gss-precise
 };
 
-// Events in which two strategies would have merged with the same partner, or with equally good
-// ones.
+// Number of events in which two strategies would have merged with the same partner, or with
+// different partners that are equally good.
 struct Agreement {
     std::int64_t equal = 0;
     std::int64_t tied = 0;
 };
 
-// Asked now and then, from inside long loops, whether to give up.
+// Long loops ask it from time to time whether to stop.
 class Interrupt {
   public:
     virtual bool requested() = 0;
@@ -87,35 +89,24 @@ class Interrupt {
     ~Interrupt() = default;
 };
 
-// Told of every act of maintenance.
-class Recorder {
+// Threads besides the caller's, available during one call.
+class Workers {
   public:
-    virtual void add(const Event& event) = 0;
-
-  protected:
-    ~Recorder() = default;
-};
-
-// Threads beside the caller's, lent for a call.
-class Crew {
-  public:
-    // More of them find nothing to do: what only the caller can do is then the limit.
-    static constexpr std::size_t enough = 3;
     class Task {
       public:
-        virtual void work(std::size_t helper) = 0;
+        virtual void work(std::size_t worker) = 0;
 
       protected:
         ~Task() = default;
     };
     virtual std::size_t size() const = 0;
-    // Begins work(0), work(1), ... on threads of their own; returns how many there are.
+    // Starts work(0), work(1), ... on one thread each; returns the number of threads.
     virtual std::size_t start(Task& task) = 0;
-    // Returns when they have ended.
+    // Waits until all of them have ended.
     virtual void join() = 0;
 
   protected:
-    ~Crew() = default;
+    ~Workers() = default;
 };
 
 struct TrainerOptions {
@@ -127,14 +118,12 @@ struct TrainerOptions {
     bool fit_intercept;
     double intercept_rate;  // the square of the constant feature that the intercept multiplies
     std::uint64_t seed;
-    const char* const* audited = nullptr;  // names of known strategies, gss-precise among them
-    std::size_t n_audited = 0;
 };
 
-// The state of training, apart from the vectors: (sum_j c_j k(x_j, x) + bias) / (alpha steps).
+// The state of training: the decision function is (sum_j c_j k(x_j, x) + bias) / (alpha steps).
 struct StateView {
     std::size_t size;
-    const void* vectors;  // size x n_features, C order, of the trainer's precision
+    const void* vectors;  // size x n_features, C order, in the trainer's precision
     const double* coefficients;
     const std::int64_t* births;
     double bias;
@@ -145,25 +134,28 @@ struct StateView {
 class Trainer {
   public:
     virtual ~Trainer();
-    // One pass over all rows in a fresh random order; false if it was interrupted. The result does
-    // not depend on the size of the crew.
+    // One pass over all rows in a new random order; returns false if it was interrupted. The
+    // result does not depend on the number of workers.
     virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt,
-                      Crew& crew) = 0;
+                      Workers& workers) = 0;
     virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt,
-                      Crew& crew) = 0;
+                      Workers& workers) = 0;
     virtual void restore(const StateView& state) = 0;
-    virtual void set_recorder(Recorder* recorder) = 0;
 
     virtual std::size_t size() const = 0;
     virtual double bias() const = 0;
     virtual std::int64_t steps() const = 0;
-    virtual void copy_vectors(void* out) const = 0;
-    virtual void copy_coefficients(double* out) const = 0;
-    virtual void copy_births(std::int64_t* out) const = 0;
-    virtual void copy_generator(std::uint64_t* out) const = 0;
+    virtual void copy_state(void* vectors, double* coefficients, std::int64_t* births,
+                            std::uint64_t* generator) const = 0;
     virtual const std::uint32_t* order(std::size_t& n_rows) const = 0;
     virtual const Profile& profile() const = 0;
-    // Of the audited strategies number k and l.
+
+    // Attaches a new observer, which records every maintenance event from now on and asks these
+    // strategies (known names; gss-precise is one of them, unless there are none) for decisions.
+    virtual void observe(const char* const* strategies, std::size_t count) = 0;
+    // Null and zero without an observer.
+    virtual const Event* events(std::size_t& count) const = 0;
+    // k and l number the strategies that the observer asks.
     virtual const AuditCounts& audit(std::size_t k) const = 0;
     virtual const Agreement& agreement(std::size_t k, std::size_t l) const = 0;
 };
@@ -171,10 +163,11 @@ class Trainer {
 class Predictor {
   public:
     virtual ~Predictor();
-    // Decision values of rows [begin, end), n_outputs each, written from out[begin * n_outputs] on.
+    // Writes the n_outputs decision values of rows [begin, end), from out[begin * n_outputs] on.
     virtual void decide(const RowsView& rows, std::size_t begin, std::size_t end,
                         double* out) const = 0;
-    // Kernel values of rows [begin, end), one a vector, in the precision of the rows, from out on.
+    // Writes the kernel values of rows [begin, end) with all vectors, in the precision of the
+    // rows, from out on.
     virtual void kernel(const RowsView& rows, std::size_t begin, std::size_t end,
                         void* out) const = 0;
 };
@@ -192,19 +185,27 @@ struct ModelView {
 class Table {
   public:
     virtual ~Table();
-    virtual void h(std::size_t n, const double* m, const double* kappa, double* out) const = 0;
-    virtual void wd(std::size_t n, const double* m, const double* kappa, double* out) const = 0;
+    // Either output may be null.
+    virtual void look_up(std::size_t n, const double* m, const double* kappa, double* h,
+                         double* wd) const = 0;
+};
+
+struct Names {
+    const char* const* first;
+    std::size_t count;
 };
 
 // What one instruction set offers.
 struct Core {
     const char* name;
-    Trainer* (*make_trainer)(Precision, const TrainerOptions&);  // null: no such strategy
+    Names strategies;
+    Names class_losses;
+    Names target_losses;
+    Trainer* (*make_trainer)(Precision, const TrainerOptions&);  // null: unknown strategy
     Predictor* (*make_predictor)(Precision, const ModelView&);
     Table* (*make_table)(std::size_t size, bool scaled);
     void (*golden_section)(std::size_t n, const double* m, const double* kappa, double eps,
                            double* h, double* wd);
-    const char* const* (*strategies)(std::size_t& count);
 };
 
 // The cores of this build that this CPU can run, best first.

@@ -1,4 +1,4 @@
-// The random order of the rows: xoshiro256** (Blackman and Vigna), seeded by splitmix64.
+// Random numbers: xoshiro256** (Blackman and Vigna), seeded by splitmix64.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
-// What splitmix64 makes of its counter.
+// The output function of splitmix64: maps a counter to a random-looking number.
 inline std::uint64_t scramble(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -36,7 +36,7 @@ class Generator {
         return result;
     }
 
-    // Uniform in [0, bound), without bias (Lemire's multiplication).
+    // Uniform in [0, bound), without bias (Lemire's method).
     std::uint32_t below(std::uint32_t bound) {
         std::uint64_t product = (next() >> 32) * bound;
         if (std::uint32_t(product) < bound) {
@@ -46,6 +46,7 @@ class Generator {
         return std::uint32_t(product >> 32);
     }
 
+    // Fills `order` with a random permutation of 0, ..., n - 1.
     void shuffle(std::uint32_t* order, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) order[i] = std::uint32_t(i);
         for (std::size_t i = n; i > 1; --i) {

@@ -1,8 +1,8 @@
-// Lanes: sixteen floats or eight doubles, one cache line, the unit of all vector work.
+// Lanes: sixteen floats or eight doubles, one cache line, the unit of all vector operations.
 //
-// One AVX-512 register, two of AVX2, four of SSE or NEON. Arithmetic is the compiler's own on its
-// vector types; only what those lack (fused multiply-add, gather) names an instruction set. The
-// compiler never contracts: a multiply-add is fused exactly where multiply_add is called.
+// They take one AVX-512 register, two of AVX2, four of SSE or NEON. Arithmetic uses the compiler's
+// vector types; only what those lack (fused multiply-add, gather) is written per instruction set.
+// The compiler never contracts: a multiply-add is fused exactly where multiply_add is called.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ struct Registers<double> {
     using Integer = std::int64_t;
 };
 
-// a b + c, fused where the instruction set can, in lanes and for single numbers alike.
+// a b + c, fused if the instruction set can, both in lanes and for single numbers.
 #if defined(POCKETSVM_AVX512)
 POCKETSVM_INLINE __m512 fused(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
 POCKETSVM_INLINE __m512d fused(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
@@ -71,8 +71,8 @@ POCKETSVM_INLINE Value fused(Value a, Value b, Value c) {
 }
 #endif
 
-// The smaller and the larger one; where a comparison with NaN decides, the second. That is just
-// what the instructions of x86 do, of which compilers make two. (Masked: see gather_two.)
+// The smaller and the larger number; the second if one of them is NaN. One instruction of x86 does
+// just that, but compilers would emit two. (Masked: see gather_two.)
 #if defined(POCKETSVM_AVX512)
 POCKETSVM_INLINE __m512 smaller(__m512 a, __m512 b) { return _mm512_maskz_min_ps(0xffff, a, b); }
 POCKETSVM_INLINE __m512d smaller(__m512d a, __m512d b) { return _mm512_maskz_min_pd(0xff, a, b); }
@@ -109,7 +109,7 @@ POCKETSVM_INLINE float multiply_add(float a, float b, float c) { return a * b + 
 POCKETSVM_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
 #endif
 
-// One bit a lane with AVX-512, else lanes that are all ones or all zeros.
+// One bit per lane with AVX-512, else lanes that are all ones or all zeros.
 template <class Real>
 struct Mask {
 #if defined(POCKETSVM_AVX512)
@@ -159,7 +159,7 @@ POCKETSVM_INLINE Mask<Real> operator&(Mask<Real> a, const Mask<Real>& b) {
     return a;
 }
 
-// One bit a lane.
+// One bit per lane.
 template <class Real>
 POCKETSVM_INLINE std::uint32_t bits(const Mask<Real>& mask) {
     constexpr int per_part = register_bytes / sizeof(Real);
@@ -201,7 +201,7 @@ struct Lanes {
     static POCKETSVM_INLINE Lanes all(Real value) {
         return each([&](int) { return value - Value{}; });
     }
-    // From memory on a 64-byte border, of this type or of the other, converted.
+    // From memory that is aligned to 64 bytes.
     static POCKETSVM_INLINE Lanes load(const Real* from) {
         return each([&](int p) { return reinterpret_cast<const Value*>(from)[p]; });
     }
@@ -268,7 +268,7 @@ struct Lanes {
     }
 
   private:
-    // In a fixed order, the same for every instruction set: halves are combined until one is left.
+    // Combines halves until one number is left: the same order for every instruction set.
     template <class Combine>
     POCKETSVM_INLINE Real fold(Combine combine) const {
         Lanes rest = *this;
@@ -292,7 +292,7 @@ struct Lanes {
     }
 };
 
-// The least of lanes(0), lanes(count), ... before `end`; two minima, so that neither has to wait.
+// The least of lanes(0), lanes(count), ... before `end`. Two independent minima hide latency.
 template <class Real, class Function>
 POCKETSVM_INLINE Real least_of(std::size_t end, Function lanes) {
     using L = Lanes<Real>;
@@ -306,14 +306,15 @@ POCKETSVM_INLINE Real least_of(std::size_t end, Function lanes) {
     return min(a, b).least();
 }
 
-// Calls with every place where a or b is not zero, in order; sixty-four are looked at before the
-// first branch.
+// Calls the function with every position where a or b is not zero, in order. It tests a whole word
+// of positions before it branches.
 template <class Real, class Function>
 POCKETSVM_INLINE void for_each_nonzero(const Real* a, const Real* b, std::size_t count,
                                        Function function) {
     using L = Lanes<Real>;
-    for (std::size_t begin = 0; begin < count; begin += 64) {
-        const std::size_t end = count - begin < 64 ? count : begin + 64;
+    constexpr std::size_t word = 64;
+    for (std::size_t begin = 0; begin < count; begin += word) {
+        const std::size_t end = count - begin < word ? count : begin + word;
         std::uint64_t left = 0;
         std::size_t k = begin;
         for (; k + L::count <= end; k += L::count) {
@@ -325,7 +326,7 @@ POCKETSVM_INLINE void for_each_nonzero(const Real* a, const Real* b, std::size_t
     }
 }
 
-// The whole part of non-negative lanes, as lanes and as integers to index with.
+// The integer part of non-negative lanes, as lanes and as indices.
 template <class L>
 struct Floor {
     L value;
@@ -343,15 +344,15 @@ POCKETSVM_INLINE Floor<L> floor_below(L x, typename L::Real limit) {
     return result;
 }
 
-// table[index] and table[index + 1]. Two floats side by side are fetched as one piece of 8 bytes:
-// a gather costs by the number of its loads.
+// table[index] and table[index + 1]. Two adjacent floats are loaded as one word of 8 bytes, because
+// a gather costs as much as its number of loads.
 template <class Real>
 struct Neighbours {
     Lanes<Real> left, right;
 };
 
 #if defined(POCKETSVM_AVX512)
-// (Masked, since the plain gathers of GCC 12 warn of a value that they do not use.)
+// (Masked, because GCC 12 warns of an unused value in its plain gathers.)
 typedef std::int32_t Indices __attribute__((vector_size(64)));
 POCKETSVM_INLINE void gather_two(const float* table, __m512i index, __m512& left, __m512& right) {
     alignas(64) std::int32_t at[16];
@@ -419,7 +420,7 @@ POCKETSVM_INLINE Neighbours<Real> gather_neighbours(
 
 constexpr double log2_e = 1.4426950408889634;
 
-// The one exponential of this program, to the base 2, for t >= 0:
+// The exponential to the base 2, for t >= 0:
 //   2^-t = 2^-n 2^-f with n = round(t) and 2^-f - 1 = f P(f) on |f| <= 1/2.
 // P minimises the largest relative error of f P(f): 1.1e-8 for float, 1.8e-17 for double.
 template <class Real>
@@ -477,7 +478,7 @@ POCKETSVM_INLINE L exp2_minus(L t) {
         [&](int p) { return (typename L::Value)((typename L::Bits)y.part[p] - split.shift[p]); });
 }
 
-// 1 - 2^-t, to full relative precision also where t is small.
+// 1 - 2^-t, to full relative precision even if t is small.
 template <class L>
 POCKETSVM_INLINE L one_minus_exp2_minus(L t) {
     const SplitExponential<L> split = split_exponential(t);

@@ -1,12 +1,11 @@
-// Tasks side by side: threads are made for a call and joined at its end, so that nothing is left
-// to idle, to be forked, or to be shut down.
+// Threads: created for one call and joined at its end, so that none is left idle when the process
+// forks or exits. Also decides how many threads work on what.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
+#include <future>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -15,7 +14,10 @@
 
 namespace pocketsvm {
 
-// What the calling thread learns (from the system, say) reaches the others through a flag.
+// How often a waiting thread checks for an interrupt: users notice no delay, and it costs nothing.
+inline constexpr std::chrono::milliseconds interrupt_period{20};
+
+// A flag through which one thread interrupts the others.
 class SharedInterrupt final : public Interrupt {
   public:
     bool requested() override { return stop_.load(std::memory_order_relaxed); }
@@ -25,10 +27,10 @@ class SharedInterrupt final : public Interrupt {
     std::atomic<bool> stop_{false};
 };
 
-class ThreadCrew final : public Crew {
+class ThreadWorkers final : public Workers {
   public:
-    explicit ThreadCrew(std::size_t size) : size_(size) {}
-    ~ThreadCrew() { join(); }
+    explicit ThreadWorkers(std::size_t size) : size_(size) {}
+    ~ThreadWorkers() { join(); }
 
     std::size_t size() const override { return size_; }
     std::size_t start(Task& task) override {
@@ -36,7 +38,7 @@ class ThreadCrew final : public Crew {
         try {
             while (threads_.size() < size_)
                 threads_.emplace_back([&task, k = threads_.size()] { task.work(k); });
-        } catch (const std::exception&) {  // as many threads as the system grants
+        } catch (const std::exception&) {  // go on with as many threads as the system grants
         }
         return threads_.size();
     }
@@ -50,9 +52,9 @@ class ThreadCrew final : public Crew {
     std::vector<std::thread> threads_;
 };
 
-// Calls task(i, interrupt) for i in [0, n_tasks), on n_threads of which the caller is one. The
-// caller's own interrupt is asked in its own tasks, and every so often while it waits. Returns
-// false if it was interrupted. A task returns false when it stopped early.
+// Calls task(i, interrupt) for i in [0, n_tasks), on n_threads including the caller's. Only the
+// caller's thread asks the given interrupt, in its own tasks and while it waits. A task returns
+// false if it stopped early. Returns false if there was an interruption.
 template <class Task>
 bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, Task task) {
     if (n_threads > n_tasks) n_threads = n_tasks;
@@ -63,59 +65,57 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
     }
     SharedInterrupt shared;
     std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    std::condition_variable finished;
-    std::size_t running = 0;
-    std::exception_ptr failure;
-
     const auto work = [&](Interrupt& own) {
         try {
-            for (std::size_t i; (i = next.fetch_add(1)) < n_tasks;)
-                if (shared.requested() || !task(i, own)) {
-                    shared.request();
-                    break;
-                }
+            for (std::size_t i; (i = next.fetch_add(1)) < n_tasks && !shared.requested();)
+                if (!task(i, own)) shared.request();
         } catch (...) {
-            const std::lock_guard<std::mutex> lock(mutex);
-            failure = std::current_exception();
             shared.request();
+            throw;
         }
     };
-    std::vector<std::thread> threads;
-    threads.reserve(n_threads - 1);
-    const auto leave = [&] {
-        const std::lock_guard<std::mutex> lock(mutex);
-        --running;
-        finished.notify_one();
-    };
-    for (std::size_t k = 1; k < n_threads; ++k) {
-        {
-            const std::lock_guard<std::mutex> lock(mutex);
-            ++running;
-        }
-        try {
-            threads.emplace_back([&] {
-                work(shared);
-                leave();
-            });
-        } catch (const std::system_error&) {  // as many threads as the system grants
-            leave();
-            break;
-        }
+    std::vector<std::future<void>> others;  // waits for them in its destructor
+    try {
+        while (others.size() + 1 < n_threads)
+            others.push_back(std::async(std::launch::async, [&] { work(shared); }));
+    } catch (const std::system_error&) {  // go on with as many threads as the system grants
     }
     work(interrupt);
-    {
-        std::unique_lock<std::mutex> lock(mutex);
-        while (
-            !finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
-            lock.unlock();
+    for (std::future<void>& other : others) {
+        while (other.wait_for(interrupt_period) != std::future_status::ready)
             if (interrupt.requested()) shared.request();
-            lock.lock();
-        }
+        other.get();
     }
-    for (std::thread& thread : threads) thread.join();
-    if (failure) std::rethrow_exception(failure);
     return !shared.requested();
+}
+
+// Trains several trainers side by side; pass(k, interrupt, workers) makes the pass of trainer k.
+// Threads that are left over help the trainers.
+template <class Pass>
+bool parallel_passes(std::size_t n_trainers, std::size_t n_threads, Interrupt& interrupt,
+                     Pass pass) {
+    // More workers per trainer find nothing to do: the training thread itself is then the limit.
+    constexpr std::size_t max_workers = 3;
+    return parallel(n_trainers, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
+        const std::size_t share = n_threads / n_trainers;
+        ThreadWorkers workers(share > 1 ? std::min(share - 1, max_workers) : 0);
+        return pass(k, own, workers);
+    });
+}
+
+// Calls task(from, to) for chunks of the rows [begin, end).
+template <class Task>
+bool parallel_chunks(std::size_t begin, std::size_t end, std::size_t n_threads,
+                     Interrupt& interrupt, Task task) {
+    // Short enough to react to an interrupt, long enough to hide the cost of handing out chunks.
+    constexpr std::size_t chunk = 512;
+    return parallel((end - begin + chunk - 1) / chunk, n_threads, interrupt,
+                    [&](std::size_t k, Interrupt& own) {
+                        if (own.requested()) return false;
+                        const std::size_t from = begin + k * chunk;
+                        task(from, std::min(from + chunk, end));
+                        return true;
+                    });
 }
 
 }  // namespace pocketsvm

@@ -1,10 +1,11 @@
-"""The pages: their examples run as printed, their links lead somewhere, the API is up to date."""
+"""The pages: their examples print what they show, their links exist, the API is up to date."""
 
 import re
 from pathlib import Path
 
 import pytest
 from matplotlib import pyplot as plt
+from sybil.example import SybilFailure
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -17,7 +18,7 @@ def tools(monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_the_examples_run_as_printed(page, tmp_path, monkeypatch):
+def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
     import examples
 
     if page.name == "api.md":
@@ -29,8 +30,28 @@ def test_the_examples_run_as_printed(page, tmp_path, monkeypatch):
         assert (ROOT / "docs" / "images" / picture.name).exists(), "run make docs"
 
 
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("```python\nprint(2)\n```\n\n```text\n3\n```\n", "line 5.*print\n3\n\nand prints\n2"),
+        ("```console\n$ echo one \\\n  two\none\n```\n", "print\none\n\nand prints\none two"),
+        ("```console\n$ echo lost >&2; exit 3\n```\n", "fails with\nlost"),
+        ("\n```python\n1 / 0\n```\n", "division by zero"),
+    ],
+)
+def test_a_wrong_example_is_an_error(page, message, tmp_path):
+    import examples
+
+    path = tmp_path / "page.md"
+    path.write_text(page)
+    with pytest.raises((SybilFailure, ZeroDivisionError), match=f"(?s){message}"):
+        examples.run_page(path)
+    path.write_text(f"<!-- skip: start -->\n\n{page}")
+    examples.run_page(path)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_links_lead_somewhere(page):
+def test_links_lead_to_files(page):
     text = page.read_text()
     for link in re.findall(r"\]\(([^)#]*)#?[^)]*\)", text):
         if link and "://" not in link:

@@ -8,7 +8,8 @@ import pkgutil
 import re
 import subprocess
 import sys
-from importlib.metadata import version
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from numpy.testing import assert_array_equal
 
 import pocketsvm
 from pocketsvm import MergeTable, _core
+from pocketsvm.cli.app import run
 
+ROOT = Path(__file__).parents[1]
 MODULES = [
     "pocketsvm",
     *(
@@ -34,7 +37,7 @@ def test_the_examples_in_the_docstrings_run(name):
     assert failed == 0
 
 
-def test_everything_public_is_there_and_documented():
+def test_public_names_exist_and_have_an_example():
     assert sorted(pocketsvm.__all__) == [
         "BudgetedSVC",
         "BudgetedSVR",
@@ -61,8 +64,30 @@ def test_every_parameter_is_documented(estimator):
     assert public | {"feature_names_in_"} == set(documented[len(parameters) :])
 
 
-def test_the_version_is_that_of_the_installed_package():
-    assert pocketsvm.__version__ == version("pocketsvm")
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert pocketsvm.__version__ == project["version"]
+
+
+# --- the names of the strategies -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [pocketsvm.BudgetedSVC, pocketsvm.BudgetedSVR])
+def test_the_docstrings_list_all_strategies(estimator):
+    listed = re.search(r"^    maintenance : \{([^}]*)\}", estimator.__doc__, re.MULTILINE)
+    assert re.findall(r'"([\w-]+)"', listed.group(1)) == _core.strategies()
+
+
+def test_the_readme_lists_all_strategies():
+    table = (ROOT / "README.md").read_text().partition("| `maintenance` |")[2].partition("\n\n")[0]
+    assert re.findall(r'^\| `"([\w-]+)"` \|', table, re.MULTILINE) == _core.strategies()
+
+
+def test_the_help_of_the_command_lists_all_strategies(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # no name is split at the end of a line
+    run(["train", "--help"])
+    line = re.search(r"--maintenance\s+(\S+)", capsys.readouterr().out)
+    assert line.group(1).strip("<[]>").split("|") == _core.strategies()
 
 
 def test_show_versions(capsys):
@@ -74,17 +99,31 @@ def test_show_versions(capsys):
     assert f"instruction set: {_core.instruction_set()}" in shown
 
 
-def test_importing_is_lean():
-    """matplotlib is not loaded before it is asked for."""
-    script = "import sys, pocketsvm; print('matplotlib' in sys.modules)"
+@pytest.mark.parametrize(
+    ("statement", "unloaded"),
+    [
+        ("import pocketsvm; pocketsvm.__version__", ("numpy", "sklearn", "pocketsvm._core")),
+        ("from pocketsvm import *; BudgetedSVC(), save_model", ("matplotlib", "typer")),
+    ],
+)
+def test_public_names_load_when_they_are_used(statement, unloaded):
+    script = f"import sys; {statement}; print([name for name in {unloaded} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.strip() == "False", done.stderr
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_unloaded_names_are_listed_and_unknown_ones_refused():
+    script = "import pocketsvm; print(*dir(pocketsvm))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert {*pocketsvm.__all__, "__version__"} <= set(done.stdout.split())
+    with pytest.raises(AttributeError, match="module 'pocketsvm' has no attribute 'nothing'"):
+        _ = pocketsvm.nothing
 
 
 # --- the merge table's Python side ---------------------------------------------------------------
 
 
-def test_tables_are_built_once_and_small_to_keep():
+def test_native_tables_are_cached_and_not_pickled():
     from pocketsvm.merge_table import _native_table
 
     assert _native_table(40, True) is _native_table(40, True)
@@ -97,7 +136,7 @@ def test_tables_are_built_once_and_small_to_keep():
 
 
 @pytest.mark.parametrize("size", [1, 3, 0, -2, 4098, 10.0, "400", None])
-def test_a_bad_table_size_is_named(size):
+def test_a_wrong_table_size_is_an_error(size):
     with pytest.raises(
         ValueError, match=re.escape(f"size must be an even number from 2 to 4096, got {size!r}")
     ):

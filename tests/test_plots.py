@@ -1,4 +1,4 @@
-"""The pictures: that they show what the estimators hold."""
+"""Displays show what the estimators hold."""
 
 import re
 import sys
@@ -20,13 +20,13 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Stand
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, MergeTable, plots
 from pocketsvm.plots import (
-    COLORS,
     BoundaryDisplay,
     BudgetDisplay,
     MergeTableDisplay,
     ProfileDisplay,
     TuningDisplay,
 )
+from pocketsvm.plots.axes import COLORS
 from pocketsvm.profile import Profile
 from pocketsvm.tuning import tune
 
@@ -57,7 +57,7 @@ def zero_lines(display):
 
 
 def scattered(display):
-    """What was drawn as points: rows first, support vectors last."""
+    """The collections of points: rows first, support vectors last."""
     return [c for c in display.ax_.collections if not hasattr(c, "levels")]
 
 
@@ -79,7 +79,7 @@ def test_the_boundary_is_where_the_decision_is_zero(moons):
     display.figure_.canvas.draw()
 
 
-def test_support_vectors_are_where_they_are_with_their_side_and_weight(moons):
+def test_support_vectors_show_their_position_side_and_weight(moons):
     display = BoundaryDisplay.from_estimator(moons, X, NAMES[Y])
     rows, vectors = scattered(display)
     assert_array_equal(rows.get_offsets(), X)
@@ -97,10 +97,10 @@ def test_the_plane_is_shaded_by_the_prediction(moons):
     bluer = (shades[..., 2] > shades[..., 0]).ravel()  # blue is ham, orange is spam
     sure = np.abs(moons.decision_function(points)) > 0.3
     assert_array_equal(bluer[sure], moons.predict(points[sure]) == "ham")
-    assert len(scattered(display)) == 1  # no labels, no rows
+    assert len(scattered(display)) == 1  # without labels, rows are not drawn
 
 
-def test_many_rows_are_thinned_and_the_legend_says_so(moons):
+def test_many_rows_are_subsampled_and_the_legend_says_so(moons):
     many = np.tile(X, (10, 1))
     display = BoundaryDisplay.from_estimator(moons, many, NAMES[np.tile(Y, 10)])
     assert_array_equal(scattered(display)[0].get_offsets(), many[::3])
@@ -108,7 +108,7 @@ def test_many_rows_are_thinned_and_the_legend_says_so(moons):
     assert display.ax_.get_title().startswith("4,000 rows")
 
 
-def test_of_more_features_the_leading_components_are_shown(iris):
+def test_rows_of_more_features_are_shown_in_their_leading_components(iris):
     rows, y = iris
     model = BudgetedSVC(budget=15, random_state=0).fit(rows, y)
     display = BoundaryDisplay.from_estimator(model, rows, y, grid_resolution=100)
@@ -117,7 +117,7 @@ def test_of_more_features_the_leading_components_are_shown(iris):
     drawn, vectors = scattered(display)
     assert_allclose(drawn.get_offsets(), components.transform(rows.to_numpy()), atol=1e-9)
     assert len(vectors.get_offsets()) == len(model.support_vectors_)
-    # In the plane, the response is the estimator's own.
+    # The response in the plane is the decision function of the estimator.
     corner = components.inverse_transform([[display.xx0[0, 0], display.xx1[0, 0]]])
     frame = pd.DataFrame(corner, columns=rows.columns)
     assert_allclose(display.response[0, 0], model.decision_function(frame)[0], rtol=1e-4, atol=1e-5)
@@ -137,7 +137,7 @@ def test_a_pipeline_is_shown_in_the_units_of_its_input(iris):
 
 
 @pytest.mark.parametrize("step", [PolynomialFeatures(), FunctionTransformer(np.exp)])
-def test_steps_without_a_way_back_are_shown_behind_them(step):
+def test_a_pipeline_without_inverse_is_shown_in_the_space_of_its_classifier(step):
     pipeline = make_pipeline(step, BudgetedSVC(budget=9, random_state=0)).fit(X, Y)
     display = BoundaryDisplay.from_estimator(pipeline, X, Y, grid_resolution=50)
     assert display.ax_.get_xlabel().startswith("principal component 1")
@@ -148,10 +148,10 @@ def test_sparse_rows_and_one_sided_planes_are_drawn(moons):
     display = BoundaryDisplay.from_estimator(moons, sparse, NAMES[Y])
     assert_array_equal(scattered(display)[0].get_offsets(), X)
     one_side = X[moons.decision_function(X) > 1.05][:1]
-    BoundaryDisplay.from_estimator(moons, one_side, margin=1e-3)  # no boundary in sight
+    BoundaryDisplay.from_estimator(moons, one_side, margin=1e-3)  # the plane holds no boundary
 
 
-def test_the_boundary_goes_where_it_is_told(moons):
+def test_the_boundary_is_drawn_on_the_axes_given(moons):
     _, axes = plt.subplots(1, 2)
     display = BoundaryDisplay.from_estimator(moons, X, ax=axes[1])
     assert display.ax_ is axes[1]
@@ -160,7 +160,7 @@ def test_the_boundary_goes_where_it_is_told(moons):
     assert display.plot(axes[0]).ax_ is axes[0]
 
 
-def test_bad_input_for_the_boundary_is_named(moons):
+def test_errors_name_what_is_wrong_with_the_input_of_a_boundary(moons):
     with pytest.raises(NotFittedError):
         BoundaryDisplay.from_estimator(BudgetedSVC(), X)
     with pytest.raises(TypeError, match="ends in one, got LogisticRegression"):
@@ -183,7 +183,7 @@ def test_bad_input_for_the_boundary_is_named(moons):
 # --- the profile ----------------------------------------------------------------------------------
 
 
-def test_the_profile_is_drawn_as_it_is():
+def test_the_profile_shows_seconds_and_counts():
     profile = Profile(
         steps=1000,
         violations=300,
@@ -210,7 +210,7 @@ def test_the_profile_of_a_pipeline_is_that_of_its_last_step(moons):
     display = ProfileDisplay.from_estimator(pipeline)
     assert display.profile is pipeline[-1].profile_
     assert display.ax_[1].patches[0].get_width() == 20 * len(X)
-    ProfileDisplay(profile=Profile()).plot()  # nothing happened, nothing divides by zero
+    ProfileDisplay(profile=Profile()).plot()  # zero steps, no division by zero
     with pytest.raises(ValueError, match="ax must be 2 axes"):
         display.plot(plt.subplots()[1])
 
@@ -218,7 +218,7 @@ def test_the_profile_of_a_pipeline_is_that_of_its_last_step(moons):
 # --- score against budget -------------------------------------------------------------------------
 
 
-def test_scores_at_hand_are_drawn_in_order():
+def test_existing_scores_are_drawn_in_the_order_of_their_budgets():
     display = BudgetDisplay(
         budgets=[40, 10, 20], scores=[[0.9, 1.0], [0.5, 0.5], [0.8, 0.9]], reference=0.97
     ).plot()
@@ -286,12 +286,12 @@ def test_the_map_shows_every_score_and_frames_the_best():
         assert image[cell] == score
         assert display.texts_[cell].get_text() == f"{score:.3f}"
     (frame,) = display.ax_.patches
-    assert not frame.get_clip_on()  # whole at the border, too
+    assert not frame.get_clip_on()  # complete at the border too
     assert frame.get_xy() == (0.5, [0.01, 1, 4].index(search.best_params_["gamma"]) - 0.5)
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["0.01", "1", "4"]
 
 
-def test_dropped_candidates_are_set_in_italics():
+def test_scores_of_dropped_candidates_are_in_italics():
     rows, y = make_moons(4000, noise=0.2, random_state=0)
     search = tune(
         BudgetedSVC(budget=20, max_iter=2, random_state=0), rows, y, C=[1, 8], gamma=[0.125, 1, 4]

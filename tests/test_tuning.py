@@ -1,4 +1,4 @@
-"""Tuning: the grid, the rounds of halving, the scores that are shown."""
+"""Tuning: the grid, the rounds of halving, the map of scores, the command."""
 
 import json
 import pickle
@@ -49,7 +49,7 @@ def test_the_default_gammas_of_a_pipeline_are_those_of_its_scaled_rows():
     assert not hasattr(pipeline[0], "mean_")  # a clone was fitted
 
 
-def test_first_steps_of_a_pipeline_may_ask_for_the_labels():
+def test_first_steps_of_a_pipeline_may_need_the_labels():
     search = tune(make_pipeline(SelectKBest(k=1), FAST), X, Y, C=[1.0], cv=2, n_jobs=1)
     assert search.best_estimator_[-1].support_vectors_.shape[1] == 1
 
@@ -130,7 +130,7 @@ def test_callbacks_follow_every_fit():
 
 @pytest.fixture
 def interruptible():
-    """SIGINT interrupts, even where the process was started with it ignored."""
+    """SIGINT interrupts, even if the process was started with SIGINT ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -159,7 +159,7 @@ def test_an_interrupt_leaves_no_thread_behind():
     assert threading.active_count() == before
 
 
-def test_bad_input_is_named():
+def test_errors_name_what_is_wrong_with_the_input():
     with pytest.raises(ValueError, match=re.escape("one of 'halving', 'grid', got 'random'")):
         tune(FAST, X, Y, search="random")
     with pytest.raises(ValueError, match="alpha takes the place of C"):
@@ -197,8 +197,8 @@ def test_rounds_begin_with_enough_rows_and_end_with_all(n_candidates, n_rows, mo
 
 
 @pytest.mark.parametrize("n_candidates", [2, 3, 27, 36])
-def test_the_plan_is_what_the_search_does(n_candidates, monkeypatch):
-    monkeypatch.setattr("pocketsvm.tuning.FIRST_ROWS", 10)
+def test_the_search_follows_the_plan(n_candidates, monkeypatch):
+    monkeypatch.setattr("pocketsvm.tuning.halving.MIN_ROWS", 10)
     rows, y = np.arange(1000.0)[:, None], np.arange(1000) % 2
     model = BudgetedSVC(budget=2, max_iter=1, polish=False, random_state=0)
     search = tune(
@@ -211,7 +211,7 @@ def test_the_plan_is_what_the_search_does(n_candidates, monkeypatch):
 # --- the map --------------------------------------------------------------------------------------
 
 
-def test_the_map_takes_the_best_of_the_latest_round():
+def test_a_cell_shows_the_best_score_of_its_last_round():
     search = GridSearchCV(FAST, {})
     search.best_params_, search.best_score_ = {"C": 1, "gamma": 0.5}, 0.8
     search.cv_results_ = {
@@ -232,7 +232,7 @@ def test_the_map_takes_the_best_of_the_latest_round():
     assert_array_equal(found.is_final, [[True, False]])
 
 
-def test_the_map_of_one_parameter_has_one_line():
+def test_the_map_of_one_parameter_has_one_column():
     search = GridSearchCV(FAST, {"gamma": ["scale", 2.0, 0.01]}, cv=2).fit(X, Y)
     found = ScoreMap.of(search)
     assert (found.C, found.gamma) == ([1.0], [0.01, 2.0, "scale"])
@@ -241,7 +241,7 @@ def test_the_map_of_one_parameter_has_one_line():
         ScoreMap.of(GridSearchCV(FAST, {"budget": [2, 3]}, cv=2).fit(X, Y))
 
 
-def test_a_best_value_at_the_border_is_told():
+def test_a_best_value_at_the_border_is_reported():
     def borders(best):
         found = ScoreMap([1, 2, 4], gammas, np.zeros((3, 3)), np.zeros((3, 3)), best, 0.0)
         return list(found.at_border())
@@ -273,7 +273,7 @@ def test_candidates_that_cannot_be_fitted_have_no_score():
         tune(FAST, rows, Y, C=[1.0], gamma=[1e-9, 1e5])
 
 
-def test_numbers_are_written_as_powers_where_all_are():
+def test_numbers_are_written_as_powers_of_two_if_all_are():
     assert written([0.5, 1, 8.0]) == ["2^-1", "2^0", "2^3"]
     assert written([0.5, 3, 8.0, "scale"]) == ["0.5", "3", "8", "scale"]
 

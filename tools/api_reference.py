@@ -15,7 +15,7 @@ MODULES = (
     "pocketsvm.plots",
     "pocketsvm.model",
     "pocketsvm.model.export",
-    "pocketsvm.data.tables",
+    "pocketsvm.data",
     "pocketsvm.profile",
 )
 HEAD = """# API reference
@@ -64,7 +64,7 @@ def _describe(name: str, thing) -> str:
 
 
 def _is_documented(member) -> bool:
-    """Tell methods and properties of pocketsvm's own."""
+    """Whether a member is a method or property that pocketsvm defines."""
     if isinstance(member, property):
         member = member.fget
     is_method = inspect.isfunction(member) or inspect.ismethod(member)
@@ -72,7 +72,7 @@ def _is_documented(member) -> bool:
 
 
 def _signature(name: str, thing) -> str:
-    """Return the call with its defaults, one parameter a line where it is long."""
+    """Return the call with its defaults, with one parameter per line if it is long."""
     parameters = []
     starred = False
     for parameter in inspect.signature(thing).parameters.values():

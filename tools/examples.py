@@ -1,12 +1,13 @@
-"""Run the examples of a Markdown page as a reader would: in order, in one folder.
+"""Run the examples of a Markdown page in order, in one folder.
 
-Blocks of ``python`` share one namespace; a block of ``text`` right behind one is what it prints.
-In blocks of ``console`` lines after ``$`` and ``>`` are commands, others what they print. Output is
-compared as doctest does it: ``...`` stands for anything.
+Sybil finds the code blocks. Blocks of ``python`` share one namespace; a block of ``text`` is the
+output of the ``python`` block before it. In blocks of ``console``, lines that begin with ``$`` or
+``>`` are commands and the other lines are their output. In outputs, ``...`` matches anything, as in
+doctest. The comment ``<!-- skip: next -->`` skips a block.
 
     python tools/examples.py docs/guide.md docs/images
 
-runs a page in a new folder and copies the pictures it draws.
+runs a page in a new folder and copies the pictures that it draws.
 """
 
 import contextlib
@@ -18,80 +19,68 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from sybil import Document, Example
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
+
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
-
-# The first line, and those that continue it: behind a backslash, or after a ``>``.
+# The first line and those that continue it: after a backslash, or after a ``>``.
 COMMAND = re.compile(r"(.*\n(?:(?<=\\\n).*\n|> .*\n)*)([\s\S]*)")
-
-
-@dataclass(frozen=True)
-class Example:
-    """Something to run, and what it prints; None: that is not shown."""
-
-    language: str
-    code: str
-    printed: str | None
-    line: int
-
-
-def examples(text: str) -> Iterator[Example]:
-    """Yield the examples of a page, in order."""
-    for block in FENCE.finditer(text):
-        language, code, printed = block.groups()
-        line = text.count("\n", 0, block.start()) + 2
-        if language == "python":
-            yield Example(language, code, printed, line)
-        elif language == "console":
-            for command in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
-                typed, shown = COMMAND.fullmatch(command).groups()
-                typed = re.sub("^> ", "", typed, flags=re.MULTILINE)
-                yield Example(language, typed, shown, line)
+PRINTED = "__printed__"  # the name under which the namespace of a page keeps the last output
 
 
 def run_page(page: Path) -> None:
-    """Run a page in the current folder; the first example that fails raises."""
-    namespace = {"__name__": "__main__"}
-    for example in examples(page.read_text()):
-        place = f"{page.name}, line {example.line}"
-        if example.language == "python":
-            printed = _run_python(example.code, namespace, place)
-        else:
-            printed = _run_command(example.code, place)
-        wanted = printed if example.printed is None else example.printed
-        if not doctest.OutputChecker().check_output(wanted, printed, OPTIONS):
-            raise AssertionError(
-                f"{place}:\n{example.code}\nshould print\n{wanted}\nand prints\n{printed}"
-            )
+    """Run a page in the current folder; the first example that fails raises an exception."""
+    parsers = (
+        CodeBlockParser("python", _run_python),
+        CodeBlockParser("text", _compare_text),
+        CodeBlockParser("console", _run_console),
+        SkipParser(),
+    )
+    document = Document.parse(str(page), *parsers)
+    document.namespace["__name__"] = "__main__"
+    for example in document.examples():
+        example.evaluate()
 
 
-def _run_python(code: str, namespace: dict, place: str) -> str:
+def _run_python(example: Example) -> None:
+    # Empty lines before the code give tracebacks the line numbers of the page.
+    source = "\n" * example.line + example.parsed
     with contextlib.redirect_stdout(io.StringIO()) as stdout:
-        exec(compile(code, place, "exec"), namespace)
-    return stdout.getvalue()
+        exec(compile(source, example.path, "exec"), example.namespace)
+    example.namespace[PRINTED] = stdout.getvalue()
 
 
-def _run_command(command: str, place: str) -> str:
-    scripts = str(Path(sys.executable).parent)
+def _compare_text(example: Example) -> str | None:
+    return _difference(example.parsed, example.namespace[PRINTED])
+
+
+def _run_console(example: Example) -> str | None:
     environment = {
         **os.environ,
-        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "COLUMNS": "80",
     }
-    done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, env=environment, check=False
-    )
-    if done.returncode:
-        raise AssertionError(f"{place}:\n{command}\nfails with\n{done.stdout}{done.stderr}")
-    return done.stdout
+    for block in re.split(r"^\$ ", example.parsed, flags=re.MULTILINE)[1:]:
+        typed, wanted = COMMAND.fullmatch(block).groups()
+        command = re.sub("^> ", "", typed, flags=re.MULTILINE)
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
+        if done.returncode:
+            return f"{command}fails with\n{done.stdout}{done.stderr}"
+        if difference := _difference(wanted, done.stdout):
+            return f"{command}{difference}"
+    return None
+
+
+def _difference(wanted: str, printed: str) -> str | None:
+    if doctest.OutputChecker().check_output(wanted, printed, OPTIONS):
+        return None
+    return f"should print\n{wanted}\nand prints\n{printed}"
 
 
 def main(page: Path, pictures: Path) -> None:
-    """Run a page in a new folder and copy the pictures it draws."""
+    """Run a page in a new folder and copy the pictures that it draws."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         run_page(page)
         for picture in sorted(Path().glob("*.png")):

@@ -1,22 +1,25 @@
-// Maintenance by projection: the smallest coefficient goes, and what it stood for is projected onto
-// the vectors that stay.
+// `projection`: drops the smallest coefficient and projects its vector onto those that stay.
 //
-// Kept beside the set is the Cholesky factor U of K + jitter I (U^T U, rows of U contiguous), where
-// K is the kernel matrix of the set. To add a vector is one triangular solve, to drop one is a
-// rank-one update of what follows it: O(B^2) each. With Q = (K + jitter I)^-1, dropping vector p
-// with coefficient c changes the others by -c Q_jp / Q_pp.
+// Besides the set, it keeps the Cholesky factor U of K + jitter I = U^T U (rows of U contiguous),
+// where K is the kernel matrix of the set. Adding a vector is one triangular solve, and dropping
+// one is a rank-one update of the rows after it: O(B^2) each. With Q = (K + jitter I)^-1, dropping
+// vector p with coefficient c changes the other coefficients by -c Q_jp / Q_pp.
 #pragma once
 
-#include "../maintenance.hpp"
+#include <cmath>
+
+#include "first_partner.hpp"
+#include "maintenance.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
 template <class Real>
 class Projection final : public Maintenance<Real> {
   public:
-    Projection(const Gaussian<Real>& kernel, std::size_t capacity)
-        : kernel_(kernel), capacity_(capacity), factor_(capacity * capacity), slots_(capacity),
-          solution_(capacity), changes_(capacity) {}
+    static constexpr const char* name = "projection";
+    explicit Projection(const Setting<Real>& setting)
+        : kernel_(setting.kernel), capacity_(setting.capacity), factor_(capacity_ * capacity_),
+          slots_(capacity_), solution_(capacity_), changes_(capacity_) {}
 
     void begin(const SupportSet<Real>& set) override {
         n_ = 0;
@@ -27,7 +30,7 @@ class Projection final : public Maintenance<Real> {
     void added(const SupportSet<Real>& set) override { append(set, set.size() - 1); }
 
     std::size_t first_partner(const SupportSet<Real>& set) const override {
-        return smallest_coefficient(set, Tie::lowest_slot);
+        return LowestSlot::choose(set);
     }
 
     Decision decide(const SupportSet<Real>& set, std::size_t first, const Real*,
@@ -63,12 +66,13 @@ class Projection final : public Maintenance<Real> {
         set.remove(decision.first);
         for (std::size_t k = 0; k < n_; ++k)
             if (slots_[k] == last) slots_[k] = decision.first;
-        // Rounding grows with every update; to begin anew now and then costs O(B^2) an event.
-        if (++updates_ > 4 * n_) begin(set);
+        if (++updates_ > updates_per_row * n_) begin(set);
     }
 
   private:
-    static constexpr double jitter = 1e-8;
+    static constexpr double jitter = 1e-8;  // keeps the factor regular if two vectors are equal
+    // Rounding errors grow with every update. Factorising again this rarely costs O(B^2) per event.
+    static constexpr std::size_t updates_per_row = 4;
 
     double* row(std::size_t k) { return factor_.data() + k * capacity_; }
 
@@ -91,7 +95,7 @@ class Projection final : public Maintenance<Real> {
         slots_[n_++] = slot;
     }
 
-    // U^T x = b in place, by columns of U^T, which are contiguous.
+    // Solves U^T x = b in place, by columns of U^T, which are contiguous.
     void solve_transposed(std::size_t from) {
         for (std::size_t k = from; k < n_; ++k) {
             const double* u = row(k);
@@ -102,22 +106,17 @@ class Projection final : public Maintenance<Real> {
         }
     }
 
-    // U x = b in place.
+    // Solves U x = b in place.
     void solve() {
         for (std::size_t k = n_; k-- > 0;) {
             const double* u = row(k);
-            double part[8] = {};
-            std::size_t i = k + 1;
-            for (; i + 8 <= n_; i += 8)
-                for (int j = 0; j < 8; ++j) part[j] += u[i + j] * solution_[i + j];
-            for (; i < n_; ++i) part[0] += u[i] * solution_[i];
-            const double dot = ((part[0] + part[1]) + (part[2] + part[3])) +
-                               ((part[4] + part[5]) + (part[6] + part[7]));
+            const double dot =
+                sum_in_parts(k + 1, n_, [&](std::size_t i) { return u[i] * solution_[i]; });
             solution_[k] = (solution_[k] - dot) / u[k];
         }
     }
 
-    // Takes vector p out: column p goes, and the rows under it absorb row p.
+    // Removes vector p: deletes column p and adds row p to the rows below it.
     void drop(std::size_t p) {
         for (std::size_t i = p + 1; i < n_; ++i) solution_[i] = row(p)[i];
         for (std::size_t k = p + 1; k < n_; ++k) {

@@ -1,16 +1,20 @@
-// Maintenance by removal: the smallest coefficient goes, of the tied ones the oldest. (The newest
-// always ties, and would make of training a model that never learns again.)
+// `removal`: drops the smallest coefficient, and of several tied ones the oldest. (The newest
+// vector always ties, and dropping it would discard every new example.)
 #pragma once
 
-#include "../maintenance.hpp"
+#include "first_partner.hpp"
+#include "maintenance.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
 template <class Real>
 class Removal final : public Maintenance<Real> {
   public:
+    static constexpr const char* name = "removal";
+    explicit Removal(const Setting<Real>&) {}
+
     std::size_t first_partner(const SupportSet<Real>& set) const override {
-        return smallest_coefficient(set, Tie::oldest);
+        return Oldest::choose(set);
     }
 
     Decision decide(const SupportSet<Real>&, std::size_t first, const Real*, Stopwatch&) override {

@@ -1,27 +1,22 @@
 """A kernel SVM whose model never outgrows a budget.
 
-Gaussian kernel, at most B support vectors, trained by stochastic gradient descent that merges
-support vectors when the budget overflows, with the merging problem solved once and for all in a
-table. The way of the data::
+The kernel is Gaussian, and the model has at most B support vectors. Stochastic gradient descent
+finds them: whenever the budget overflows, it merges two vectors, and a precomputed table answers
+which two and where to. A solver then finds the coefficients on all rows, and moves the vectors
+where that pays. Data flows in one direction::
 
-    file or array ──► checked rows ──► passes over the rows ──► polished coefficients ──► model
-      files.py        _validation.py     _core (C++)         polish.py, moving.py
+    array or file ─► checked rows ─► passes ─► vectors ─► solver ─► model ─► predict · save · export
+        data/           data/       training/            solving/   model/
 
-    model ──► decision_function · predict · save (model.py) · export (export/)
+Python decides: precision, gamma, regularisation, seeds and the number of passes. C++ (`_core`)
+loops over rows, support vectors and merge candidates, without the GIL. `estimators` wraps the flow
+for scikit-learn, and `merge_table` shows the merging problem on its own.
 
-One direction, no way back. Python decides: precision, gamma, regularisation, seeds, how many
-passes. C++ loops: over rows, support vectors and merge candidates, without the GIL. `merge_table`
-opens the merging problem itself to look at.
+The public names load when they are first used, so that ``import pocketsvm`` imports neither NumPy
+nor scikit-learn.
 """
 
-from importlib.metadata import version
-
-from ._versions import show_versions
-from .data.svmlight import load_svmlight
-from .estimators import BudgetedSVC, BudgetedSVR
-from .merge_table import MergeTable, golden_section
-from .estimators.saving import save_model
-load_model = None
+from typing import TYPE_CHECKING
 
 __all__ = [
     "BudgetedSVC",
@@ -34,4 +29,41 @@ __all__ = [
     "show_versions",
 ]
 
-__version__ = version("pocketsvm")
+if TYPE_CHECKING:
+    from ._versions import show_versions
+    from .data.svmlight import load_svmlight
+    from .estimators import BudgetedSVC, BudgetedSVR
+    from .estimators.loading import load_model
+    from .estimators.saving import save_model
+    from .merge_table import MergeTable, golden_section
+
+    __version__: str
+else:
+    _MODULES = {
+        "BudgetedSVC": "estimators",
+        "BudgetedSVR": "estimators",
+        "MergeTable": "merge_table",
+        "golden_section": "merge_table",
+        "load_model": "estimators.loading",
+        "load_svmlight": "data.svmlight",
+        "save_model": "estimators.saving",
+        "show_versions": "_versions",
+    }
+
+    def __getattr__(name):
+        """Load a public name, or the version, when it is first used (PEP 562)."""
+        import importlib
+        from importlib.metadata import version
+
+        if name == "__version__":
+            value = version(__name__)
+        elif name in _MODULES:
+            value = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value  # the next use finds it without this function
+        return value
+
+    def __dir__():
+        """Name what is public, loaded or not."""
+        return sorted({*globals(), *__all__, "__version__"})

@@ -1,4 +1,4 @@
-"""The native core as Python sees it: it checks shapes and sizes, ``_validation.py`` values."""
+"""The native core as Python sees it. It checks shapes and sizes; Python checks values."""
 
 from typing import Any, Literal
 
@@ -16,6 +16,12 @@ def instruction_sets() -> list[str]:
 def strategies() -> list[str]:
     """The maintenance strategies, in the order in which tables show them."""
 
+def class_losses() -> list[str]:
+    """The losses that `train_pass` accepts."""
+
+def target_losses() -> list[str]:
+    """The losses that `train_pass_on_targets` accepts."""
+
 def golden_section(
     m: NDArray[np.float64], kappa: NDArray[np.float64], eps: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -27,7 +33,7 @@ class MergeTable:
     def wd(self, m: NDArray[np.float64], kappa: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
 class Rows:
-    """A checked view of training or test rows; it keeps the arrays alive and copies nothing."""
+    """A checked view of training or test rows. It keeps the arrays alive and copies nothing."""
 
     @staticmethod
     def dense(X: NDArray[Any]) -> Rows:
@@ -36,11 +42,18 @@ class Rows:
     @staticmethod
     def csr(
         data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
-    ) -> Rows:
-        """float32 or float64 data; int32 or int64 indices and indptr (each its own).
+    ) -> Rows | None:
+        """float32 or float64 data; int32 or int64 indices and indptr (they may differ).
 
-        Raises ValueError, naming the row, where indptr is not monotone or leaves the arrays, or
-        a row's indices are out of range or not strictly increasing.
+        Returns None if the indices of some row are not strictly increasing: the caller has to sort
+        them and to sum duplicates. Raises ValueError, with the position, if indptr decreases or
+        exceeds the arrays, or if an index is out of range.
+        """
+
+    def with_values(self, data: NDArray[Any]) -> Rows:
+        """The same rows with other values, whose structure is not checked again.
+
+        float32 or float64; as many values as before, or the same shape for dense rows.
         """
 
     @property
@@ -50,7 +63,7 @@ class Rows:
     @property
     def dtype(self) -> Dtype: ...
     def max_squared_norm(self) -> float:
-        """The largest squared norm of a row, in float64; inf or nan where the values overflow."""
+        """The largest squared norm of a row, in float64; inf or nan if the values overflow."""
 
     def variance(self) -> float:
         """The variance of all n_rows x n_features entries, in float64, without temporaries."""
@@ -73,71 +86,87 @@ class Trainer:
         seed: int,
         dtype: Dtype,
         intercept_rate: float = 1.0,
-        audit: list[str] = ...,
     ) -> None:
-        """The strategies of audit, of which gss-precise is one, are asked at every maintenance
-        event what they would do; it changes nothing.
-
-        The intercept multiplies one more feature, whose value is the root of intercept_rate.
-        """
+        """The intercept multiplies one more feature, whose value is the root of intercept_rate."""
 
     def state(self) -> dict[str, Any]:
         """The keys: vectors (size, n_features) of the trainer's dtype; coefficients (size,)
         float64; births (size,) int64, the step at which each vector entered; bias, float;
         steps, int; generator (4,) uint64. Fresh arrays, all that ``restore`` needs."""
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state. More vectors than the budget are brought down to it at once."""
+    def restore(
+        self,
+        *,
+        vectors: NDArray[Any],
+        coefficients: NDArray[np.float64],
+        births: NDArray[np.int64],
+        bias: float,
+        steps: int,
+        generator: NDArray[np.uint64],
+    ) -> None:
+        """Continue from a state. If it exceeds the budget, maintenance runs at once."""
 
     def profile(self) -> dict[str, float]:
         """The counters since construction: steps, violations, merges, removals (ints) and
         seconds_total, seconds_margin, seconds_solve, seconds_rest (floats)."""
 
-    def audit(self) -> dict[str, dict[str, Any]]:
-        """What the strategies of audit would have done, in the same state and for the same first
-        partner, by name. Ints: events; merges, those in which it merges; factors, those whose
-        least degradation is neither zero nor drowned in rounding. Dicts of ints, by the name of
-        another strategy: equal, events with the same second partner; tied, with another one that
-        is as good. Floats: factor, the sum over factors events of its degradation over that of
-        gss-precise; degradation and least_degradation (of gss-precise), sums over all events."""
-
     def order(self) -> NDArray[np.uint32]:
         """The order in which the last pass took the rows."""
 
-    def record(self, on: bool) -> None:
-        """Keep (or stop keeping) every maintenance event."""
+    def observe(self, strategies: list[str] = ...) -> None:
+        """Attach a new observer: it records every maintenance event from now on.
+
+        At every event it also asks these strategies what they would do. One of them must be
+        gss-precise, if there are any. Training is not affected.
+        """
 
     def events(self) -> dict[str, NDArray[Any]]:
-        """What was recorded, one entry an event: step (int64; the first step is 1), first and
-        second (int64 slots, as they were before the event; second is -1 where nothing was merged),
-        h (share of the first partner), coefficient (signed, of the merged vector; 0 if none),
-        degradation (the squared weight degradation, in the units of the coefficients)."""
+        """The recorded events, one entry each: step (int64; the first step is 1), first and second
+        (int64 slots before the event; second is -1 if nothing was merged), h (the share of the
+        first partner), coefficient (signed, of the merged vector; 0 if there is none), degradation
+        (the squared weight degradation, in the units of the coefficients)."""
+
+    def audit(self) -> dict[str, dict[str, Any]]:
+        """What the strategies of the observer would have done, by name, in the same state and for
+        the same first partner.
+
+        Ints: events; merges, those in which the strategy merges; factors, those whose smallest
+        degradation exceeds rounding errors. Dicts of ints, by the name of another strategy: equal,
+        events with the same second partner; tied, events with another partner that is as good.
+        Floats: factor, the sum over factors events of its degradation over that of gss-precise;
+        degradation and least_degradation (of gss-precise), sums over all events.
+        """
 
 def train_pass(
     trainers: list[Trainer],
     rows: Rows,
+    loss: str,
     codes: NDArray[np.int8] | NDArray[np.int32],
     positives: list[int],
     class_weight: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> None:
-    """One pass of every trainer over all rows with the hinge loss, side by side on n_threads.
+    """One pass of every trainer over all rows, in parallel on n_threads.
 
     Row i has class codes[i] in [0, len(class_weight)); trainer k takes the class positives[k] as
     +1 and all others as -1; the row's weight is class_weight[codes[i]] * sample_weight[i] > 0.
-    Raises KeyboardInterrupt soon after Ctrl-C; the trainers are then to be thrown away.
+    Raises KeyboardInterrupt soon after Ctrl-C; the trainers must not be used after that.
     """
 
 def train_pass_on_targets(
     trainer: Trainer,
     rows: Rows,
+    loss: str,
+    parameter: float,
     targets: NDArray[np.float64],
-    epsilon: float,
     sample_weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> None:
-    """One pass over all rows with the epsilon-insensitive loss; the rest is as in train_pass."""
+    """One pass over all rows with a loss on target values; the rest is as in train_pass.
+
+    parameter is that of the loss: epsilon for epsilon_insensitive.
+    """
 
 def decide(
     vectors: NDArray[Any],
@@ -158,28 +187,28 @@ def kernel_block(
     """Kernel values (end - begin, n_sv) of rows [begin, end) and the vectors, in their dtype."""
 
 class SvmlightChunk:
-    """What a piece of LIBSVM text says; to be filled again and again, it keeps its memory.
+    """The content of a piece of LIBSVM text. It keeps its memory when it is filled again.
 
     Lines and columns count from 1, columns in bytes.
     """
 
     def __init__(self) -> None: ...
     def parse(self, parts: list[bytes], size: int) -> None:
-        """Take the first bytes of a text in parts, up to a line end or that of its file."""
+        """Parse the first bytes of a text in parts, which end at a line end or with the file."""
 
     def read(self, file: int, begin: int, end: int) -> None:
-        """Take the lines of a file (a descriptor) that begin in [begin, end), to their ends."""
+        """Parse the lines of a file (a descriptor) that begin in [begin, end)."""
 
     @property
     def labels(self) -> NDArray[np.float64]:
         """A copy."""
 
     def spelling(self, row: int) -> bytes:
-        """Return the label of a row as it is written."""
+        """The label of a row as it is written."""
 
     @property
     def n_lines(self) -> int:
-        """All lines, empty ones too."""
+        """All lines, including empty ones."""
 
     @property
     def least_index(self) -> int:
@@ -191,7 +220,7 @@ class SvmlightChunk:
 
     @property
     def largest_place(self) -> tuple[int, int]:
-        """Line and column where the largest index stands first."""
+        """Line and column of the first occurrence of the largest index."""
 
     @property
     def infinite_place(self) -> tuple[int, int] | None:
@@ -199,14 +228,14 @@ class SvmlightChunk:
 
     @property
     def error(self) -> tuple[int, int, str] | None:
-        """Line and column of the first error and what it is; nothing after it was parsed."""
+        """Line and column of the first error and a message; nothing after it was parsed."""
 
 class SvmlightRows:
-    """The rows of a file, chunk after chunk; n_bytes is a guess at the size of its text."""
+    """The rows of a file, appended chunk by chunk; n_bytes is an estimate of its size."""
 
     def __init__(self, n_bytes: int) -> None: ...
     def append(self, chunk: SvmlightChunk) -> None: ...
     def finish(
         self, written_from_0: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-        """Labels, row lengths after a zero, indices and values; leaves nothing behind."""
+        """Labels, a zero and the row lengths, indices and values. Empties the object."""

@@ -1,20 +1,59 @@
-"""The names of scikit-learn that are private or experimental, in one place."""
+"""The private and experimental names of scikit-learn that pocketsvm uses.
 
-from sklearn.base import _fit_context as fit_context
+They may change in any release of scikit-learn. No other module imports a private name of it, so a
+change is mended here. scikit-learn has no type annotations: the functions below add them.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import (
-    _check_partial_fit_first_call as check_partial_fit_first_call,
-)
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
-from sklearn.utils.validation import validate_data
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
 __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
     "check_partial_fit_first_call",
-    "check_sample_weight",
+    "check_weights",
     "fit_context",
+    "num_samples",
+    "safe_indexing",
     "validate_data",
 ]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
+    """Check the parameters of an estimator before its decorated fit method runs."""
+    decorate: Callable[[Method], Method] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate
+
+
+def check_partial_fit_first_call(estimator: Any, classes: Any = None) -> bool:
+    """Whether this is the first call of partial_fit; sets ``classes_`` if it is."""
+    return bool(_check_partial_fit_first_call(estimator, classes))
+
+
+def check_weights(sample_weight: Any, X: Any, **options: Any) -> NDArray[Any]:
+    """Return one checked weight per row."""
+    weights: NDArray[Any] = _check_sample_weight(sample_weight, X, **options)
+    return weights
+
+
+def num_samples(X: Any) -> int:
+    """Return the number of rows of anything array-like."""
+    return int(_num_samples(X))
+
+
+def safe_indexing(X: Any, indices: Any) -> Any:
+    """Return the rows at the indices, of an array, a sparse matrix or a data frame."""
+    return _safe_indexing(X, indices)

@@ -1,4 +1,4 @@
-"""What a bug report should say about the machine."""
+"""The versions and the instruction set that a bug report should name."""
 
 import platform
 import sys

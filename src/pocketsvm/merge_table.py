@@ -1,8 +1,8 @@
-"""The merging problem on its own: golden section search, and the table that replaces it.
+"""The merging problem: golden section search, and the table that replaces it.
 
-Two support vectors of equal label are merged into ``z = h x_i + (1 - h) x_j``. With ``m``, the
-share of the vector that ``h`` multiplies, in the sum of both coefficients, and ``kappa``, the
-kernel value of the two vectors, the best ``h`` maximises
+Two support vectors of equal label are merged into ``z = h x_i + (1 - h) x_j``. Let ``m`` be the
+share of ``x_i`` in the sum of both coefficients, ``a_i / (a_i + a_j)``, and ``kappa`` the kernel
+value of the two vectors. The best ``h`` maximizes
 
     s(h) = m kappa^((1-h)^2) + (1-m) kappa^(h^2)
 
@@ -19,13 +19,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from .plots.merge_table import MergeTableDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MergeTable", "golden_section"]
 
+# The largest table takes seconds to build and hundreds of megabytes.
 SMALLEST_TABLE, LARGEST_TABLE = 2, 4096
+# Native tables are kept, because building one takes longer than most uses of it.
+CACHED_TABLES = 16
 
 
 def golden_section(m: ArrayLike, kappa: ArrayLike, eps: float = 0.01) -> tuple[Any, Any]:
@@ -34,26 +38,26 @@ def golden_section(m: ArrayLike, kappa: ArrayLike, eps: float = 0.01) -> tuple[A
     Parameters
     ----------
     m : array-like of values in [0, 1]
-        The share of the vector that ``h`` multiplies, ``a_i / (a_i + a_j)``.
+        The share of ``x_i`` in the coefficients, ``a_i / (a_i + a_j)``.
 
     kappa : array-like of values in [0, 1]
         The kernel value of the two vectors. ``m`` and ``kappa`` broadcast.
 
     eps : float, default=0.01
-        The width of the interval at which the search stops. The paper's "GSS" has 0.01, its
+        The width of the interval at which the search stops. The paper's "GSS" uses 0.01, its
         "GSS-precise" 1e-10.
 
     Returns
     -------
     h : float or ndarray
-        The place of the merged vector, ``z = h x_i + (1 - h) x_j``.
+        The position of the merged vector, ``z = h x_i + (1 - h) x_j``.
 
     wd : float or ndarray
         The squared weight degradation, in units of ``(a_i + a_j)^2``.
 
     See Also
     --------
-    MergeTable : The same functions, looked up.
+    MergeTable : The same functions, from a table.
 
     Examples
     --------
@@ -75,11 +79,12 @@ class MergeTable:
     Parameters
     ----------
     size : int, default=400
-        Cells a side, an even number from 2 to 4096.
+        The number of cells per side, an even number from 2 to 4096.
 
     scaled : bool, default=True
-        Interpolate ``wd / (m^2 (1-m)^2 (1-kappa)^2)`` and multiply back, which keeps the relative
-        error small where ``wd`` vanishes. False: the paper's plain table.
+        If True, interpolate ``wd / (m^2 (1-m)^2 (1-kappa)^2)`` and multiply the result by the
+        denominator, which keeps the relative error small where ``wd`` vanishes. If False, use the
+        paper's plain table.
 
     See Also
     --------
@@ -89,7 +94,7 @@ class MergeTable:
     -----
     Both functions are folded at ``m = 1/2``, where ``h`` jumps for ``kappa < e^-2``: the table
     holds the branch ``h <= 1/2`` and reflects it. At ``kappa = 1`` every ``h`` is optimal, and
-    the table holds ``h = m``. The native table is built once for each size and kept.
+    the table holds ``h = m``. The native table is built once per size and cached.
 
     Examples
     --------
@@ -116,28 +121,28 @@ class MergeTable:
         return f"MergeTable(size={self.size}, scaled={self.scaled})"
 
     def h(self, m: ArrayLike, kappa: ArrayLike) -> Any:
-        """Look up where the merged vector lies.
+        """Return the position of the merged vector.
 
         Parameters
         ----------
         m, kappa : array-like of values in [0, 1]
-            The share of the vector that ``h`` multiplies, and the kernel value; they broadcast.
+            The share of ``x_i`` in the coefficients, and the kernel value; they broadcast.
 
         Returns
         -------
         h : float or ndarray
-            The place of the merged vector, ``z = h x_i + (1 - h) x_j``.
+            The position of the merged vector, ``z = h x_i + (1 - h) x_j``.
         """
         m, kappa, shape = _arguments(m, kappa)
         return _answer(_native_table(self.size, self.scaled).h(m, kappa), shape)
 
     def wd(self, m: ArrayLike, kappa: ArrayLike) -> Any:
-        """Look up what the merge costs.
+        """Return the cost of the merge.
 
         Parameters
         ----------
         m, kappa : array-like of values in [0, 1]
-            The share of the vector that ``h`` multiplies, and the kernel value; they broadcast.
+            The share of ``x_i`` in the coefficients, and the kernel value; they broadcast.
 
         Returns
         -------
@@ -153,19 +158,17 @@ class MergeTable:
         Parameters
         ----------
         axes : two matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on. If None, a new figure is created.
 
         Returns
         -------
         axes : ndarray of two matplotlib axes
             The axes of h and of wd.
         """
-        from .plots import MergeTableDisplay  # plots.py knows the table
-
         return MergeTableDisplay(table=self).plot(axes).ax_
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=CACHED_TABLES)
 def _native_table(size: int, scaled: bool) -> _core.MergeTable:
     return _core.MergeTable(size, scaled)
 
@@ -173,7 +176,7 @@ def _native_table(size: int, scaled: bool) -> _core.MergeTable:
 def _arguments(
     m: ArrayLike, kappa: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[int, ...]]:
-    """Both arguments as checked 1-D float64 arrays of equal length, and the shape they had."""
+    """Return both arguments as 1-D float64 arrays of equal length, and their common shape."""
     checked = []
     for name, values in (("m", m), ("kappa", kappa)):
         array = np.asarray(values, dtype=np.float64)
@@ -190,5 +193,5 @@ def _arguments(
 
 
 def _answer(values: NDArray[np.float64], shape: tuple[int, ...]) -> Any:
-    """Arrays in, arrays out; scalars in, a float out."""
+    """Return an array of this shape, or a float if the arguments were scalars."""
     return float(values[0]) if shape == () else values.reshape(shape)

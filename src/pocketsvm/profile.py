@@ -1,4 +1,4 @@
-"""What training did and where its time went."""
+"""The profile of a training: what it did and how long each part took."""
 
 from dataclasses import dataclass, fields
 
@@ -7,23 +7,23 @@ __all__ = ["Profile"]
 
 @dataclass(frozen=True)
 class Profile:
-    """What training did and where its time went, summed over the binary problems.
+    """What training did and how long each part took, summed over the binary problems.
 
     Attributes
     ----------
     steps : int
-        Rows looked at.
+        Number of rows processed, over all passes.
 
     violations : int
-        Steps that added a support vector, because the row was inside the margin, or outside the
-        tube of a regression.
+        Number of steps that added a support vector, because the row was inside the margin, or
+        outside the tube of a regression.
 
     merges, removals : int
-        Times the budget overflowed and two support vectors were merged, or one was dropped.
+        How often the budget overflowed and two support vectors were merged, or one was removed.
 
     seconds_total : float
-        Seconds in native training, polishing apart. Problems trained side by side count each for
-        itself.
+        Seconds of native training, without polishing. The times of problems that are trained in
+        parallel are added up.
 
     seconds_margin : float
         Seconds spent on kernel rows and margins.
@@ -35,19 +35,19 @@ class Profile:
         Seconds spent on the rest of budget maintenance (the paper's B).
 
     seconds_polish : float
-        Seconds spent on polishing, by the clock on the wall.
+        Seconds spent on polishing, in wall-clock time.
 
     newton_steps : int
-        Newton steps made in polishing.
+        Number of Newton steps in polishing.
 
     moves : int
-        Steps in which polishing has moved the support vectors; 0 where they stayed.
+        Number of steps in which polishing moved the support vectors; 0 if they stayed.
 
     objective_before, objective_after : float
-        The objective of the polished problem before and after; see `pocketsvm.polish`.
+        The objective of the polished problem before and after polishing.
 
     gradient_norm : float
-        The norm of its gradient at the end, over the sum of the row weights.
+        The norm of its gradient after polishing, divided by the sum of the row weights.
     """
 
     steps: int = 0
@@ -89,7 +89,7 @@ class Profile:
         )
 
     def polish_line(self) -> str:
-        """Tell of the polishing in one line."""
+        """Describe the polishing in one line."""
         moves = f"vectors moved in {self.moves} steps, " if self.moves else ""
         return (
             f"polished in {self.seconds_polish:.3f} s: {self.newton_steps} Newton steps, {moves}"

@@ -1,8 +1,9 @@
-"""Writes golden model files of the present version, and those that earlier ones read, as version 1.
+"""Write golden model files of the current version of the format.
 
     .venv/bin/python tests/golden/make.py
 
-Decision values beside them are computed in float64 by scikit-learn's kernel, not by pocketsvm.
+Files of older versions stay as they are: nothing writes them any more. The decision values in the
+JSON files are computed in float64 by scikit-learn's kernel, not by pocketsvm.
 """
 
 import json
@@ -15,8 +16,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.model import Model, save_model
+from pocketsvm import BudgetedSVC, BudgetedSVR, save_model
+from pocketsvm.model import Model
+from pocketsvm.model.container import VERSION
 
 HERE = Path(__file__).parent
 
@@ -50,9 +52,9 @@ def scaled():
 
 def write(name, clf, X):
     model = Model.of(clf)
-    rows, stem = np.asarray(X), f"{name}-v1"
+    rows, stem = np.asarray(X), f"{name}-v{VERSION}"
     if model.scaling is not None:
-        rows, stem = (rows - model.scaling.offset) * model.scaling.factor, f"{name}-v2"
+        rows = (rows - model.scaling.offset) * model.scaling.factor
     kernel = rbf_kernel(rows, model.vectors.astype(np.float64), gamma=model.gamma)
     known = {
         "parameters": getattr(clf, "named_steps", {"svm": clf})["svm"].get_params(),

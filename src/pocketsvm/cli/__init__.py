@@ -1,8 +1,12 @@
 """The command line: ``pocketsvm COMMAND``, one module per command.
 
-A command's module has its name and a function of its name, whose signature and docstring are what
-typer shows; `app.py` lists them. Commands raise: `main` turns an error of the user's making into
-one line on stderr and an exit code.
+A command's module has the command's name and holds a function of that name. Its signature and
+docstring are what ``--help`` shows; `groups` lets it take its options in dataclasses. The module
+is imported when the command is named, and the function imports the rest when it runs, so that
+``--version``, ``--help`` and shell completion are quick.
+
+`app` lists the commands. They raise errors; `app.run` turns an error that the user caused into one
+line on stderr and an exit code.
 """
 
 import os
@@ -19,7 +23,7 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"pocketsvm: {error.name} is missing; pip install 'pocketsvm[cli]'")
-    code = run()  # which has written all there is to write
-    # Without taking the interpreter down: a reader of pyarrow may still have a thread in it, which
-    # would take the process down with an abort.
+    code = run()  # flushes all output
+    # The interpreter must not shut down in the usual way: a pyarrow reader may still have a thread
+    # in it, which would abort the process.
     os._exit(code)

@@ -1,55 +1,53 @@
-"""The commands, and what they share: errors become messages and exit codes."""
+"""The list of commands, and how one is run: errors become messages and exit codes."""
 
 import os
 import re
 import sys
-from contextlib import suppress
-from importlib import import_module
-from typing import Annotated
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Annotated, Any
 
 import typer
 
-from .. import __version__
-from .console import shown_warnings
+from .lazy import LazyGroup
 
 __all__ = ["app", "run"]
 
-# In the order in which --help shows them: a function, or a group of them called `app`.
-COMMANDS: tuple[str, ...] = (
-    "train",
-    "predict",
-    "evaluate",
-    "tune",
-    "inspect",
-    "export",
-    "data",
-    "reproduce",
-    "bench",
-)
+# The modules of the commands in the order of --help, each with the first sentence of its help.
+COMMANDS = {
+    "train": "Train a model on a data file.",
+    "predict": "Predict the rows of a data file: one label per line, in their order.",
+    "evaluate": "Compare a model's predictions with the labels of a data file.",
+    "tune": "Find the best C and gamma by cross-validation, and train a model with them.",
+    "inspect": "Show what is in a model file.",
+    "export": "Write a model for LIBSVM, for ONNX runtimes, or as a C header.",
+    "data": "The paper's data sets: what is there, and downloads.",
+    "reproduce": "Run the paper's experiments and put its tables and figures beside the published "
+    "ones.",
+    "bench": "Measure speed and accuracy on this machine, as `make bench` does.",
+}
 
-# What a user can cause: bad values, files that are missing or damaged, a disk that is full.
+# What a user can cause: bad values, files that are missing or damaged, a full disk.
 USER_ERRORS = (ValueError, OSError, MemoryError, ImportError)
-INTERRUPTED = 130  # what typer makes of Ctrl-C
+INTERRUPTED = 130  # typer's exit code for Ctrl-C
 
 app = typer.Typer(
     name="pocketsvm",
+    cls=LazyGroup,
     help="Gaussian-kernel SVMs on a budget of support vectors.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name in COMMANDS:
-    module = import_module(f".{name}", __package__)
-    if hasattr(module, "app"):
-        app.add_typer(module.app, name=name)
-    else:
-        settings = getattr(module, "CONTEXT_SETTINGS", None)
-        app.command(name, context_settings=settings)(getattr(module, name))
+for name, text in COMMANDS.items():
+    app.command(name, help=text)(lambda: None)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from .. import __version__  # reads the metadata of the package, which takes time
+
         typer.echo(f"pocketsvm {__version__}")
         raise typer.Exit
 
@@ -65,11 +63,11 @@ def _options(
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run one command line, by default the process's own; returns the exit code."""
+    """Run one command line, by default that of the process; return the exit code."""
     given = _with_class_weights(sys.argv[1:] if arguments is None else arguments)
     try:
-        with shown_warnings():
-            app(given, prog_name="pocketsvm")  # which always exits
+        with _shown_warnings():
+            app(given, prog_name="pocketsvm")  # always raises SystemExit
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
             print("pocketsvm: interrupted", file=sys.stderr)
@@ -81,12 +79,27 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _with_class_weights(arguments: list[str]) -> list[str]:
-    """Spell LIBSVM's ``-wLABEL WEIGHT``, which no parser of options knows, as --class-weight."""
+    """Write LIBSVM's ``-wLABEL WEIGHT``, which option parsers do not know, as --class-weight."""
     result, rest = [], iter(arguments)
     for argument in rest:
         found = re.fullmatch(r"-w(.+)", argument)
         result.append(f"--class-weight={found[1]}={next(rest, '')}" if found else argument)
     return result
+
+
+@contextmanager
+def _shown_warnings() -> Iterator[None]:
+    """Show each warning that is meant for users as one line on stderr."""
+
+    def show_warning(message: Any, *_: Any, **__: Any) -> None:
+        print(f"pocketsvm: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("default", RuntimeWarning)
+        warnings.showwarning = show_warning
+        yield
 
 
 def _message(error: BaseException) -> str:
@@ -95,11 +108,15 @@ def _message(error: BaseException) -> str:
         return f"{name}: {error.strerror}"
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory"
+    if isinstance(error, ValueError):
+        from .hints import with_hint  # loads the data package, which is loaded already by now
+
+        return with_hint(error)
     return str(error)
 
 
 def _flush() -> int:
-    """Write what is still to be written; returns the exit code."""
+    """Flush standard output; return the exit code."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -111,6 +128,6 @@ def _flush() -> int:
 
 
 def _discard_output() -> None:
-    """Let the interpreter's own flush at its end go nowhere."""
+    """Send what is left in the buffer nowhere, so that the interpreter's own flush succeeds."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

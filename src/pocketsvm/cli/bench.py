@@ -1,31 +1,66 @@
-"""``pocketsvm bench``: the benchmarks of a checkout."""
+"""``pocketsvm bench``: speed and accuracy on this machine."""
 
-import subprocess
-import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from .reproduce import split_names
+
 __all__ = ["bench"]
 
-# All options are those of the benchmarks, --help included.
-CONTEXT_SETTINGS = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],
-}
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "run.py"
 
+def bench(
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="PART,…",
+            help="Measure only these parts (speed, growth, peers, exact, scale); 'none' writes the "
+            "pages from stored results.",
+            show_default="all",
+        ),
+    ] = "",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: under three minutes.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(help="Folder of the results and pages; quick ones go to 'quick' in it.")
+    ] = Path("benchmarks"),
+    docs: Annotated[
+        Path | None, typer.Option(help="Folder for a copy of the Markdown page and its pictures.")
+    ] = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the part 'peers' from runs.csv of `pocketsvm reproduce`.",
+        ),
+    ] = None,
+    remark: Annotated[
+        str, typer.Option(help="A remark about the run, for the top of the page.")
+    ] = "",
+    readme: Annotated[
+        bool, typer.Option("--readme", help="Only print the README's table from stored results.")
+    ] = False,
+) -> None:
+    """Measure speed and accuracy on this machine.
 
-def bench(context: typer.Context) -> None:
-    """Measure speed and accuracy on this machine, as `make bench` does.
-
-    The benchmarks are in the source, not in the installed package: it has to be installed from a
-    checkout, editable. Options are passed on; --quick is one, and --help lists them.
+    The results of each part are stored, so that one part can be measured again by itself. The pages
+    are written from all stored results.
     """
-    if not BENCHMARKS.is_file():
-        raise FileNotFoundError(
-            "the benchmarks are not in the installed package: get the source of pocketsvm and run "
-            "`make bench` there."
+    from ..experiments.bench.run import PARTS, Benchmarks
+
+    parts = list(PARTS) if not only else [] if only == "none" else split_names(only)
+    if unknown := [name for name in parts if name not in PARTS]:
+        raise typer.BadParameter(
+            f"there is no part '{unknown[0]}'; there are {', '.join(PARTS)}, or 'none'",
+            param_hint="--only",
         )
-    raise typer.Exit(subprocess.run([sys.executable, str(BENCHMARKS), *context.args]).returncode)
+    benchmarks = Benchmarks(out / "quick" if quick else out, quick)
+    if readme:
+        print(benchmarks.readme())
+        return
+    for name in parts:
+        benchmarks.measure(name, runs if name == "peers" else None)
+    for path in benchmarks.write(remark, docs):
+        print(f"Written: {path}")

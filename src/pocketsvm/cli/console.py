@@ -2,9 +2,7 @@
 
 import json
 import os
-import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,52 +14,35 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 __all__ = [
     "FitProgress",
     "Reporter",
+    "Task",
     "one_line_of_json",
     "print_json",
     "show",
-    "shown_warnings",
 ]
 
+# A log stays short, and a reader still sees that the command is alive.
 SECONDS_BETWEEN_LINES = 5.0
 
 
 def show(renderable: Any) -> None:
-    """Print a result: a text or anything of rich."""
+    """Print a result: a text or any renderable of rich."""
     Console(highlight=False, markup=False, emoji=False).print(
         renderable, soft_wrap=isinstance(renderable, str)
     )
 
 
 def print_json(value: Any) -> None:
-    """Print a result for machines."""
+    """Print a result as JSON."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def one_line_of_json(value: Any) -> str:
-    """Return a value for machines that read line by line."""
+    """Return a value as JSON without line breaks."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-@contextmanager
-def shown_warnings() -> Iterator[None]:
-    """Show each warning that is for users as one line on stderr."""
-
-    def show_warning(message: Any, *_: Any, **__: Any) -> None:
-        print(f"pocketsvm: warning: {' '.join(str(message).split())}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("default", UserWarning)
-        warnings.simplefilter("default", RuntimeWarning)
-        warnings.showwarning = show_warning
-        yield
-
-
 class Reporter:
-    """The progress of a long task: a bar on a terminal, plain lines elsewhere, or nothing.
-
-    As a callback of scikit-learn it follows the passes of a fit.
-    """
+    """Shows the progress of long tasks: a bar on a terminal, plain lines elsewhere, or nothing."""
 
     def __init__(self, quiet: bool) -> None:
         self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)
@@ -74,20 +55,20 @@ class Reporter:
             self.console.print(message, soft_wrap=True)
 
     @contextmanager
-    def task(self, name: str, total: float | None = None) -> Iterator["_Task"]:
-        """Follow a task of so many parts, as far as that is known."""
+    def task(self, name: str, total: float | None = None) -> Iterator["Task"]:
+        """Follow a task with this number of parts; None if it is unknown."""
         if self.bars:
             with _bars(self.console) as bars:
                 key = bars.add_task(name, total=total, text="")
-                yield _Task(total, lambda done, text: bars.update(key, completed=done, text=text))
+                yield Task(total, lambda done, text: bars.update(key, completed=done, text=text))
         elif self.quiet:
-            yield _Task(total, lambda done, text: None)
+            yield Task(total, lambda done, text: None)
         else:
-            yield _Task(total, _Lines(self.say, name, total))
+            yield Task(total, _Lines(self.say, name, total))
 
 
-class _Task:
-    """Counts parts and rows; tells how many rows a second there were, and the time that is left."""
+class Task:
+    """Counts parts and rows of a task, and estimates its speed and the time left."""
 
     def __init__(self, total: float | None, update: Callable[[float, str], None]) -> None:
         self.total, self.update = total, update
@@ -95,7 +76,7 @@ class _Task:
         self.done, self.rows = 0.0, 0
 
     def advance(self, n_rows: int, parts: float = 1) -> None:
-        """Count so many parts of the task, which took so many rows."""
+        """Count parts of the task that are done, and the rows they took."""
         self.done += parts
         self.rows += n_rows
         seconds = max(time.perf_counter() - self.begin, 1e-9)
@@ -108,7 +89,7 @@ class _Task:
 
 
 class _Lines:
-    """Now and then a line."""
+    """Prints a line every few seconds."""
 
     def __init__(self, say: Callable[[str], None], name: str, total: float | None) -> None:
         self.say, self.name, self.total = say, name, total
@@ -124,13 +105,13 @@ class _Lines:
 
 
 class FitProgress:
-    """A callback of scikit-learn that tells a task of each pass of a fit."""
+    """A scikit-learn callback that counts the passes of a fit."""
 
-    def __init__(self, task: _Task, n_rows: int) -> None:
+    def __init__(self, task: Task, n_rows: int) -> None:
         self.task, self.n_rows = task, n_rows
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing, as the protocol allows."""
+        """Do nothing; the protocol requires the method."""
 
     teardown = on_fit_task_begin = setup
 

@@ -1,7 +1,7 @@
-"""``pocketsvm data``: which of the paper's data sets are there, and how to get them."""
+"""``pocketsvm data``: the paper's data sets, which of them exist, and downloads."""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -9,29 +9,31 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from ..experiments.paper.datasets import DATA_SETS, File, named
-from ..experiments.paper.download import PAGE, fetch
+if TYPE_CHECKING:
+    from ..experiments.datasets.files import File
 
 __all__ = ["app"]
 
-app = typer.Typer(help="The paper's data sets: what is there, and downloads.", no_args_is_help=True)
+app = typer.Typer(help="The paper's data sets: list and download them.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_files(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     check: Annotated[
-        bool, typer.Option(help="Read the files that are there, and see whether they are right.")
+        bool, typer.Option(help="Read the existing files and check that they are right.")
     ] = True,
 ) -> None:
-    """Show which files are there, and where. They are looked for in $POCKETSVM_DATA first.
+    """Show which files exist, and where. $POCKETSVM_DATA is searched first, then the cache folder.
 
-    The exit code is 1 where one is wrong.
+    The exit code is 1 if a file is wrong.
     """
+    from ..experiments.datasets import registry
+
     rows = [
-        {"data_set": data_set.name, "source": source.label, "says": source.says}
+        {"data_set": data_set.name, "source": source.label, "says": source.description}
         | _state(file, check)
-        for data_set in DATA_SETS
+        for data_set in registry.DATA_SETS
         for source in data_set.sources
         for file in source.files
     ]
@@ -45,11 +47,22 @@ def list_files(
 
 @app.command("fetch")
 def fetch_files(
-    name: Annotated[str, typer.Argument(help="The paper's name of the data set: ADULT, say.")],
-    force: Annotated[bool, typer.Option("--force", help="Download what is there, too.")] = False,
-    page: Annotated[str, typer.Option(help="The address below which the files are.")] = PAGE,
+    name: Annotated[
+        str, typer.Argument(help="The name of the data set in the paper, such as ADULT.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Download existing files again.")] = False,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the folder that holds the files.",
+            show_default="that of the LIBSVM data sets",
+        ),
+    ] = None,
 ) -> None:
-    """Download the files of a data set into the cache folder, and check them."""
+    """Download the files of a data set to the cache folder, and check them."""
+    from ..experiments.datasets.download import PAGE, WrongFileError, fetch
+    from ..experiments.datasets.registry import named
+
     try:
         source = named(name).sources[0]
     except ValueError as error:
@@ -64,12 +77,16 @@ def fetch_files(
         transient=True,
         disable=not console.is_terminal,
     ) as progress:
-        paths = fetch(source, force=force, page=page, progress=_Bar(progress, source.label))
+        bar = _Bar(progress, source.label)
+        try:
+            paths = fetch(source, force=force, page=page or PAGE, progress=bar)
+        except WrongFileError as error:
+            raise ValueError(f"{error} (--force downloads it again)") from error
     for file, path in zip(source.files, paths, strict=True):
         print(f"{file.name}: {path}, checked")
 
 
-def _state(file: File, check: bool) -> dict[str, Any]:
+def _state(file: "File", check: bool) -> dict[str, Any]:
     path = file.find()
     checked_by = problem = None
     if path is not None and check:
@@ -95,38 +112,39 @@ def _show(rows: list[dict[str, Any]]) -> None:
         table.add_row(row["source"], row["file"], shape, row["path"] or "–", _words(row))
     console = Console()
     console.print(table)
-    for data_set in DATA_SETS:
-        for source in data_set.sources:
-            console.print(f"[bold]{source.label}[/]: {source.says}", highlight=False)
+    for source, description in {row["source"]: row["says"] for row in rows}.items():
+        console.print(f"[bold]{source}[/]: {description}", highlight=False)
 
 
 def _words(row: dict[str, Any]) -> str:
     if row["path"] is None:
-        return "not there"
+        return "missing"
     if row["problem"] is not None:
         return f"wrong: {row['problem']}"
-    return row["checked_by"] or "not checked"
+    return str(row["checked_by"] or "not checked")
 
 
 class _Bar:
-    """A bar of rich's as pooch wants it; one file after the other."""
+    """A progress bar of rich with the methods that pooch calls, for one file after the other."""
 
     def __init__(self, progress: Progress, label: str) -> None:
         self.progress, self.label = progress, label
 
     @property
     def total(self) -> None:
-        """How many bytes a file has: with which pooch begins it."""
+        """The number of bytes of a file; pooch sets it first."""
 
     @total.setter
     def total(self, n_bytes: int) -> None:
         self.task = self.progress.add_task(self.label, total=n_bytes or None)
 
     def update(self, n_bytes: int) -> None:
+        """Count downloaded bytes."""
         self.progress.update(self.task, advance=n_bytes)
 
     def reset(self) -> None:
+        """Start again from zero."""
         self.progress.update(self.task, completed=0)
 
     def close(self) -> None:
-        pass
+        """Do nothing: rich removes its bars."""

@@ -1,36 +1,35 @@
 """``pocketsvm evaluate``: how good a model is on a data file with labels."""
 
-from ..data.tables import DataFile
 from . import options
-from .console import Reporter, print_json
-from .saved import Saved
-from .scores import score_file
+from .groups import grouped
 
 __all__ = ["evaluate"]
 
 
+@grouped
 def evaluate(
     model: options.ModelFile,
     data: options.Data,
-    label: options.Label = None,
-    header: options.Header = None,
-    format: options.Format = None,
+    *,
+    columns: options.DataOptions,
     n_jobs: options.Jobs = -1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    output: options.OutputOptions,
 ) -> None:
     """Compare a model's predictions with the labels of a data file.
 
-    Accuracy, precision, recall and F1 of each class and the confusion matrix; R2 and mean errors
-    of a regression.
+    Shows accuracy, the precision, recall and F1 of each class, and the confusion matrix; for a
+    regression R2 and mean errors.
     """
+    from .console import Reporter, print_json
+    from .reading import open_data
+    from .saved import Saved
+    from .scores import score_file
+
     saved = Saved.load(model, n_jobs)
-    with (
-        DataFile(data, options.data_options(format, label, header)) as file,
-        Reporter(quiet or json).task("evaluating") as task,
-    ):
+    reporter = Reporter(output.quiet or output.json)
+    with open_data(data, columns) as file, reporter.task("evaluating") as task:
         scores = score_file(saved, file, task, n_jobs)
-    if json:
+    if output.json:
         print_json(scores.as_json())
     else:
         scores.show()

@@ -1,17 +1,11 @@
 """``pocketsvm export``: a model for other programs."""
 
 import os
-from dataclasses import replace
 from typing import Annotated, Literal
 
-import numpy as np
 import typer
 
-from ..model import Model
-from ..model.export import FORMATS, export_model
 from . import options
-from .console import print_json, show
-from .saved import Saved
 
 __all__ = ["export"]
 
@@ -22,16 +16,20 @@ def export(
     model: options.ModelFile,
     out: Annotated[str, typer.Argument(metavar="OUT", help="File to write.")],
     to: Annotated[
-        Literal[tuple(FORMATS)] | None,  # type: ignore[misc]
-        typer.Option("--to", help="Its format.", show_default="told by its ending"),
+        Literal["libsvm", "onnx", "c"] | None,
+        typer.Option("--to", help="Format of the file.", show_default="by the ending of OUT"),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", help="What names in C begin with.", show_default="model"),
+        typer.Option("--name", help="Prefix of the names in C.", show_default="model"),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write a model for LIBSVM, for ONNX runtimes, or as a header of C."""
+    """Write a model for LIBSVM, for ONNX runtimes, or as a C header."""
+    from ..model.export import export_model
+    from .console import print_json, show
+    from .saved import Saved
+
     kind = to or ENDINGS.get(os.path.splitext(out)[1].lower())
     if kind is None:
         raise typer.BadParameter(
@@ -41,7 +39,8 @@ def export(
     if name is not None and kind != "c":
         raise typer.BadParameter("only C has names.", param_hint="--name")
     options.check_apart(out, model)
-    exported = export_model(_model(model), out, kind, **({} if name is None else {"name": name}))
+    settings = {} if name is None else {"name": name}
+    exported = export_model(Saved.load(model).model(), out, kind, **settings)
     if json:
         print_json(
             {
@@ -56,12 +55,3 @@ def export(
     show(f"{out} has {exported.file_size:,} bytes; its tables take {exported.table_size:,}")
     if exported.labels is not None:
         show(f"its labels are {', '.join(map(str, exported.labels))}")
-
-
-def _model(path: str) -> Model:
-    saved = Saved.load(path)
-    names = saved.layout.names
-    return replace(
-        Model.of(saved.estimator),
-        feature_names=None if names is None else np.array(names, dtype=object),
-    )

@@ -1,53 +1,102 @@
-"""What ``train`` and ``tune`` share: estimator and data before a fit, words on the model after."""
+"""Training for ``train`` and ``tune``: a new estimator, the fit, and a summary of the model."""
 
 import os
 import re
 import time
-import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import typer
+from sklearn.base import clone, is_regressor
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from .. import estimators
-from ..data.tables import DataFile, Layout, Table, number
-from ..model.preparation import split
-from .console import Reporter, show
-from .saved import Saved, numbers_of, targets
+from ..data import DataFile, number
+from ..model.preparation import join, split
+from .console import FitProgress, Reporter, print_json, show
+from .options import MachineOptions, OutputOptions
+from .reading import TrainingSet
+from .saved import Saved
+from .scores import new_scores, score_file
 
 __all__ = [
     "check_writable",
-    "class_weights",
+    "cross_validate",
     "describe",
+    "fit",
     "new_estimator",
-    "read",
+    "number_or_word",
+    "save",
+    "set_class_weights",
     "show_model",
-    "training_data",
+    "show_trained",
 ]
 
-# Sparse rows become dense to be scaled: not more bytes than this.
-MOST_DENSE_BYTES = 2**32
-# More classes than this, with fewer rows than that each, are numbers taken for labels.
-MANY_CLASSES, ROWS_OF_A_CLASS = 20, 10
+SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
+MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
 
-def new_estimator(
-    regression: bool, epsilon: float, class_weight: list[str] | None, **parameters: Any
-) -> Any:
-    """Return an estimator whose parameters have been checked, but for the class weights."""
-    if regression and class_weight:
+def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> Any:
+    """Return an estimator, or a pipeline with a scaler, whose parameters have been checked.
+
+    The class weights are missing, because the classes are not yet known.
+    """
+    if options.regression and options.class_weight:
         raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
-    machine = estimators.BudgetedSVR(epsilon=epsilon) if regression else estimators.BudgetedSVC()
+    machine = (
+        estimators.BudgetedSVR(epsilon=options.epsilon)
+        if options.regression
+        else estimators.BudgetedSVC()
+    )
+    machine.set_params(
+        budget=options.budget,
+        max_iter=options.max_iter,
+        random_state=options.seed,
+        n_jobs=n_jobs,
+        **parameters,
+    )
     try:
-        machine.set_params(**parameters)._validate_params()
+        machine._validate_params()
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    return machine
+    return join(SCALERS[options.scale]() if options.scale in SCALERS else None, machine)
+
+
+def number_or_word(text: str) -> float | str:
+    """Return a value of gamma: a number, or a word such as "scale"."""
+    return text if number(text) is None else float(text)
+
+
+def set_class_weights(estimator: Any, given: list[str] | None, rows: TrainingSet) -> None:
+    """Set the class weights that --class-weight gives, now that the classes are known."""
+    if given:
+        weights = "balanced" if given == ["balanced"] else _class_weights(given, rows)
+        split(estimator)[1].set_params(class_weight=weights)
+
+
+def _class_weights(given: list[str], rows: TrainingSet) -> dict[Any, float]:
+    classes, names = np.unique(rows.y).tolist(), rows.class_names
+    weights = {}
+    for item in given:
+        found = re.fullmatch(r"(.+)=([^=]+)", item)
+        weight = number(found[2]) if found else None
+        if found is None or weight is None:
+            raise typer.BadParameter(f"{item!r} is not LABEL=WEIGHT.", param_hint="--class-weight")
+        label = found[1]
+        matches = [value for value, name in zip(classes, names, strict=True) if name == label]
+        matches += [value for value in classes if value == number(label)]
+        if not matches:
+            known = ", ".join(names[:MOST_CLASSES_NAMED])
+            raise typer.BadParameter(
+                f"no class is labelled {label!r}; there are {known}.", param_hint="--class-weight"
+            )
+        weights[matches[0]] = weight
+    return weights
 
 
 def check_writable(path: str) -> None:
-    """Refuse a file that could not be written, before the work is done."""
+    """Refuse a file that cannot be written, before the work is done."""
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} is not a regular file, which could be written.")
@@ -57,85 +106,58 @@ def check_writable(path: str) -> None:
         raise PermissionError(f"no permission to write into {folder}.")
 
 
-def read(path: str, told: Any, n_jobs: int, reporter: Reporter) -> Table:
-    """Read a data file, and say how large it is."""
-    with DataFile(path, told) as file, reporter.task("reading") as task:
-        begin = time.perf_counter()
-        table = file.read(n_jobs=n_jobs, advance=lambda n_rows: task.advance(n_rows, n_rows))
-    n_rows, n_features = table.X.shape
-    seconds = time.perf_counter() - begin
-    reporter.say(f"read {n_rows:,} rows of {n_features:,} features in {seconds:.1f} s")
-    return table
+def fit(estimator: Any, rows: TrainingSet, reporter: Reporter) -> float:
+    """Fit the scaler, if there is one, and the machine; return the seconds it took."""
+    scaler, svm = split(estimator)
+    begin = time.perf_counter()
+    X = rows.X if scaler is None else scaler.fit_transform(rows.X)
+    with reporter.task("training", total=svm.max_iter + svm.polish) as task:
+        svm.set_callbacks(FitProgress(task, X.shape[0]))
+        svm.fit(X, rows.y)
+    svm.set_callbacks()
+    return time.perf_counter() - begin
 
 
-def training_data(table: Table, path: str, regression: bool, scale: str) -> tuple[Any, Any, Any]:
-    """Return rows, targets and the classes' spellings as a fit takes them."""
-    X = table.X
-    if scale != "none" and sp.issparse(X):
-        n_bytes = X.shape[0] * X.shape[1] * X.dtype.itemsize
-        if n_bytes > MOST_DENSE_BYTES:
-            raise ValueError(
-                f"--scale {scale} makes sparse rows dense, {n_bytes / 2**30:,.0f} GiB of them, and "
-                f"{MOST_DENSE_BYTES / 2**30:.0f} GiB are the most; scale the file beforehand."
-            )
-        X = X.toarray()
-    if regression:
-        return X, numbers_of(table.labels, path), None
-    y, spellings = targets(table.labels)
-    if y.dtype.kind == "f" and (fraction := np.flatnonzero(y != np.floor(y))).size:
-        raise ValueError(
-            f"{path}: {y[fraction[0]]:g} is no label of a class, which is a whole number or a "
-            f"word. To predict such numbers, train with --regression.{_say_label(table.layout)}"
-        )
-    n_classes = len(table.labels.names)
-    if n_classes > MANY_CLASSES and n_classes * ROWS_OF_A_CLASS > len(y):
-        warnings.warn(
-            f"{path} has {n_classes:,} classes in {len(y):,} rows.{_say_label(table.layout)}",
-            stacklevel=2,
-        )
-    return X, y, spellings
+def cross_validate(
+    estimator: Any,
+    rows: TrainingSet,
+    folds: int,
+    seed: int,
+    reporter: Reporter,
+    output: OutputOptions,
+) -> None:
+    """Print the scores of a cross-validation."""
+    regression = is_regressor(estimator)
+    splitter = (KFold if regression else StratifiedKFold)(folds, shuffle=True, random_state=seed)
+    scores = new_scores(None if regression else rows.class_names)
+    X, y, classes = rows.X, rows.y, np.unique(rows.y)
+    with reporter.task("cross-validating", total=folds) as task:
+        for fitted, left_out in splitter.split(X, y):
+            predicted = clone(estimator).fit(X[fitted], y[fitted]).predict(X[left_out])
+            if regression:
+                scores.add(y[left_out], predicted)
+            else:
+                scores.add(*np.searchsorted(classes, (y[left_out], predicted)))
+            task.advance(len(left_out))
+    if output.json:
+        print_json({"folds": folds} | scores.as_json())
+    else:
+        show(f"cross-validation {scores.summary()}")
 
 
-def _say_label(layout: Layout) -> str:
-    """Ask whether the label of a table is in another column."""
-    if layout.label is None:
-        return ""
-    name = layout.label + 1 if isinstance(layout.label, int) else layout.label
-    return f" The label is taken from column {str(name)!r}; if it is another, say --label COLUMN."
+def save(estimator: Any, rows: TrainingSet, path: str, n_jobs: int | None = None) -> Saved:
+    """Write the model file, and return what can be read from it."""
+    Saved(estimator, rows.layout, rows.spellings).save(path)
+    return Saved.load(path, n_jobs)
 
 
-def class_weights(given: list[str], y: Any, spellings: list[str] | None) -> Any:
-    """Return what --class-weight means for these classes."""
-    if given == ["balanced"]:
-        return "balanced"
-    classes = np.unique(y).tolist()
-    names = spellings or classes
-    weights = {}
-    for item in given:
-        found = re.fullmatch(r"(.+)=([^=]+)", item)
-        weight = number(found[2]) if found else None
-        if weight is None:
-            raise typer.BadParameter(f"{item!r} is not LABEL=WEIGHT.", param_hint="--class-weight")
-        label = found[1]  # type: ignore[index]
-        keys = [k for k, n in enumerate(names) if n == label] or [
-            k for k, value in enumerate(classes) if value == number(label)
-        ]
-        if not keys:
-            raise typer.BadParameter(
-                f"no class is labelled {label!r}; there are {', '.join(names[:20])}.",
-                param_hint="--class-weight",
-            )
-        weights[classes[keys[0]]] = weight
-    return weights
-
-
-def describe(saved: Saved, path: str, n_rows: int, seconds: float) -> dict[str, Any]:
-    """Return what is known of a model that has just been written."""
+def describe(saved: Saved, path: str, rows: TrainingSet, seconds: float) -> dict[str, Any]:
+    """Return a summary of a model that has just been written."""
     svm = split(saved.estimator)[1]
     return {
         "model": path,
         "bytes": os.path.getsize(path),
-        "rows": n_rows,
+        "rows": rows.X.shape[0],
         "features": svm.n_features_in_,
         "classes": None if saved.is_regression else saved.labels,
         "vectors": len(svm.support_vectors_),
@@ -144,11 +166,31 @@ def describe(saved: Saved, path: str, n_rows: int, seconds: float) -> dict[str, 
     }
 
 
-def show_model(result: dict[str, Any], scores: Any = None) -> None:
-    """Print what `describe` returned, and the scores of a test file."""
+def show_model(result: dict[str, Any]) -> None:
+    """Print the summary that `describe` returned."""
     show(
         f"{result['vectors']:,} support vectors from {result['rows']:,} rows in "
         f"{result['seconds']:.1f} s; {result['model']} has {result['bytes']:,} bytes"
     )
-    if scores is not None:
-        show(f"test {scores.summary()}")
+
+
+def show_trained(
+    result: dict[str, Any],
+    saved: Saved,
+    test_file: DataFile | None,
+    n_jobs: int,
+    reporter: Reporter,
+    output: OutputOptions,
+) -> None:
+    """Evaluate a model on the test file, if there is one, and print its summary."""
+    scores = None
+    if test_file is not None:
+        with reporter.task("testing") as task:
+            scores = score_file(saved, test_file, task, n_jobs)
+        result["test"] = scores.as_json()
+    if output.json:
+        print_json(result)
+    elif not output.quiet:
+        show_model(result)
+        if scores is not None:
+            show(f"test {scores.summary()}")

@@ -4,21 +4,19 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from rich.table import Table
-
-from ..model.container import read_version
-from ..model.preparation import split
 from . import options
-from .console import print_json, show
-from .saved import Saved
 
 __all__ = ["inspect"]
 
-MOST_SHOWN = 8  # classes and names
+MOST_SHOWN = 8  # entries of a list, such as classes, so that they fit a few lines
 
 
 def inspect(model: options.ModelFile, json: options.Json = False) -> None:
     """Show what is in a model file."""
+    from rich.table import Table
+
+    from .console import print_json, show
+
     found = _describe(model)
     if json:
         print_json(found)
@@ -33,6 +31,10 @@ def inspect(model: options.ModelFile, json: options.Json = False) -> None:
 
 
 def _describe(path: str) -> dict[str, Any]:
+    from ..model.container import read_version
+    from ..model.preparation import split
+    from .saved import Saved
+
     saved = Saved.load(path)
     scaler, svm = split(saved.estimator)
     label = saved.layout.label

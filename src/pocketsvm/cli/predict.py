@@ -1,110 +1,72 @@
 """``pocketsvm predict``: a label for each row of a data file."""
 
-import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, BinaryIO
+from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
 import typer
 
-from .._replacing import replacing
-from ..data.tables import Array, Batch, DataFile
 from . import options
-from .console import Reporter, one_line_of_json
-from .saved import Saved
+from .groups import grouped
 
 __all__ = ["predict"]
 
 
-def predict(
-    model: options.ModelFile,
-    data: options.Data,
+@dataclass(frozen=True)
+class PredictionOptions:
+    """Where predictions go, and in which form."""
+
     out: Annotated[
         str | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Where to write; else to stdout."),
-    ] = None,
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="File to write.", show_default="standard output"
+        ),
+    ] = None
     decision: Annotated[
         bool,
         typer.Option(
             "--decision", help="Add the decision values of the classes, separated by tabs."
         ),
-    ] = False,
-    header: options.Header = None,
-    label: options.Label = None,
-    format: options.Format = None,
-    n_jobs: options.Jobs = -1,
-    quiet: options.Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="A JSON list, one object a line.")] = False,
-) -> None:
-    """Predict the rows of a data file: one label a line, in their order.
+    ] = False
+    quiet: options.Quiet = False
+    json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON list with one object per line.")
+    ] = False
 
-    The file may have labels or not; they are not looked at. It is read in pieces: its size does
-    not matter.
+
+@grouped
+def predict(
+    model: options.ModelFile,
+    data: options.Data,
+    *,
+    output: PredictionOptions,
+    columns: options.DataOptions,
+    n_jobs: options.Jobs = -1,
+) -> None:
+    """Predict the rows of a data file: one label per line, in their order.
+
+    The file may have labels; they are ignored. It is read in batches, so it may be larger than
+    memory.
     """
-    options.check_apart(out, model, data)
+    from .answers import answers, as_json, as_lines, open_output
+    from .console import Reporter
+    from .reading import open_data
+    from .saved import Saved
+
+    options.check_apart(output.out, model, data)
     saved = Saved.load(model, n_jobs)
-    if decision and saved.is_regression:
+    if output.decision and saved.is_regression:
         raise typer.BadParameter(
             "a regression has no decision values, only predictions.", param_hint="--decision"
         )
-    reporter = Reporter(quiet or (out is None and sys.stdout.isatty()))  # not between the labels
-    told = options.data_options(format, label, header)
-    written = _json_lines if json else _lines
-    with DataFile(data, told) as file, _output(out) as output, reporter.task("predicting") as task:
+    # Progress must not appear between the labels on a terminal.
+    reporter = Reporter(output.quiet or (output.out is None and sys.stdout.isatty()))
+    written = as_json if output.json else as_lines
+    with (
+        open_data(data, columns) as file,
+        open_output(output.out) as stream,
+        reporter.task("predicting") as task,
+    ):
         batches = file.batches(saved.layout, n_jobs=n_jobs)
-        for text in written(_answers(saved, batches, decision, task)):
-            output.write(text.encode())
-
-
-def _answers(
-    saved: Saved, batches: Iterable[Batch], decision: bool, task: Any
-) -> Iterator[dict[str, Array]]:
-    """Yield columns for each batch that has rows: labels or numbers, and decision values."""
-    labels = None if saved.is_regression else np.array(saved.labels, dtype=object)
-    for batch in batches:
-        n_rows = batch.X.shape[0]
-        if n_rows:
-            values = saved.answers(batch.X)
-            if labels is None:
-                yield {"prediction": values}
-            else:
-                found = {"label": labels[saved.codes(values)]}
-                yield found | {"decision": values} if decision else found
-            task.advance(n_rows, n_rows)
-
-
-def _lines(batches: Iterable[dict[str, Array]]) -> Iterator[str]:
-    """Yield batches as lines: what belongs to a row, with tabs between."""
-    for columns in batches:
-        texts: list[Any] = []
-        for values in columns.values():
-            spell = str if values.dtype == object else repr
-            texts += (map(spell, part) for part in values.reshape(len(values), -1).T.tolist())
-        yield "\n".join(map("\t".join, zip(*texts, strict=True))) + "\n"
-
-
-def _json_lines(batches: Iterable[dict[str, Array]]) -> Iterator[str]:
-    """Yield batches as a list of objects, each in a line of its own."""
-    before = "["
-    for columns in batches:
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-        objects = (dict(zip(columns, row, strict=True)) for row in rows)
-        yield before + "\n" + ",\n".join(map(one_line_of_json, objects))
-        before = ","
-    yield "[]\n" if before == "[" else "\n]\n"
-
-
-@contextmanager
-def _output(path: str | None) -> Iterator[BinaryIO | Any]:
-    """Open a file that appears when it is complete; a pipe or device, as stdout, just streams."""
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        with open(path, "wb") as file:
-            yield file
-    else:
-        with replacing(path) as file:
-            yield file
+        for text in written(answers(saved, batches, output.decision, task)):
+            stream.write(text.encode())

@@ -1,79 +1,94 @@
 """How good predictions are, and how that is shown."""
 
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from ..data.tables import Array, DataFile
-from .console import show
-from .saved import Saved, numbers_of
+from ..data import DataFile
+from .console import Task, show
+from .reading import numbers_of
+from .saved import Saved
 
-__all__ = ["ClassScores", "RegressionScores", "score_file"]
+__all__ = ["Scores", "new_scores", "score_file"]
 
-LARGEST_MATRIX = 12  # classes, for which a confusion matrix still fits a terminal
+LARGEST_MATRIX = 12  # number of classes whose confusion matrix still fits a terminal
+MOST_LABELS_NAMED = 10  # in a message, which should stay readable
 
 
-@dataclass
-class ClassScores:
-    """Counts of true (rows) and predicted (columns) classes; the last row is other labels."""
+class Scores(ABC):
+    """Scores of predictions, which are added in batches."""
 
-    labels: list[str]
-    counts: Array = field(init=False)
+    @abstractmethod
+    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Add rows: positions of their classes (-1 is an unknown label), or numbers."""
 
-    def __post_init__(self) -> None:
-        self.counts = np.zeros((len(self.labels) + 1, len(self.labels)), dtype=np.int64)
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """Return all scores."""
 
-    def add(self, true: Array, predicted: Array) -> None:
-        """Count rows, by positions of their classes; -1 is another label."""
+    @abstractmethod
+    def summary(self) -> str:
+        """Return the main scores in one line."""
+
+    def show(self) -> None:
+        """Print the scores."""
+        show(self.summary())
+
+
+def new_scores(labels: list[str] | None) -> Scores:
+    """Return scores of a classifier with these labels, or of a regression if there are none."""
+    return _RegressionScores() if labels is None else _ClassScores(labels)
+
+
+class _ClassScores(Scores):
+    """Counts of true (rows) and predicted (columns) classes; the last row is unknown labels."""
+
+    def __init__(self, labels: list[str]) -> None:
+        self.labels = labels
+        self.counts = np.zeros((len(labels) + 1, len(labels)), dtype=np.int64)
+
+    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
         np.add.at(self.counts, (true, predicted), 1)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that is known."""
         right = np.diag(self.counts).astype(np.float64)
         support, predicted = self.counts[:-1].sum(axis=1), self.counts.sum(axis=0)
-        precision = right / np.maximum(predicted, 1)
-        recall = right / np.maximum(support, 1)
-        f1 = 2 * right / np.maximum(support + predicted, 1)
-        n_rows, n_right = int(self.counts.sum()), int(right.sum())
         if not support.any():
-            known = ", ".join(self.labels[:10])
+            known = ", ".join(self.labels[:MOST_LABELS_NAMED])
             raise ValueError(f"no row has a label that the model knows; it knows {known}.")
+        columns = {
+            "label": self.labels,
+            "precision": (right / np.maximum(predicted, 1)).tolist(),
+            "recall": (right / np.maximum(support, 1)).tolist(),
+            "f1": (2 * right / np.maximum(support + predicted, 1)).tolist(),
+            "rows": support.tolist(),
+        }
+        n_rows, n_right = int(self.counts.sum()), int(right.sum())
         return {
             "rows": n_rows,
             "correct": n_right,
             "accuracy": n_right / n_rows,
             "classes": [
-                {"label": label, "precision": p, "recall": r, "f1": f, "rows": n}
-                for label, p, r, f, n in zip(
-                    self.labels,
-                    precision.tolist(),
-                    recall.tolist(),
-                    f1.tolist(),
-                    support.tolist(),
-                    strict=True,
-                )
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
             ],
             "confusion": self.counts[:-1].tolist(),
             "unknown_labels": int(self.counts[-1].sum()),
         }
 
     def summary(self) -> str:
-        """Return the one number that counts."""
         found = self.as_json()
         return f"accuracy {found['accuracy']:.2%} ({found['correct']:,} of {found['rows']:,})"
 
     def show(self) -> None:
-        """Print it as tables."""
         found = self.as_json()
-        show(self.summary())
+        super().show()
         if found["unknown_labels"]:
             show(f"{found['unknown_labels']:,} rows have labels that the model does not know")
-        table = Table("class", "precision", "recall", "F1", "rows", box=None, header_style="bold")
-        for column in table.columns[1:]:
-            column.justify = "right"
+        table = _table("class", "precision", "recall", "F1", "rows")
         for row in found["classes"]:
             numbers = (f"{row[name]:.4f}" for name in ("precision", "recall", "f1"))
             table.add_row(row["label"], *numbers, f"{row['rows']:,}")
@@ -81,24 +96,29 @@ class ClassScores:
         show(table)
         if len(self.labels) > LARGEST_MATRIX:
             return
-        matrix = Table("true \\ predicted", *self.labels, box=None, header_style="bold")
-        for column in matrix.columns[1:]:
-            column.justify = "right"
+        matrix = _table("true \\ predicted", *self.labels)
         for label, counts in zip(self.labels, found["confusion"], strict=True):
             matrix.add_row(label, *(f"{count:,}" for count in counts))
         show("")
         show(matrix)
 
 
-@dataclass
-class RegressionScores:
+def _table(first: str, *numbers: str) -> Table:
+    """Return an empty table with a column of names and columns of numbers."""
+    table = Table(first, *numbers, box=None, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
+
+
+class _RegressionScores(Scores):
     """True and predicted numbers."""
 
-    true: list[Array] = field(default_factory=list)
-    predicted: list[Array] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.true: list[NDArray[Any]] = []
+        self.predicted: list[NDArray[Any]] = []
 
-    def add(self, true: Array, predicted: Array) -> None:
-        """Take more rows."""
+    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
         self.true.append(true)
         self.predicted.append(predicted)
 
@@ -113,7 +133,6 @@ class RegressionScores:
         }
 
     def summary(self) -> str:
-        """Return it in one line."""
         found = self.as_json()
         r2 = "unknown" if found["r2"] is None else f"{found['r2']:.4f}"
         return (
@@ -121,16 +140,13 @@ class RegressionScores:
             f"root mean squared error {found['rmse']:.6g} ({found['rows']:,} rows)"
         )
 
-    def show(self) -> None:
-        """Print it."""
-        show(self.summary())
 
-
-def score_file(saved: Saved, file: DataFile, task: Any, n_jobs: int) -> Any:
-    """Predict all rows of a file with labels, and count."""
-    scores: Any = RegressionScores() if saved.is_regression else ClassScores(saved.labels)
+def score_file(saved: Saved, file: DataFile, task: Task, n_jobs: int) -> Scores:
+    """Predict all rows of a file with labels, and compare."""
+    scores = new_scores(None if saved.is_regression else saved.labels)
     n_rows = 0
     for batch in file.batches(saved.layout, labels=True, n_jobs=n_jobs):
+        assert batch.labels is not None  # they were asked for
         answers = saved.answers(batch.X)
         if saved.is_regression:
             scores.add(numbers_of(batch.labels, file.name), answers)

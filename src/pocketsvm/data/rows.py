@@ -7,11 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .. import _core, _shim  # noqa: F401
+from .. import _core
 from .._sklearn import validate_data
 from .sparse import safe_to_convert, sorted_copy
 
-__all__ = ["CheckedRows", "Rows", "check_rows", "check_rows_and_targets"]
+__all__ = ["CheckedRows", "Rows", "check_rows", "check_rows_and_targets", "checked_rows"]
 
 Dtype = Literal["float32", "float64"]
 INDEX_DTYPES = (np.int32, np.int64)
@@ -51,13 +51,11 @@ class CheckedRows:
                 return _core.Rows.dense(np.ascontiguousarray(self.X, dtype=dtype))
             if self.structure.dtype == dtype:
                 return self.structure
-            if self.structure.with_values is None:
-                return _core.Rows.csr(np.ascontiguousarray(self.X.data, dtype=dtype), np.ascontiguousarray(self.X.indices), np.ascontiguousarray(self.X.indptr), self.X.shape[1])
             return self.structure.with_values(np.ascontiguousarray(self.X.data, dtype=dtype))
 
     def take(self, chosen: NDArray[Any]) -> "CheckedRows":
         """Copy the chosen rows: a mask, or positions."""
-        return _checked(self.X[chosen])
+        return checked_rows(self.X[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +99,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> CheckedRows:
 
     Sets (`reset`) or compares the estimator's `n_features_in_` and `feature_names_in_`.
     """
-    return _checked(_validate(estimator, X, "no_validation", reset))
+    return checked_rows(_validate(estimator, X, "no_validation", reset))
 
 
 def check_rows_and_targets(
@@ -109,7 +107,7 @@ def check_rows_and_targets(
 ) -> tuple[CheckedRows, NDArray[Any]]:
     """Check X and y in scikit-learn's way; the rest is as in `check_rows`."""
     X, y = _validate(estimator, X, y, reset)
-    return _checked(X), y
+    return checked_rows(X), y
 
 
 def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
@@ -120,7 +118,8 @@ def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     )
 
 
-def _checked(X: Any) -> CheckedRows:
+def checked_rows(X: Any) -> CheckedRows:
+    """Check the indices of rows that passed scikit-learn's checks; sort them if necessary."""
     if not sp.issparse(X):
         return CheckedRows(X)
     structure = _structure(X)

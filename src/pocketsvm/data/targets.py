@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._sklearn import check_sample_weight
+from .._sklearn import check_weights
 from .rows import CheckedRows
 
 __all__ = [
@@ -200,10 +200,7 @@ def _non_negative(sample_weight: Any, rows: CheckedRows) -> Weights | None:
     """None or float64 weights, one per row, not negative and not all of them zero."""
     if sample_weight is None:
         return None
-    checked: Weights = check_sample_weight(
-        sample_weight, rows.X, dtype=np.float64, ensure_non_negative=True
-    )
-    return checked
+    return check_weights(sample_weight, rows.X, dtype=np.float64, ensure_non_negative=True)
 
 
 def _keep(

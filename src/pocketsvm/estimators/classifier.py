@@ -21,70 +21,79 @@ LOSS = "hinge"
 class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     """Support vector classification with a Gaussian kernel and a bounded number of vectors.
 
-    Trained by stochastic gradient descent on the SVM's primal problem. Whenever the number of
-    support vectors exceeds the budget, two of them are merged into one. A prediction costs at
-    most ``budget`` kernel values, however many rows the model has seen.
+    The model is trained by stochastic gradient descent on the primal problem of the SVM. Whenever
+    the number of support vectors exceeds the budget, two of them are merged into one. A prediction
+    evaluates at most ``budget`` kernel values, for any number of training rows.
 
     Parameters
     ----------
     budget : int, default=500
-        The most support vectors in the whole model, at least two. With K > 2 classes, each
-        one-vs-rest problem has ``budget // K`` of them, which must be at least two.
+        Maximum number of support vectors in the whole model, at least two. With K > 2 classes, each
+        one-vs-rest problem has ``budget // K`` support vectors, which must be at least two.
 
     C : float, default=1.0
-        Weight of the training loss against the regularisation, as in `sklearn.svm.SVC`.
+        Weight of the training loss relative to the regularisation, as in `sklearn.svm.SVC`.
 
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" is
-        ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``. A model that is continued
-        (`warm_start`, `partial_fit`) keeps the gamma of its first call: give a number to a stream
-        whose first batch may be small.
+        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" uses
+        ``1 / (n_features * X.var())``, "auto" uses ``1 / n_features``. With `warm_start` and
+        `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
+        batch of a stream may be small.
 
     max_iter : int, default=20
-        Passes over the data in `fit`.
+        Number of passes over the training data in `fit`.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
-        What happens when the budget overflows. "merge" merges the best pair, found on a table
-        of scaled solutions that looks only at candidates that can win. "lookup-wd",
-        "lookup-h", "gss" and "gss-precise" are the paper's ways to find the pair: by a table
-        of the weight degradation, by a table of h, by golden section search with precision
-        0.01 and 1e-10. "removal" drops the vector with the smallest coefficient, "projection"
-        drops it and projects it onto the others.
+        Strategy that keeps the number of support vectors within the budget:
+
+        - "merge" merges the best pair. It uses a table of scaled solutions and skips candidates
+          that cannot win.
+        - "lookup-wd" merges the best pair, found with a table of the weight degradation.
+        - "lookup-h" merges the best pair, found with a table of h.
+        - "gss" merges the best pair, found by golden section search with precision 0.01.
+        - "gss-precise" does the same with precision 1e-10.
+        - "removal" removes the vector with the smallest coefficient.
+        - "projection" removes this vector and projects it onto the others.
+
+        The paper describes "lookup-wd", "lookup-h", "gss" and "gss-precise".
 
     polish : bool, default=True
-        Whether `fit`, after its passes, solves for the coefficients of the support vectors and the
-        intercept, which takes most of the noise out of the model, and moves the vectors to where
-        they serve best, where that is cheap. Without it the model is the last iterate, as in the
-        paper. With K > 2 classes each is solved for on all support vectors. Of very many rows a
-        random sample is solved on (134,217 rows at a budget of 500). What is continued by
-        `warm_start` and `partial_fit` is always the last iterate. `partial_fit`, which keeps no
-        rows, does not polish, nor does `fit` with a budget above 5,000 on more rows than that.
+        Whether `fit` solves for the coefficients and the intercept after the passes. This removes
+        most of the noise of stochastic gradient descent. `fit` also optimises the positions of the
+        support vectors if this is cheap. With K > 2 classes, each class gets coefficients for all
+        support vectors. Large data sets are subsampled (to 134,217 rows with a budget of 500). If
+        False, the model is the last iterate, as in the paper.
+
+        `warm_start` and `partial_fit` always continue from the last iterate. `partial_fit` does not
+        polish, because it keeps no rows. `fit` does not polish if both the budget and the number
+        of rows are above 5,000.
 
     fit_intercept : bool, default=True
-        Whether the model has an intercept. In the passes it is treated as one more feature, of
-        value ``0.1 ** 0.5``; polishing solves for it without penalty.
+        Whether to fit an intercept. In the passes, it is the coefficient of an additional feature
+        with the constant value ``0.1 ** 0.5``. Polishing solves for it without regularisation.
 
     class_weight : dict or "balanced", default=None
-        Weight of each class, multiplied with `sample_weight`. "balanced" weighs a class by
-        ``n_samples / (n_classes * its number of samples)``, counted with `sample_weight`.
+        Weight of each class, multiplied by `sample_weight`. "balanced" gives each class the weight
+        ``n_samples / (n_classes * its number of samples)``, where samples are counted with their
+        `sample_weight`.
 
     alpha : float, default=None
-        The regularisation lambda itself. Where given it replaces ``1 / (n C)``, with n the
-        number of rows of positive weight.
+        The regularisation parameter lambda. If None, lambda is ``1 / (n C)``, where n is the
+        number of rows with positive weight. If given, `C` is ignored.
 
     warm_start : bool, default=False
-        Whether `fit` continues from the model of the call before: its support vectors, its
-        step size and its random numbers. Features and classes must be the same; the budget may
-        change.
+        Whether `fit` continues from the previous call, with its support vectors, step size and
+        random numbers. The features and classes must be the same. The budget may change.
 
     n_jobs : int, default=None
-        Threads for training, polishing and prediction: for the one-vs-rest problems side by side,
-        and inside of each. None means 1 unless in a `joblib.parallel_config` context, -1 means all
-        processors. The result is the same, bit for bit, whatever their number.
+        Number of threads for training, polishing and prediction. One-vs-rest problems are trained
+        in parallel, and each of them uses several threads. None means 1 unless in a
+        `joblib.parallel_config` context. -1 means using all processors. The result is the same, bit
+        for bit, for any number of threads.
 
     random_state : int, RandomState instance or None, default=None
-        Decides the order of the rows. An int makes results reproducible.
+        Controls the order of the rows. Pass an int for reproducible results.
 
     verbose : int, default=0
         Whether to print a line after each pass.
@@ -92,12 +101,13 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     Attributes
     ----------
     support_vectors_ : ndarray of shape (n_sv, n_features)
-        The support vectors, float32 or, where the values of X ask for it, float64. Merged
-        vectors are no rows of X.
+        The support vectors, in float32, or in float64 if the values of X require it (see Notes).
+        Merged vectors are generally not rows of X.
 
     dual_coef_ : ndarray of shape (n_outputs, n_sv)
-        Their signed coefficients in the decision function; one output for two classes, else
-        one a class. Unpolished, each class uses a block of support vectors of its own.
+        Signed coefficients of the support vectors in the decision function. There is one output
+        for two classes, and one per class for more. Without polishing, each class uses its own
+        block of support vectors.
 
     intercept_ : ndarray of shape (n_outputs,)
         Constants in the decision function.
@@ -106,40 +116,43 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         The class labels.
 
     gamma_ : float
-        The kernel coefficient in use.
+        The value of gamma used by the kernel.
 
     alpha_ : float
-        The regularisation lambda in use.
+        The value of the regularisation parameter lambda.
 
     n_iter_ : int
-        Passes made by the last call of `fit` or `partial_fit`.
+        Number of passes made by the last call of `fit` or `partial_fit`.
 
     profile_ : Profile
-        What the last call did and where its time went: ``steps``, ``violations``, ``merges``,
-        ``removals``, ``merge_frequency``, ``seconds_total``, ``seconds_margin``,
-        ``seconds_solve`` (the paper's A), ``seconds_rest`` (its B), summed over classes; and of
-        polishing ``seconds_polish``, ``newton_steps``, ``moves``, ``objective_before``,
-        ``objective_after``, ``gradient_norm``.
+        Counts and times of the last call, summed over the classes: ``steps``, ``violations``,
+        ``merges``, ``removals``, ``merge_frequency``, ``seconds_total``, ``seconds_margin``,
+        ``seconds_solve`` (the paper's A) and ``seconds_rest`` (the paper's B). For polishing:
+        ``seconds_polish``, ``newton_steps``, ``moves``, ``objective_before``, ``objective_after``
+        and ``gradient_norm``.
 
     n_features_in_ : int
         Number of features seen during fit.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where X has names that are all strings.
+        Names of features seen during fit. Defined only if X has feature names that are all
+        strings.
 
     See Also
     --------
-    sklearn.svm.SVC : The exact SVM, with as many support vectors as it takes.
-    sklearn.linear_model.SGDClassifier : Linear models by stochastic gradient descent.
+    sklearn.svm.SVC : Exact SVM without a limit on the number of support vectors.
+    sklearn.linear_model.SGDClassifier : Linear models trained by stochastic gradient descent.
 
     Notes
     -----
-    Rows of zero weight are left out, as if they were not there. Rows are held in float32, or in
-    float64 where ``gamma * max|x|^2 > 512``; where it exceeds ``2**40`` because of an offset, in
-    which the differences drown, fit raises ValueError.
-    C-ordered float32 arrays and CSR matrices of float32 with sorted indices are not copied.
+    Rows with zero weight are ignored.
 
-    Callbacks (`set_callbacks`) see each pass as a task and may stop after any.
+    Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If a large offset of X
+    makes this value exceed ``2**40``, the differences between rows are lost to rounding, and `fit`
+    raises a ValueError. C-ordered float32 arrays and CSR matrices of float32 with sorted indices
+    are not copied.
+
+    Callbacks (`set_callbacks`) see each pass as a task and may stop training after any pass.
 
     References
     ----------
@@ -199,7 +212,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Make `max_iter` passes over the rows, in a new random order each.
+        """Fit the model to the training data.
+
+        Training makes `max_iter` passes over the rows, each in a new random order, and then
+        polishes the model if `polish` is True.
 
         Parameters
         ----------
@@ -207,10 +223,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
             The rows.
 
         y : array-like of shape (n_samples,)
-            Their class labels.
+            The class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. Rows of zero weight are left out.
+            Non-negative weights of the rows. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -239,11 +255,11 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Make one pass over a batch of rows, continuing from the model so far.
+        """Update the model with one pass over a batch of rows.
 
-        The regularisation is `alpha`. Where that is None, the model's own ``alpha_`` stays in
-        use; a first call, which cannot know how long the stream will be, takes ``1e-4 / C``, as
-        `fit` would for 10,000 rows.
+        If `alpha` is None, the first call sets the regularisation to ``1e-4 / C``, the value that
+        `fit` uses for 10,000 rows, because the length of the stream is unknown. Later calls keep
+        ``alpha_``.
 
         Parameters
         ----------
@@ -251,13 +267,13 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
             The rows of this batch.
 
         y : array-like of shape (n_samples,)
-            Their class labels.
+            The class labels.
 
         classes : array-like of shape (n_classes,), default=None
-            All classes that the stream may hold; required at the first call.
+            All classes that can occur in the stream. Required in the first call.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. Rows of zero weight are left out.
+            Non-negative weights of the rows. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -295,8 +311,9 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Signed values, one a row for two classes (positive means ``classes_[1]``), else one
-            a class. They do not depend on how the rows are batched.
+            Signed values. With two classes, there is one value per row, and positive values mean
+            ``classes_[1]``. With more classes, there is one value per row and class. The values do
+            not depend on how the rows are split into batches.
         """
         values = self._decision_values(X)
         return values.ravel() if len(self.classes_) == 2 else values
@@ -312,7 +329,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The class of each row.
+            The predicted class of each row.
         """
         values = self.decision_function(X)
         codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)

@@ -23,65 +23,68 @@ LOSS = "epsilon_insensitive"
 class BudgetedSVR(RegressorMixin, BudgetedMachine):
     """Support vector regression with a Gaussian kernel and a bounded number of vectors.
 
-    Trained like `BudgetedSVC`, with another loss: a row enters the model where its prediction is
-    off by more than `epsilon`. A prediction costs at most ``budget`` kernel values, however many
-    rows the model has seen.
+    The model is trained like `BudgetedSVC`, with the epsilon-insensitive loss: a row becomes a
+    support vector if the error of its prediction is larger than `epsilon`. A prediction evaluates
+    at most ``budget`` kernel values, for any number of training rows.
 
     Parameters
     ----------
     budget : int, default=500
-        The most support vectors, at least two.
+        Maximum number of support vectors, at least two.
 
     C : float, default=1.0
-        Weight of the training loss against the regularisation, as in `sklearn.svm.SVR`: what is
-        made small is ``C sum_i max(0, |y_i - f(x_i)| - epsilon) + |w|^2 / 2``.
+        Weight of the training loss relative to the regularisation, as in `sklearn.svm.SVR`. The
+        objective is ``C sum_i max(0, |y_i - f(x_i)| - epsilon) + |w|^2 / 2``.
 
     epsilon : float, default=0.1
-        How far a prediction may be off for free, in the units of y.
+        Errors up to this size have no loss. In the units of y.
 
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" is
-        ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``. A model that is continued
-        (`warm_start`, `partial_fit`) keeps the gamma of its first call: give a number to a stream
-        whose first batch may be small.
+        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" uses
+        ``1 / (n_features * X.var())``, "auto" uses ``1 / n_features``. With `warm_start` and
+        `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
+        batch of a stream may be small.
 
     max_iter : int, default=20
-        Passes over the data in `fit`.
+        Number of passes over the training data in `fit`.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
-        What happens when the budget overflows, as in `BudgetedSVC`; vectors are merged whose
-        coefficients are of one sign.
+        Strategy that keeps the number of support vectors within the budget, as in `BudgetedSVC`.
+        Only vectors whose coefficients have the same sign are merged.
 
     polish : bool, default=True
-        Whether `fit`, after its passes, solves for the coefficients of the support vectors and the
-        intercept, and moves the vectors to where they serve best. Without it the model is the last
-        iterate, which is noisy, most of all for a large C. Of very many rows random samples are
-        solved on, and moved on: at a budget of 500 these are 134,217 and 8,388 rows; vectors stay
-        where these are fewer than four a vector. What is continued by `warm_start` and
-        `partial_fit` is always the last iterate. `partial_fit`, which keeps no rows, does not
-        polish, nor does `fit` with a budget above 5,000 on more rows than that.
+        Whether `fit` solves for the coefficients and the intercept after the passes, and optimises
+        the positions of the support vectors. Large data sets are subsampled: with a budget of 500,
+        to 134,217 rows for the coefficients and 8,388 rows for the positions. The vectors are not
+        moved if there are fewer than four rows per vector. If False, the model is the last iterate,
+        which is noisy, especially for a large C.
+
+        `warm_start` and `partial_fit` always continue from the last iterate. `partial_fit` does not
+        polish, because it keeps no rows. `fit` does not polish if both the budget and the number
+        of rows are above 5,000.
 
     fit_intercept : bool, default=True
-        Whether the model has an intercept. The passes see the targets less their median, which
-        stays the same when a model is continued; what is left of the intercept is treated as one
-        more feature, of value ``0.1 ** 0.5``. Polishing solves for it without penalty.
+        Whether to fit an intercept. The median of the targets is subtracted before the passes, and
+        continued training keeps this median. In the passes, the rest of the intercept is the
+        coefficient of an additional feature with the constant value ``0.1 ** 0.5``. Polishing
+        solves for the intercept without regularisation.
 
     alpha : float, default=None
-        The regularisation lambda itself. Where given it replaces ``1 / (n C)``, with n the
-        number of rows of positive weight.
+        The regularisation parameter lambda. If None, lambda is ``1 / (n C)``, where n is the
+        number of rows with positive weight. If given, `C` is ignored.
 
     warm_start : bool, default=False
-        Whether `fit` continues from the model of the call before: its support vectors, its
-        step size and its random numbers. Features must be the same; the budget may change.
+        Whether `fit` continues from the previous call, with its support vectors, step size and
+        random numbers. The features must be the same. The budget may change.
 
     n_jobs : int, default=None
-        Threads for training, polishing and prediction. None means 1 unless in a
-        `joblib.parallel_config` context, -1 means all processors. The result is the same, bit for
-        bit, whatever their number.
+        Number of threads for training, polishing and prediction. None means 1 unless in a
+        `joblib.parallel_config` context. -1 means using all processors. The result is the same, bit
+        for bit, for any number of threads.
 
     random_state : int, RandomState instance or None, default=None
-        Decides the order of the rows. An int makes results reproducible.
+        Controls the order of the rows. Pass an int for reproducible results.
 
     verbose : int, default=0
         Whether to print a line after each pass.
@@ -89,45 +92,47 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     Attributes
     ----------
     support_vectors_ : ndarray of shape (n_sv, n_features)
-        The support vectors, float32 or, where the values of X ask for it, float64. Merged and
-        moved vectors are no rows of X. There are none where all targets lie within `epsilon`.
+        The support vectors, in float32, or in float64 if the values of X require it (see Notes).
+        Merged and moved vectors are generally not rows of X. If all targets lie within `epsilon`,
+        there are no support vectors.
 
     dual_coef_ : ndarray of shape (1, n_sv)
-        Their coefficients.
+        Coefficients of the support vectors.
 
     intercept_ : ndarray of shape (1,)
         The constant in the prediction.
 
     gamma_ : float
-        The kernel coefficient in use.
+        The value of gamma used by the kernel.
 
     alpha_ : float
-        The regularisation lambda in use.
+        The value of the regularisation parameter lambda.
 
     n_iter_ : int
-        Passes made by the last call of `fit` or `partial_fit`.
+        Number of passes made by the last call of `fit` or `partial_fit`.
 
     profile_ : Profile
-        What the last call did and where its time went, as in `BudgetedSVC`.
+        Counts and times of the last call, as in `BudgetedSVC`.
 
     n_features_in_ : int
         Number of features seen during fit.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where X has names that are all strings.
+        Names of features seen during fit. Defined only if X has feature names that are all
+        strings.
 
     See Also
     --------
     pocketsvm.BudgetedSVC : Classification.
-    sklearn.svm.SVR : The exact machine, with as many support vectors as it takes.
+    sklearn.svm.SVR : Exact SVM without a limit on the number of support vectors.
 
     Notes
     -----
-    As for `BudgetedSVC`: rows of zero weight are left out, rows are held in float32 where that is
-    enough, and callbacks see each pass as a task.
+    As in `BudgetedSVC`, rows with zero weight are ignored, rows are stored in float32 if that is
+    precise enough, and callbacks see each pass as a task.
 
-    Targets need no scaling of their own, but `epsilon` and `C` are in their units: predictions of
-    targets that are a thousand times as large take both a thousand times as large.
+    The targets do not have to be scaled, but `epsilon` and `C` are in the units of the targets. If
+    all targets are multiplied by 1000, multiply `epsilon` and `C` by 1000, too.
 
     Examples
     --------
@@ -181,7 +186,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Make `max_iter` passes over the rows, in a new random order each.
+        """Fit the model to the training data.
+
+        Training makes `max_iter` passes over the rows, each in a new random order, and then
+        polishes the model if `polish` is True.
 
         Parameters
         ----------
@@ -189,10 +197,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             The rows.
 
         y : array-like of shape (n_samples,)
-            Their targets.
+            The targets.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. Rows of zero weight are left out.
+            Non-negative weights of the rows. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -206,16 +214,16 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Make one pass over a batch of rows, continuing from the model so far.
+        """Update the model with one pass over a batch of rows.
 
-        The regularisation is `alpha`. Where that is None, the model's own ``alpha_`` stays in
-        use; a first call, which cannot know how long the stream will be, takes ``1e-4 / C``, as
-        `fit` would for 10,000 rows. The first call also fixes what predictions begin from: the
-        median of its targets.
+        If `alpha` is None, the first call sets the regularisation to ``1e-4 / C``, the value that
+        `fit` uses for 10,000 rows, because the length of the stream is unknown. Later calls keep
+        ``alpha_``. The first call also subtracts the median of its targets, and later calls keep
+        this median.
 
-        The model is the last iterate, which is off by about ``1 / (alpha_ n)``, with n the number
-        of rows so far: where the stream ends before that is small against the targets, take a
-        larger `alpha`.
+        The model is the last iterate. Its error is about ``1 / (alpha_ n)``, where n is the number
+        of rows seen so far. If this is not small compared with the targets at the end of the
+        stream, use a larger `alpha`.
 
         Parameters
         ----------
@@ -223,10 +231,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             The rows of this batch.
 
         y : array-like of shape (n_samples,)
-            Their targets.
+            The targets.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. Rows of zero weight are left out.
+            Non-negative weights of the rows. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -249,7 +257,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         Returns
         -------
         values : ndarray of shape (n_samples,)
-            The prediction for each row. It does not depend on how the rows are batched.
+            The predicted target of each row. The values do not depend on how the rows are split
+            into batches.
         """
         return self._decision_values(X).ravel()
 

@@ -1,24 +1,70 @@
-"""Saving fitted estimators."""
+"""Saving fitted estimators to model files."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
 from ..model.file import write_model
-from ..model.model import Model
+from ..model.model import Model, SupportsModel
 from ..model.preparation import split
 
-__all__ = ["save_model"]
+__all__ = ["check_estimator", "save_model"]
+
+# The core counts threads in a C int.
+MAX_THREADS = 2**31 - 1
 
 
-def save_model(
-    estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | None = None
-) -> None:
-    """TODO docstring: move from old_file.py."""
+def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator to a model file.
+
+    The file appears, or replaces an existing one, in one step once it is complete. A failure leaves
+    what was there before.
+
+    Parameters
+    ----------
+    estimator : BudgetedSVC, BudgetedSVR or Pipeline
+        The fitted estimator, of exactly a class of this package; or a pipeline of a fitted
+        StandardScaler or MinMaxScaler and such an estimator.
+
+    path : str or path-like
+        The file. Any suffix is allowed; ``.psvm`` is the usual one.
+
+    extra : mapping, default=None
+        More to keep with the model: numeric arrays, and values of JSON.
+        `pocketsvm.model.read_model` returns it.
+
+    See Also
+    --------
+    load_model : Read the estimator back.
+
+    Notes
+    -----
+    The file keeps all constructor parameters, the decision function, the labels and feature names,
+    the profile, and the state that `partial_fit` and `warm_start` continue from, including the
+    random number generators. A `random_state` that is not an int or None, and callbacks, are not
+    kept. Merged support vectors are generally not training rows: there are no indices
+    (``support_``) to keep.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVC, load_model, save_model
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> clf = BudgetedSVC(budget=10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "moons.psvm")
+    ...     save_model(clf, path)
+    ...     twin = load_model(path)
+    >>> bool((twin.decision_function(X) == clf.decision_function(X)).all())
+    True
+    """
     scaler, machine = split(estimator)
-    if not type(machine).__module__.startswith(__package__):
+    is_ours = type(machine).__module__.startswith(f"{__package__}.")
+    if not (is_ours and isinstance(machine, SupportsModel)):
         raise TypeError(
             f"Only the estimators of pocketsvm themselves can be saved, got {type(estimator)!r}."
         )
@@ -26,7 +72,18 @@ def save_model(
         if step is not None:
             check_is_fitted(step)
     try:
-        machine._validate_params()
-        write_model(Model.of(estimator), path, extra or {})
+        model = Model.of(estimator)
+        check_estimator(machine, model)
+        write_model(model, path, extra or {})
     except ValueError as error:
         raise ValueError(f"This {type(estimator).__name__} cannot be saved: {error}") from error
+
+
+def check_estimator(machine: Any, model: Model) -> None:
+    """Check the parameters of an estimator, and that it can have this model."""
+    machine._validate_params()
+    if not abs(machine.n_jobs or 0) <= MAX_THREADS:
+        raise ValueError(f"its n_jobs={str(machine.n_jobs)[:100]} is out of range.")
+    if is_classifier(machine) != (model.classes is not None):
+        n_classes = 0 if model.classes is None else len(model.classes)
+        raise ValueError(f"it is a {type(machine).__name__} with {n_classes} classes.")

@@ -1,54 +1,98 @@
-"""The settings that find good support vectors, one knob at a time: ``make study``.
+"""The study behind the defaults: one setting of training varied at a time (``make study``).
 
-Every variant is judged on a quarter of the training rows that is held out, another quarter for each
-seed; test sets are not looked at. Results are kept under ``build/study``, so that a run that was
-stopped goes on where it was, and ``docs/study.md`` is written from them: from those of this build
-alone.
+Every variant is judged on a quarter of the training rows, which is held out and differs between
+seeds; test sets are not used. Results are stored, so that a run that was stopped resumes, and the
+page is written from the results of this build.
 """
 
 import argparse
-import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-import datasets
-import generated
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
-from threadpoolctl import threadpool_limits
 
-from pocketsvm import _core
-from pocketsvm._replacing import replacing
-from pocketsvm.data import checks
-from pocketsvm.experiments.paper.results import stamp
-from pocketsvm.solving.moving import Effort, move
-from pocketsvm.solving.newton import Hinge, Sample, distinct, polish
+from .. import _core
+from ..data.rows import checked_rows
+from ..estimators import BudgetedSVC
+from ..solving.moving import Effort, move
+from ..solving.losses import Hinge
+from ..solving.newton import distinct, polish
+from ..solving.sample import Sample
+from .datasets.generated import CASES, TEST_ROWS
+from .datasets.problems import Problem, available, labelled
+from .passes import new_trainer, run_passes, two_classes
+from .toolkit.measure import one_thread
+from .toolkit.pages import Block, write_markdown
+from .toolkit.results import Results, Row, program, select
+from .toolkit.tables import Columns, Table, headings
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "build" / "study" / "results.jsonl"
-PAGE = ROOT / "docs" / "study.md"
 SEEDS = range(5)
+HELD_OUT = 0.25
+CASE_BUDGET = 100
+MIN_MOVES = 10  # the default number of steps before moving may stop
+
+KEY: dict[str, type] = {"program": str, "data": str, "budget": int, "seed": int, "recipe": str}
+CASE_SCORES = ("last", "polished", "share", "last_share", "polished_share")
+COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, float)}
+
+State = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One way to find the vectors and their coefficients; the default where nothing is said."""
+    """One way to find the vectors and their coefficients.
 
-    strategy: str = "merge"
-    rate: float = 0.1  # of the intercept in the passes; 0: none
-    passes: tuple[int, ...] = (20,)  # several: polished, and continued from there
-    first_rate: float | None = None  # None: 1 / lambda
-    grown: float = 1.0  # vectors in the passes, in budgets; merged down after polishing
-    dropped: float = 0.0  # the share of vectors that polishing finds smallest, before it goes on
+    Attributes
+    ----------
+    rate : float
+        The square of the constant feature that the intercept multiplies in the passes; 0: no
+        intercept.
+
+    passes : tuple of int
+        The number of passes; several numbers: polishing between them.
+
+    first_rate : float or None
+        The first learning rate; None: 1 / lambda.
+
+    grown : float
+        Vectors in the passes, relative to the budget; merged down to it after polishing.
+
+    dropped : float
+        The share of vectors that is dropped between passes, those with the smallest coefficients.
+
+    width : float
+        The width of the smoothing of the hinge loss.
+
+    polished : bool
+        Whether the coefficients are solved for.
+
+    moves : int
+        The maximum number of steps that move the vectors after polishing.
+
+    frugal : bool
+        Whether vectors are only moved if that is cheap.
+    """
+
+    rate: float = 0.1
+    passes: tuple[int, ...] = (20,)
+    first_rate: float | None = None
+    grown: float = 1.0
+    dropped: float = 0.0
     width: float = 0.5
     polished: bool = True
-    moves: int = 20  # steps of the vectors after polishing, at most
-    frugal: bool = True  # whether there are none where they cost much
+    moves: int = 20
+    frugal: bool = True
 
 
-KNOBS = {
+# The comparisons of the page: variants of the default recipe, which is an empty change.
+COMPARISONS: dict[str, dict[str, dict[str, Any]]] = {
     "Polishing": {
         "the last iterate": {"polished": False},
         "the last iterate, intercept as a feature of value 1": {"polished": False, "rate": 1.0},
@@ -56,17 +100,9 @@ KNOBS = {
     "Moving the vectors after polishing": {
         "never": {"moves": 0},
         "up to 10 steps": {"moves": 10},
-        "up to 20 steps, where they are cheap": {},
-        "10 to 20 steps, always, of many rows on a sample": {"frugal": False},
-        "up to 40 steps, where they are cheap": {"moves": 40},
-    },
-    "First partner among the vectors tied for the smallest coefficient": {
-        "newest": {"strategy": "merge, newest"},
-        "lowest slot": {"strategy": "merge, lowest slot"},
-        "oldest": {"strategy": "merge, oldest"},
-        "by lot": {"strategy": "merge, by lot"},
-        "by lot for 100 B steps, then newest": {"strategy": "merge, by lot for 100 B steps"},
-        "by lot for 20 B steps, then newest": {},
+        "up to 20 steps, if they are cheap": {},
+        "always 10 to 20 steps, on a subsample of large data": {"frugal": False},
+        "up to 40 steps, if they are cheap": {"moves": 40},
     },
     "Intercept in the passes: the square of its constant feature": {
         "none": {"rate": 0.0},
@@ -86,10 +122,10 @@ KNOBS = {
         "after 10 of 20": {"passes": (10, 10)},
     },
     "Vectors in the passes, merged down to the budget after polishing": {
-        "as many": {},
+        "as many as the budget": {},
         "1.5 times as many": {"grown": 1.5},
     },
-    "Vectors dropped where polishing finds the smallest coefficients, then 5 of 20 passes": {
+    "Vectors with the smallest coefficients dropped after 15 of 20 passes": {
         "none": {},
         "a tenth": {"passes": (15, 5), "dropped": 0.1},
     },
@@ -101,93 +137,90 @@ KNOBS = {
 }
 
 
+# --- training -------------------------------------------------------------------------------------
+
+
 class Split:
-    """A data set with a quarter of its training rows held out, and a budget to train with."""
+    """A problem with a quarter of its training rows held out, and a budget to train with."""
 
-    def __init__(self, data_set, budget, seed):
-        X, y = training_part(data_set.name)
+    def __init__(self, problem: Problem, budget: int, seed: int) -> None:
+        X, y, _, _ = problem.rows
         X, held_out, y, self.labels = train_test_split(
-            X, y, test_size=0.25, random_state=seed, stratify=y
+            X, y, test_size=HELD_OUT, random_state=seed, stratify=y
         )
-        self.C, self.budget, self.seed = data_set.C, budget, seed
-        self.X = checks.canonical(X)
-        self.rows, self.gamma = checks.training_rows(self.X, data_set.gamma)
-        self.held_out = checks.canonical(held_out)
-        self.classes = np.unique(y)
-        self.codes = (y == self.classes[1]).astype(np.int8)
-        self.alpha = 1 / (len(y) * self.C)
-        self.begun = {}  # trainers by what they differ in, with their states after each pass
+        self.data = two_classes(X, y, **problem.setting)
+        self.held_out = checked_rows(held_out)
+        self.C, self.budget, self.seed = problem.data_set.C, budget, seed
+        # Trainers with their states after each pass, by the recipe of their first passes.
+        self.begun: dict[Recipe, tuple[_core.Trainer, list[State]]] = {}
 
-    def score(self, recipe):
-        """Accuracy on the held-out rows, in per cent."""
-        state = self.first_passes(recipe)
+    def score(self, recipe: Recipe) -> float:
+        """Return the accuracy on the held-out rows, in per cent."""
+        state = self._first_passes(recipe)
         for n_passes in recipe.passes[1:]:
-            state = self.polished(state, recipe, bool(recipe.rate))
-            trainer = self.trainer(recipe)
-            trainer.restore(without_smallest(state, recipe.dropped))
-            self.run(trainer, n_passes)
+            state = self._polished(state, recipe, bool(recipe.rate))
+            trainer = self._trainer(recipe)
+            trainer.restore(**_without_smallest(state, recipe.dropped))
+            run_passes(trainer, self.data, n_passes)
             state = trainer.state()
         if recipe.grown > 1:
-            trainer = self.trainer(replace(recipe, grown=1.0))
-            trainer.restore(self.polished(state, recipe))
+            trainer = self._trainer(replace(recipe, grown=1.0))
+            trainer.restore(**self._polished(state, recipe))
             state = trainer.state()
         if recipe.polished:
-            state = self.polished(state, recipe, moves=recipe.moves)
-        unit = self.alpha * state["steps"]
-        values = checks.decision_values(
+            state = self._polished(state, recipe, moves=recipe.moves)
+        unit = self.data.alpha * state["steps"]
+        values = _core.decide(
             state["vectors"],
             state["coefficients"][None] / unit,
             np.array([state["bias"] / unit]),
-            self.gamma,
-            self.held_out,
+            self.data.rows.gamma,
+            self.held_out.core(self.data.rows.core.dtype),
             1,
         )
-        predicted = self.classes[(values.ravel() > 0).astype(int)]
+        predicted = self.data.targets.classes[(values.ravel() > 0).astype(int)]
         return 100 * float(np.mean(predicted == self.labels))
 
-    def trainer(self, recipe):
-        return _core.Trainer(
-            n_features=self.rows.n_features,
+    def _trainer(self, recipe: Recipe) -> _core.Trainer:
+        return new_trainer(
+            self.data,
             budget=int(recipe.grown * self.budget),
-            gamma=self.gamma,
-            alpha=self.alpha,
-            maintenance=recipe.strategy,
-            fit_intercept=recipe.rate > 0,
-            intercept_rate=recipe.rate,
+            maintenance="merge",
             seed=self.seed,
-            dtype=self.rows.dtype,
+            intercept_rate=recipe.rate,
         )
 
-    def first_passes(self, recipe):
-        """State after the first passes; recipes that differ in nothing before share them."""
-        key = Recipe(recipe.strategy, recipe.rate, (), recipe.first_rate, recipe.grown)
+    def _first_passes(self, recipe: Recipe) -> State:
+        """Return the state after the first passes, which equal recipes share."""
+        key = Recipe(recipe.rate, (), recipe.first_rate, recipe.grown)
         if key not in self.begun:
-            trainer = self.trainer(recipe)
+            trainer = self._trainer(recipe)
             state = trainer.state()
             if recipe.first_rate is not None:
-                state["steps"] = round(1 / (self.alpha * recipe.first_rate))
-                trainer.restore(state)
+                state["steps"] = round(1 / (self.data.alpha * recipe.first_rate))
+                trainer.restore(**state)
             self.begun[key] = trainer, [state]
         trainer, states = self.begun[key]
         while len(states) <= recipe.passes[0]:
-            self.run(trainer, 1)
+            run_passes(trainer, self.data, 1)
             states.append(trainer.state())
         return states[recipe.passes[0]]
 
-    def run(self, trainer, n_passes):
-        for _ in range(n_passes):
-            _core.train_pass([trainer], self.rows, self.codes, [1], np.ones(2), None, 1)
-
-    def polished(self, state, recipe, fit_intercept=True, moves=0):
+    def _polished(
+        self, state: State, recipe: Recipe, fit_intercept: bool = True, moves: int = 0
+    ) -> State:
         """Return the state with the best coefficients for its vectors, which may move."""
-        unit = self.alpha * state["steps"]
+        unit = self.data.alpha * state["steps"]
+        codes = self.data.targets.codes
         vectors, beta = distinct(state["vectors"], state["coefficients"][None] / unit)
-        loss = Hinge(np.where(self.codes == 1, 1.0, -1.0), recipe.width)
-        c = np.full(len(self.codes), float(self.C))
-        setting = self.gamma, Sample(self.X, self.rows, c, [loss]), fit_intercept, 1
+        loss = Hinge(np.where(codes == 1, 1.0, -1.0), recipe.width)
+        sample = Sample(self.data.rows, np.full(len(codes), float(self.C)), [loss])
+        setting = sample, fit_intercept, 1
         solutions = polish(vectors, [(beta[0], state["bias"] / unit)], *setting)
         if moves:
-            effort = self.effort(recipe, moves)
+            default = Effort.for_classes(2 * sum(recipe.passes) * len(codes) * self.budget)
+            limits = (min(MIN_MOVES, moves), moves)
+            effort = replace(default, limits=limits, frugal=recipe.frugal)
             random = np.random.default_rng(self.seed)
             vectors, solutions = move(vectors, solutions, *setting, random, effort)
         (solution,) = solutions
@@ -199,202 +232,198 @@ class Split:
             "bias": solution.intercept * unit,
         }
 
-    def effort(self, recipe, moves):
-        default = Effort.for_labels(2 * sum(recipe.passes) * len(self.codes) * self.budget)
-        return replace(default, limits=(min(10, moves), moves), frugal=recipe.frugal)
 
-
-def without_smallest(state, share):
+def _without_smallest(state: State, share: float) -> State:
     sizes = np.abs(state["coefficients"])
     kept = np.sort(np.argsort(-sizes, kind="stable")[: len(sizes) - int(share * len(sizes))])
     return {**state, **{name: state[name][kept] for name in ("vectors", "coefficients", "births")}}
 
 
-@cache
-def training_part(name):
-    data_set = next(data_set for data_set in datasets.DATA_SETS if data_set.name == name)
-    return datasets.load(data_set)[:2]
+# --- runs -----------------------------------------------------------------------------------------
 
 
-def measure_split(name, budget, seed, recipes):
-    """Scores of the recipes on one split of one data set."""
-    data_set = next(data_set for data_set in datasets.DATA_SETS if data_set.name == name)
-    with threadpool_limits(1):
-        split = Split(data_set, budget, seed)
+def measure(results: Results, n_processes: int) -> None:
+    """Make the missing runs; each result is stored at once."""
+    jobs = list(_jobs(results))
+    with ProcessPoolExecutor(n_processes) as pool:
+        futures = [pool.submit(*job) for job in jobs]
+        for k, future in enumerate(as_completed(futures), start=1):
+            results.add(future.result())
+            print(f"\r{k} of {len(jobs)}", end="", flush=True)
+    print()
+
+
+def _jobs(results: Results) -> Iterator[tuple[Any, ...]]:
+    """Yield the functions to call, with their arguments, for the results that are missing."""
+    for seed in SEEDS:
+        for problem in available():
+            for budget in problem.data_set.budgets:
+                missing = [
+                    recipe
+                    for recipe in _recipes()
+                    if None in results.of([_line(problem.label, seed, budget, recipe)])
+                ]
+                if missing:
+                    yield _run_recipes, problem.label, budget, seed, missing
+        for case in CASES:
+            if None in results.of([_line(case, seed)]):
+                yield _run_case, case, seed
+
+
+def _recipes() -> list[Recipe]:
+    """Return all recipes, ordered so that those with the same first passes are neighbours."""
+    variants = [Recipe(**changes) for some in COMPARISONS.values() for changes in some.values()]
+    return sorted(dict.fromkeys(variants), key=lambda r: (r.rate, r.grown, str(r)))
+
+
+def _line(data: str, seed: int, budget: int | None = None, recipe: Recipe | None = None) -> Row:
+    text = None if recipe is None else str(recipe)
+    return {"program": program(), "data": data, "budget": budget, "seed": seed, "recipe": text}
+
+
+def _run_recipes(label: str, budget: int, seed: int, recipes: Sequence[Recipe]) -> list[Row]:
+    """Score the recipes on one split of one problem."""
+    with one_thread():
+        split = Split(_problem(label), budget, seed)
         return [
-            {"job": job_name(name, budget, seed, recipe), "score": split.score(recipe)}
+            {**_line(label, seed, budget, recipe), "score": split.score(recipe)}
             for recipe in recipes
         ]
 
 
-# --- what is to be measured, and what is kept ----------------------------------------------------
+@cache
+def _problem(label: str) -> Problem:
+    return next(problem for problem in available() if problem.label == label)
 
 
-def recipes():
-    """All recipes, those with common passes one after the other."""
-    variants = [Recipe(**changes) for knob in KNOBS.values() for changes in knob.values()]
-    return sorted(dict.fromkeys(variants), key=lambda r: (r.strategy, r.rate, r.grown, str(r)))
+def _run_case(case: str, seed: int) -> list[Row]:
+    """Compare test accuracies with and without polishing, and how often the last class occurs."""
+    (X, y), (X_test, y_test) = CASES[case]()
+    found = {"share": 100 * float(np.mean(y_test == y_test.max()))}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The columns of X differ in scale")
+        for name, polished in (("polished", True), ("last", False)):
+            model = BudgetedSVC(CASE_BUDGET, polish=polished, random_state=seed).fit(X, y)
+            predicted = model.predict(X_test)
+            found[name] = 100 * float(np.mean(predicted == y_test))
+            found[f"{name}_share"] = 100 * float(np.mean(predicted == y_test.max()))
+    return [{**_line(case, seed), **found}]
 
 
-def job_name(*parts):
-    """What a result is of, and of which build."""
-    return " | ".join(map(str, (stamp(True)["program"], *parts)))
+# --- the page -------------------------------------------------------------------------------------
+
+TOP = (
+    "Written by `make study`, which measures everything below again. Accuracies, in per cent, are "
+    "those on a quarter of the *training* rows, which is held out and differs between the five "
+    "seeds, with the paper's C and gamma. The first row of each table is the accuracy of the "
+    "default settings. The other rows are differences from it, paired by seed, with their standard "
+    "error; the default itself is in bold. The study does not use the test sets. Earlier versions "
+    "had already been evaluated on them before the defaults were compared here; accuracies on the "
+    "test sets are in [benchmarks.md](benchmarks.md). [method.md](method.md) explains the method.",
+    "Rules for ties between vectors with the smallest coefficient were compared in version 0.1.0.",
+)
+CASES_TEXT = (
+    f"Generated rows that are difficult in one respect each, with {TEST_ROWS:,} test rows; "
+    f"`BudgetedSVC({CASE_BUDGET})` with and without `polish`, other parameters at their defaults, "
+    "mean of five seeds. The last three columns are the share of rows in the last class, in per "
+    "cent: in the labels, and in the predictions of the last iterate and of the polished model.",
+    "If one row in 100 is positive, polishing finds fewer of them than the last iterate, and on "
+    "100 rows, all of which are support vectors, it may be slightly worse. There the smoothing "
+    "distinguishes a polished model from the exact `SVC`: the narrower it is, the closer they are "
+    "(a test compares their decision values), but a narrow smoothing costs accuracy on other data "
+    "(see above). It is probably also the cause if positive rows are rare.",
+)
+CASE_COLUMNS: Columns = headings(
+    "data",
+    "last iterate",
+    "polished",
+    "difference",
+    "last class",
+    "predicted by last iterate",
+    "predicted by polished",
+)
 
 
-def jobs(done):
-    """Functions to call, with their arguments: what is missing among the results."""
-    available = datasets.available()
-    for seed in SEEDS:
-        for data_set in available:
-            for budget in data_set.budgets:
-                names = {
-                    job_name(data_set.name, budget, seed, recipe): recipe for recipe in recipes()
-                }
-                if missing := [recipe for name, recipe in names.items() if name not in done]:
-                    yield measure_split, data_set.name, budget, seed, missing
-        for case in generated.CASES:
-            if job_name(case, seed) not in done:
-                yield compare, case, seed
-
-
-def compare(case, seed):
-    return [{"job": job_name(case, seed), **generated.compare(case, seed)}]
-
-
-def load():
-    if not RESULTS.is_file():
-        return {}
-    lines = RESULTS.read_text().splitlines(keepends=True)
-    complete = (line for line in lines if line.endswith("\n"))  # the last one may have been cut
-    return {found["job"]: found for found in map(json.loads, complete)}
-
-
-def measure(n_processes):
-    """Do what is missing, and keep each result as soon as it is there."""
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    done = load()
-    with replacing(RESULTS) as file:  # without a line that was cut
-        file.writelines(f"{json.dumps(found)}\n".encode() for found in done.values())
-    todo = list(jobs(done))
-    with ProcessPoolExecutor(n_processes) as pool:
-        futures = [pool.submit(*job) for job in todo]
-        for k, future in enumerate(as_completed(futures), start=1):
-            with RESULTS.open("a") as file:
-                file.writelines(json.dumps(found) + "\n" for found in future.result())
-            print(f"\r{k} of {len(todo)}", end="", flush=True)
-    print()
-
-
-# --- the page ------------------------------------------------------------------------------------
-
-TOP = """# Study of the settings
-
-Written by `make study`, which measures everything below again. Accuracies, in per cent, are those
-on a quarter of the *training* rows that is held out, another one for each of five seeds, with the
-paper's C and gamma. Below the default's accuracy stand differences from it, seed by seed, with
-their standard error; the default's own setting is in bold. The study does not look at the test
-rows, though earlier versions had been seen on them before the defaults were compared here;
-accuracies on them are in [benchmarks.md](benchmarks.md). How the method works is told in
-[method.md](method.md).
-"""
-
-OTHER_DATA = f"""Generated rows, hard in one way each, {generated.TEST_ROWS:,} of them to test on;
-`BudgetedSVC({generated.BUDGET})` with and without `polish`, all else at its defaults, mean of five
-seeds. The last three columns: how many rows in 100 are of the last class, and are said to be.
-
-Where one row in 100 is positive, polishing finds fewer of them than the last iterate, and on 100
-rows, all of which are vectors, it may be a little worse. There the smoothing tells a polished model
-from the exact `SVC`: the narrower it is, the closer they are (a test compares their decision
-values), but a narrow one costs accuracy on other rows (see above). It is likely to be the cause
-where positives are rare, too.
-"""
-
-
-def page(results):
-    """The page, in Markdown."""
-    lines = [TOP]
-    for knob, variants in KNOBS.items():
-        lines.append(f"## {knob}\n")
+def blocks(results: Results) -> Iterator[Block]:
+    """Yield the blocks of the page, from the results of this build."""
+    yield from ("# Study of the settings", *TOP)
+    for title, variants in COMPARISONS.items():
+        yield f"## {title}"
         for which in (0, 1):
-            lines += knob_table(variants, which, results)
-    lines += ["## Other data, polished and not\n", OTHER_DATA, *generated_table(results)]
-    return "\n".join(lines) + "\n"
+            yield _comparison(variants, which, results)
+    yield from ("## Generated data, polished and not", *CASES_TEXT, _case_table(results))
 
 
-def knob_table(variants, which, results):
-    default = [
-        (data_set, scores(data_set, which, Recipe(), results)) for data_set in datasets.DATA_SETS
-    ]
-    default = [(data_set, base) for data_set, base in default if len(base)]
-    titles = [f"{data_set.name}, {data_set.budgets[which]}" for data_set, _ in default]
-    means = [f"{base.mean():.2f}" for _, base in default]
-    lines = [
-        f"| data, B | {' | '.join(titles)} |",
-        f"|---|{'---:|' * len(titles)}",
-        f"| the default | {' | '.join(means)} |",
-    ]
-    for label, changes in variants.items():
+def _comparison(variants: Mapping[str, Mapping[str, Any]], which: int, results: Results) -> Table:
+    """Return the table of one comparison for the smaller (0) or larger (1) budgets."""
+    columns = {label: data_set.budgets[which] for label, data_set in labelled().items()}
+    default = {
+        (label, budget): scores
+        for label, budget in columns.items()
+        if len(scores := _scores(results, "score", label, budget, Recipe()))
+    }
+    titles = [f"{label}, {budget}" for label, budget in default]
+    table = Table("comparison", "", headings("data, B", *titles))
+    table.add("the default", *(f"{scores.mean():.2f}" for scores in default.values()))
+    for name, changes in variants.items():
         if not changes:
-            lines.append(f"| **{label}** | {' | '.join('–' for _ in default)} |")
+            table.add(f"**{name}**")
             continue
-        cells = [
-            difference(scores(data_set, which, Recipe(**changes), results) - base)
-            for data_set, base in default
-        ]
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    return [*lines, ""]
+        found = [_scores(results, "score", *column, Recipe(**changes)) for column in default]
+        differences = zip(found, default.values(), strict=True)
+        table.add(
+            name, *(_difference(ours - base) if len(ours) else None for ours, base in differences)
+        )
+    return table
 
 
-def scores(data_set, which, recipe, results):
-    """Scores for all seeds, or nothing where some are missing."""
-    names = [job_name(data_set.name, data_set.budgets[which], seed, recipe) for seed in SEEDS]
-    complete = all(name in results for name in names)
-    return np.array([results[name]["score"] for name in names]) if complete else np.empty(0)
+def _case_table(results: Results) -> Table:
+    table = Table("cases", "", CASE_COLUMNS)
+    for case in CASES:
+        found = [_scores(results, column, case) for column in CASE_SCORES]
+        if all(map(len, found)):
+            last, polished, *shares = found
+            table.add(
+                case,
+                *(f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" for scores in (last, polished)),
+                _difference(polished - last),
+                *(f"{share.mean():.2f}" for share in shares),
+            )
+    return table
 
 
-def difference(values):
-    """Mean and standard error."""
-    if not len(values):
-        return ""
+def _scores(
+    results: Results,
+    column: str,
+    data: str,
+    budget: int | None = None,
+    recipe: Recipe | None = None,
+) -> NDArray[np.float64]:
+    """Return the scores for all seeds, or nothing if some are missing."""
+    rows = results.of(_line(data, seed, budget, recipe) for seed in SEEDS)
+    found = [row[column] for row in rows if row is not None]
+    return np.array(found if len(found) == len(SEEDS) else [], dtype=np.float64)
+
+
+def _difference(values: NDArray[np.float64]) -> str:
+    """Return mean and standard error."""
     return f"{values.mean():+.2f} ± {values.std(ddof=1) / len(values) ** 0.5:.2f}"
 
 
-def generated_table(results):
-    lines = [
-        "| data | last iterate | polished | difference | last class | by last iterate | polished |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for case in generated.CASES:
-        names = [job_name(case, seed) for seed in SEEDS]
-        if not all(name in results for name in names):
-            continue
-        found = [results[name] for name in names]
-        last, polished, share, *shares = (
-            np.array([run[key] for run in found])
-            for key in ("last", "polished", "share", "last_share", "polished_share")
-        )
-        cells = [
-            *(f"{values.mean():.2f} ± {values.std(ddof=1):.2f}" for values in (last, polished)),
-            difference(polished - last),
-            *(f"{values.mean():.2f}" for values in (share, *shares)),
-        ]
-        lines.append(f"| {case} | {' | '.join(cells)} |")
-    return lines
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    """Run the study, or only write its page."""
+    parser = argparse.ArgumentParser(description="Compare the settings of training.")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--page", action="store_true", help="only write the page")
+    parser.add_argument("--out", type=Path, default=Path("build/study"), help="folder of results")
+    parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the page")
     options = parser.parse_args()
+    results = Results(options.out / "results.csv", COLUMNS, tuple(KEY))
     if not options.page:
-        measure(options.jobs)
-    results = load()
-    if not any(name.startswith(stamp(True)["program"]) for name in results):
-        parser.error("there are no results of this build: run it without --page")
-    with replacing(PAGE) as file:
-        file.write(page(results).encode())
-    print(f"The page is in {PAGE.relative_to(ROOT)}.")
+        measure(results, options.jobs)
+    if not select(results.rows, program=program()):
+        parser.error("there are no results of this build: run the study without --page")
+    print(f"Written: {write_markdown(list(blocks(results)), options.docs, 'study')}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,22 @@
-"""The model: its numbers, its file, its exports."""
+"""The model: its numbers, its file, its exports.
 
+=============  ====================================================================================
+`model`        `Model`, what a prediction needs, and `Training`, what further training needs
+`preparation`  the steps before the kernel, for files, pipelines and exports
+`file`         `write_model` and `read_model`; its docstring describes the format
+`container`    a JSON header and arrays in one file; below `file`
+`sections`     named parts of the header, which are added without a new version; also old versions
+`encode`       a model as sections
+`check`        what the sections and arrays of a file must satisfy
+`decode`       a model from sections
+`export`       models for other programs
+=============  ====================================================================================
+
+Nothing here imports an estimator: `pocketsvm.estimators.saving` and `loading` do the rest.
+"""
+
+from .file import read_model, write_model
 from .model import Model, Training
 from .preparation import Scaling
 
-__all__ = ["Model", "Scaling", "Training"]
+__all__ = ["Model", "Scaling", "Training", "read_model", "write_model"]

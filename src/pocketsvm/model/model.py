@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..profile import Profile
 from ..training.state import VectorSet
-from .preparation import Scaling, scaling_of, split
+from .preparation import Scaling, split
 
 __all__ = ["Model", "SupportsModel", "Training"]
 
@@ -72,8 +72,8 @@ class Model:
     feature_names : ndarray of shape (n_features,) or None
         The names of the features, if they have any.
 
-    scaling : Scaling or None
-        The map that is applied to rows before the kernel.
+    preparation : tuple of Scaling
+        The steps that are applied to rows before the kernel, in this order; today at most one.
 
     training : Training or None
         How the model was trained; an export does not need it.
@@ -95,8 +95,13 @@ class Model:
     gamma: float
     classes: Array | None = None
     feature_names: Array | None = None
-    scaling: Scaling | None = None
+    preparation: tuple[Scaling, ...] = ()
     training: Training | None = None
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """The scaling of the features, or None if there is none."""
+        return self.preparation[0] if self.preparation else None
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
@@ -124,7 +129,7 @@ class Model:
         if scaler is None:
             return model
         names = getattr(scaler, "feature_names_in_", None)
-        return replace(model, feature_names=names, scaling=scaling_of(scaler))
+        return replace(model, feature_names=names, preparation=(Scaling.of(scaler),))
 
 
 @runtime_checkable

@@ -1,64 +1,81 @@
-"""What has to be measured in a process of its own: another instruction set, the peak of memory.
+"""Measurements in a process of their own: with another instruction set, or of the peak memory.
 
-Called by ``measure.in_child`` as ``child.py FUNCTION JSON-ARGUMENTS``; prints the result as JSON.
+``python -m pocketsvm.experiments.bench.child FUNCTION JSON-ARGUMENTS`` prints the result as JSON.
 """
 
 import json
 import sys
+from typing import Any
 
-import datasets
 import numpy as np
-from measure import fastest, passes_only, peak_memory
 from sklearn.metrics import accuracy_score
 
-from pocketsvm import BudgetedSVC, _core, load_svmlight
-from pocketsvm.experiments.paper.measure import one_thread, timed
+from ... import _core
+from ...data.svmlight import load_svmlight
+from ...estimators import BudgetedSVC
+from ..datasets.generated import SUSY_SHARPNESS, susy_like
+from ..datasets.registry import named
+from ..models import passes_only
+from ..toolkit.measure import fastest, in_child, one_thread, peak_memory, timed
+
+GAMMA = named("SUSY").gamma
+SQUARES = (128, 192, 256, 384)  # sizes of matrices that fit into the second-level cache, or nearly
+PRODUCTS = 20  # of matrices in one measurement
+WARM_UP_ROWS = 20_000
 
 
-def decision_rate(n_rows, n_features, budget, rounds):
-    """Seconds a row of decision_function and multiplications plus additions a second of sgemm."""
-    X, y = datasets.susy_like(n_rows, n_features)
-    model = passes_only(budget, gamma=datasets.SUSY_GAMMA, max_iter=1).fit(X[:20_000], y[:20_000])
+def call(function: str, environment: dict[str, str] | None = None, **arguments: Any) -> Any:
+    """Call a function of this module in a process of its own."""
+    return in_child(__name__, function, environment, **arguments)
+
+
+def decision_rate(n_rows: int, n_features: int, budget: int, rounds: int) -> dict[str, Any]:
+    """Return seconds per row of decision_function, and operations per second of sgemm."""
+    X, y = susy_like(n_rows, n_features, SUSY_SHARPNESS)
+    model = passes_only(budget, gamma=GAMMA, max_iter=1).fit(X[:WARM_UP_ROWS], y[:WARM_UP_ROWS])
     assert len(model.support_vectors_) == budget
-    sizes = (128, 192, 256, 384)  # all operands in the second-level cache, and nearly so
-    squares = {size: np.random.default_rng(0).random((size, size), np.float32) for size in sizes}
-    calls = {size: (lambda a=a: [a @ a for _ in range(20)]) for size, a in squares.items()}
-    calls["decide"] = lambda: model.decision_function(X)
+    random = np.random.default_rng(0)
+    squares = {size: random.random((size, size), np.float32) for size in SQUARES}
+    calls: dict[int, Any] = {
+        size: (lambda a=a: [a @ a for _ in range(PRODUCTS)]) for size, a in squares.items()
+    }
+    calls[0] = lambda: model.decision_function(X)
     with one_thread():
         runs = fastest(calls, rounds)
     return {
         "instruction_set": _core.instruction_set(),
-        "seconds_a_row": runs["decide"].seconds / n_rows,
-        "sgemm": max(20 * 2 * size**3 / runs[size].seconds for size in sizes),
+        "seconds_per_row": runs[0].seconds / n_rows,
+        "sgemm": max(PRODUCTS * 2 * size**3 / runs[size].seconds for size in SQUARES),
     }
 
 
-def training_memory(n_rows, n_features, budget):
-    """Bytes that fit adds to the peak of the resident size; X and y lie there already."""
-    X, y = datasets.susy_like(n_rows, n_features)
-    model = passes_only(budget, gamma=datasets.SUSY_GAMMA, max_iter=1)
-    # Threads, tables, modules: what is kept once is there before the measurement.
-    passes_only(50, gamma=datasets.SUSY_GAMMA, max_iter=1).fit(X[:20_000], y[:20_000])
+def training_memory(n_rows: int, n_features: int, budget: int) -> dict[str, int]:
+    """Return the bytes that fit adds to the peak resident size, which includes X and y."""
+    X, y = susy_like(n_rows, n_features, SUSY_SHARPNESS)
+    model = passes_only(budget, gamma=GAMMA, max_iter=1)
+    # Threads, tables and modules stay in memory: they are created before the measurement.
+    passes_only(50, gamma=GAMMA, max_iter=1).fit(X[:WARM_UP_ROWS], y[:WARM_UP_ROWS])
     before = peak_memory()
     model.fit(X, y)
     return {"bytes": peak_memory() - before, "vectors": len(model.support_vectors_)}
 
 
-def text_to_model(path, n_features, n_test, budget, polish, n_jobs):
-    """From LIBSVM text to a model in one pass: the clock of each step, accuracy, peak memory."""
+def text_to_model(
+    path: str, n_features: int, n_test: int, budget: int, polish: bool, n_jobs: int
+) -> dict[str, Any]:
+    """Train on LIBSVM text in one pass; return the time of each step, accuracy, peak memory."""
 
-    def read():
+    def read() -> tuple[Any, Any]:
         X, y = load_svmlight(path, n_features, n_jobs=n_jobs)
         return X.toarray(), y
 
     reading = timed(read)
     X, y = reading.value
-    make = BudgetedSVC if polish else passes_only
-    model = make(
-        budget, C=1.0, gamma=datasets.SUSY_GAMMA, max_iter=1, n_jobs=n_jobs, random_state=0
+    model = BudgetedSVC(
+        budget, gamma=GAMMA, max_iter=1, polish=polish, n_jobs=n_jobs, random_state=0
     )
     training = timed(lambda: model.fit(X, y))
-    X_test, y_test = datasets.susy_like(n_test, n_features, seed=1)
+    X_test, y_test = susy_like(n_test, n_features, SUSY_SHARPNESS, seed=1)
     return {
         "rows": X.shape[0],
         "reading": reading.seconds,

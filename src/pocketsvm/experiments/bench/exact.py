@@ -1,66 +1,69 @@
-"""The exact SVM by two programs: `SVC` of scikit-learn and of scikit-learn-intelex, one thread.
+"""The exact SVM in two implementations: SVC of scikit-learn and of scikit-learn-intelex.
 
-The latter is taken where it is installed: ``.venv/bin/pip install scikit-learn-intelex``.
+The latter is measured if it is installed: ``pip install scikit-learn-intelex``.
 """
 
-import datasets
-import numpy as np
-from peers import COLUMNS, QUICK_ROWS, load, run
-from tables import Table
+from typing import Any
 
-from pocketsvm.experiments.paper.measure import one_thread
-from pocketsvm.experiments.paper.peers import (
-    CACHE_MEGABYTES,
-    EXACT,
-    POCKETSVM,
-    fit_and_predict,
-    summarise,
-)
+import numpy as np
+
+from ..comparison import COLUMNS
+from ..datasets.problems import QUICK_ROWS, Problem, TrainTest, available
+from ..models import CACHE_MEGABYTES, EXACT, POCKETSVM, Run, fit_and_predict, make, summarise
+from ..toolkit.measure import one_thread
+from ..toolkit.tables import Table
 
 try:
     import daal4py
-    import sklearnex.svm as sklearnex
+    from sklearnex import svm as intelex
 except ImportError:
-    sklearnex = None
+    intelex = None
 
 INTEL = "SVC (intelex)"
+PREDICTIONS = 2  # the faster one counts
 
 
-def measure(quick):
+def measure(quick: bool) -> list[Table]:
+    """Return one table with all models on the available data sets."""
     table = Table(
         "exact",
         "SVC of scikit-learn, SVC of scikit-learn-intelex and pocketsvm, one thread"
         + (f", at most {QUICK_ROWS:,} training rows" if quick else ""),
         {key: COLUMNS[key] for key in ("data", "model", "size", "accuracy", "fit", "predict")},
-        note="The paper's C and gamma, one run each, one after the other; of two predictions the "
-        "faster. SVC has a cache of 1,000 MB, pocketsvm the larger of the paper's budgets. Rows "
-        "are dense where most entries are not zero, else CSR; scikit-learn-intelex, which "
-        "is faster now with the one, now with the other, gets CSR rows dense as well: the faster "
-        "training counts.",
+        "The paper's C and gamma, one run per model, one after the other; the faster of two "
+        f"predictions counts. SVC has a cache of {CACHE_MEGABYTES:,} MB, pocketsvm the larger of "
+        "the paper's budgets. Rows are dense if most entries are not zero, else CSR. "
+        "scikit-learn-intelex is also given the CSR rows as dense rows, because the faster layout "
+        "depends on the data; its faster training run counts.",
+        progress=True,
     )
-    if sklearnex is None:
+    if intelex is None:
         print("Skipped: scikit-learn-intelex is not installed.\n")
-        return [table.done()]
+        return [table]
     daal4py.daalinit(1)
     with one_thread():
-        for data_set in datasets.available():
-            compare(table, data_set, quick)
-    return [table.done()]
+        for problem in available(quick):
+            _add_models(table, problem)
+    return [table]
 
 
-def compare(table, data_set, quick):
-    X, y, X_test, y_test = load(data_set, quick)
-    layouts = [(X, X_test)]
-    if not isinstance(X, np.ndarray):
-        layouts.append((X.toarray(), X_test.toarray()))
-    runs = [intel(data_set, rows, y, test_rows, y_test) for rows, test_rows in layouts]
+def _add_models(table: Table, problem: Problem) -> None:
+    rows = problem.rows
+    layouts = [rows]
+    if not isinstance(rows.X, np.ndarray):
+        layouts.append(rows._replace(X=rows.X.toarray(), X_test=rows.X_test.toarray()))
+    runs = [_measure(_intel(problem), layout) for layout in layouts]
     fastest = min(runs, key=lambda run: run.seconds_fit)
-    table.add(data=data_set.name, model=INTEL, **summarise([fastest]))
-    for model in (POCKETSVM, EXACT):
-        found = run(model, data_set, data_set.budgets[1], 0, X, y, X_test, y_test)
-        table.add(data=data_set.name, model=model, **summarise([found]))
+    table.add(data=problem.label, model=INTEL, **summarise([fastest]))
+    budget = problem.data_set.budgets[1]
+    for name in (POCKETSVM, EXACT):
+        model = make(name, **problem.setting, n_rows=problem.n_rows, budget=budget, seed=0)
+        table.add(data=problem.label, model=name, **summarise([_measure(model, rows)]))
 
 
-def intel(data_set, X, y, X_test, y_test):
-    machine = sklearnex.SVC(C=data_set.C, gamma=data_set.gamma, cache_size=CACHE_MEGABYTES)
-    return fit_and_predict(machine, X, y, X_test, y_test, predictions=2)
+def _intel(problem: Problem) -> Any:
+    return intelex.SVC(**problem.setting, cache_size=CACHE_MEGABYTES)
+
+
+def _measure(model: Any, rows: TrainTest) -> Run:
+    return fit_and_predict(model, rows, PREDICTIONS)

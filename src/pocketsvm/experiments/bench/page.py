@@ -1,91 +1,97 @@
-"""The page: tables and pictures of all parts that were measured, with what they were run by."""
+"""The benchmark page: the tables and pictures of all parts, and how they were measured."""
 
-import pictures
-import summary
-from tables import markdown
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
-from pocketsvm.experiments.paper import measure
-from pocketsvm.experiments.paper.figures import SPAN, draw_accuracy
+from ..comparison import pictures as comparison_pictures
+from ..toolkit.figures import png
+from ..toolkit.pages import Block, Picture, write_html, write_markdown
+from ..toolkit.tables import Table
+from .growth import draw_growth
+from .targets import targets
 
-PACKAGES = (*measure.PACKAGES, "scikit-learn-intelex")
+NAME = "benchmarks"
 TITLES = {
-    "peers": "Beside the peers",
-    "exact": "The exact SVM, by two programs",
+    "peers": "Beside other models",
+    "exact": "The exact SVM in two implementations",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",
 }
-QUICK_WARNING = ("**A quick run: sizes are too small to judge by.**", "")
+TOP = (
+    "Written by `make bench`, which measures everything below again. Times are the fastest of "
+    "interleaved runs unless a table says otherwise; only compare times within a table."
+)
+QUICK_WARNING = "**This was a quick run, whose sizes are too small for conclusions.**"
 
 
-def machine():
-    """What the figures depend on, as a part's record keeps it."""
-    return measure.machine() | {"versions": measure.versions(PACKAGES)}
+@dataclass(frozen=True)
+class Record:
+    """The tables of one part, and how they were measured."""
 
+    tables: list[Table]
+    quick: bool
+    seconds: float
+    date: str
+    command: str
+    machine: dict[str, Any]
+    versions: dict[str, str]
 
-def write(parts, folder, remark=None):
-    """Write benchmarks.md and its pictures from the records of the parts."""
-    tables = {table["name"]: table for part in parts.values() for table in part["tables"]}
-    images = draw(tables, folder / "images")
-    lines = [
-        "# Benchmarks",
-        "",
-        "Written by `make bench`, which measures everything below again. Times are the fastest of "
-        "interleaved runs unless a table says otherwise: read them as ratios within a table.",
-        "",
-        *((remark, "") if remark else ()),
-        *(QUICK_WARNING if any(part["quick"] for part in parts.values()) else ()),
-        "## At a glance",
-        "",
-        markdown(summary.summarise(tables)),
-    ]
-    for name, title in TITLES.items():
-        if any(table["rows"] for table in parts.get(name, {"tables": []})["tables"]):
-            lines += ["", f"## {title}", "", *section(parts[name], images.get(name, []))]
-    path = folder / "benchmarks.md"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON holds it."""
+        return asdict(self)
 
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> "Record":
+        """Return the record that `to_json` described."""
+        return cls(**record | {"tables": [Table(**table) for table in record["tables"]]})
 
-def section(part, images):
-    """The pictures and tables of a part, and the run that made them."""
-    lines = []
-    for image, text in images:
-        lines += [f"![{text}](images/{image})", "", f"{text}.", ""]
-    for table in part["tables"]:
-        if table["rows"]:
-            lines += [f"### {table['title']}", "", markdown(table), ""]
-            lines += [table["note"], ""] if table["note"] else []
-    return [*lines, provenance(part)]
-
-
-def provenance(part):
-    m = part["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in m["versions"].items())
-    return (
-        f"<sub>`{part['command']}` · {part['date']}, {part['seconds']:,.0f} s · {m['cpu']}, "
-        f"{m['cores']} cores, {m['instruction_set']}, {m['system']} · Python {m['python']}, "
-        f"{versions}</sub>"
-    )
-
-
-def draw(tables, folder):
-    """The pictures that the tables allow: for each part (file, description)."""
-    images = {}
-    if "growth" in tables:
-        pictures.draw_growth(
-            tables["growth"]["rows"], tables["slopes"]["rows"], folder / "growth.png"
+    @property
+    def provenance(self) -> str:
+        """How the tables were measured, in one paragraph."""
+        m = self.machine
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return (
+            f"Measured by `{self.command}` on {self.date} in {self.seconds:,.0f} s: {m['cpu']}, "
+            f"{m['cores']} cores, {m['instruction_set']}, {m['system']} · Python {m['python']}, "
+            f"{versions}"
         )
-        text = "Seconds over n, B, d and non-zeros; slopes are fitted to the filled points"
-        images["growth"] = [("growth.png", text)]
-    rows = tables.get("peers", {}).get("rows")
-    if rows:
-        size, seconds = "accuracy-by-size.png", "accuracy-by-time.png"
-        pictures.save(draw_accuracy(rows, "size", "vectors in the model"), folder / size)
-        pictures.save(draw_accuracy(rows, "fit", "seconds to train"), folder / seconds)
-        shown = f"as far as {SPAN} points below the best"
-        images["peers"] = [
-            (size, f"Test accuracy over model size, {shown}"),
-            (seconds, f"Test accuracy over training time, {shown}"),
-        ]
-    return images
+
+
+def write_pages(
+    records: Mapping[str, Record], remark: str, folder: Path, docs: Path | None
+) -> list[Path]:
+    """Write both pages to a folder, and the Markdown page also to another one."""
+    blocks = list(_blocks(records, remark))
+    pages = [write_html(blocks, folder, NAME), write_markdown(blocks, folder, NAME)]
+    return [*pages, write_markdown(blocks, docs, NAME)] if docs else pages
+
+
+def _blocks(records: Mapping[str, Record], remark: str) -> Iterator[Block]:
+    tables = {table.name: table for record in records.values() for table in record.tables}
+    yield from ("# Benchmarks", TOP)
+    if remark:
+        yield remark
+    if any(record.quick for record in records.values()):
+        yield QUICK_WARNING
+    if table := targets({name: table.rows for name, table in tables.items()}):
+        yield from ("## Targets", table)
+    for name, title in TITLES.items():
+        if name in records and any(records[name].tables):
+            yield f"## {title}"
+            yield from _pictures(name, tables)
+            yield from filter(None, records[name].tables)
+            yield records[name].provenance
+
+
+def _pictures(part: str, tables: Mapping[str, Table]) -> list[Picture]:
+    if part == "growth":
+        figure = draw_growth(tables["growth"].rows, tables["slopes"].rows)
+        caption = "Seconds over n, B, d and non-zeros; slopes are fitted to the filled points"
+        return [Picture("growth.png", caption, png(figure))]
+    if part == "peers":
+        files = {"size": "accuracy-by-size.png", "fit": "accuracy-by-time.png"}
+        return comparison_pictures(tables["peers"].rows, files, png)
+    return []

@@ -5,18 +5,20 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import datasets
-from measure import in_child
-from tables import Table
-
-from pocketsvm.experiments.paper.measure import timed
+from ..datasets.generated import SUSY_SHARPNESS, susy_like
+from ..toolkit.measure import timed
+from ..toolkit.tables import Table
+from . import child
 
 N_FEATURES = 18
 BUDGET = 500
-BYTES_A_ROW = 300  # of text, generously
+TEST_ROWS = 100_000
+ROW_BYTES = 300  # an upper limit for the text of a row
+CHUNK_ROWS = 100_000  # written at once; each chunk has its own seed
 
 
-def measure(quick):
+def measure(quick: bool) -> list[Table]:
+    """Return one table: with and without polishing, on one thread and on all cores."""
     n_rows = 150_000 if quick else 4_500_000
     table = Table(
         "scale",
@@ -27,20 +29,20 @@ def measure(quick):
             "reading": ("reading, s", ".2f"),
             "training": ("training, s", ".2f"),
             "total": ("text to model, s", ".2f"),
-            "read_rate": ("rows read a second", ",.0f"),
-            "train_rate": ("rows trained a second", ",.0f"),
+            "read_rate": ("rows read per second", ",.0f"),
+            "train_rate": ("rows trained per second", ",.0f"),
             "accuracy": ("accuracy", ".2%"),
             "gigabytes": ("peak memory, GB", ".2f"),
         },
-        note="The text is written first and read while it lies in the system's file cache. No "
-        "entry is zero, so reading ends with making the rows dense. "
-        "Each line is a single run. Accuracy is that on 100,000 fresh rows. "
-        "Peak memory is the whole process with its data.",
+        "The text is written first, so it is read from the system's file cache. No entry is zero, "
+        f"so the rows are made dense after reading. Each line is a single run. Accuracy is that on "
+        f"{TEST_ROWS:,} new rows. Peak memory is that of the whole process with its data.",
+        progress=True,
     )
     with tempfile.TemporaryDirectory() as folder:
-        if shutil.disk_usage(folder).free < 2 * BYTES_A_ROW * n_rows:
-            print("Skipped: the temporary folder has too little room.\n")
-            return [table.done()]
+        if shutil.disk_usage(folder).free < 2 * ROW_BYTES * n_rows:
+            print("Skipped: there is not enough space in the temporary folder.\n")
+            return [table]
         path = Path(folder) / "rows"
         writing = timed(lambda: write_text(path, n_rows, N_FEATURES))
         megabytes = path.stat().st_size / 1e6
@@ -48,17 +50,17 @@ def measure(quick):
         table.title += f", {megabytes:,.0f} MB of text"
         for polish in (False, True):
             for n_jobs in sorted({1, os.cpu_count() or 1}):
-                add_run(table, path, polish, n_jobs)
-    return [table.done()]
+                _add_run(table, path, polish, n_jobs)
+    return [table]
 
 
-def add_run(table, path, polish, n_jobs):
-    run = in_child(
+def _add_run(table: Table, path: Path, polish: bool, n_jobs: int) -> None:
+    run = child.call(
         "text_to_model",
         {"OMP_NUM_THREADS": str(n_jobs), "OPENBLAS_NUM_THREADS": str(n_jobs)},
         path=str(path),
         n_features=N_FEATURES,
-        n_test=100_000,
+        n_test=TEST_ROWS,
         budget=BUDGET,
         polish=polish,
         n_jobs=n_jobs,
@@ -76,12 +78,13 @@ def add_run(table, path, polish, n_jobs):
     )
 
 
-def write_text(path, n_rows, n_features, chunk=100_000):
-    """LIBSVM text of generated rows, chunk by chunk, each chunk of its own seed."""
+def write_text(path: Path, n_rows: int, n_features: int) -> None:
+    """Write LIBSVM text of generated rows, in chunks."""
     line = "%d " + " ".join(f"{k}:%.6g" for k in range(1, n_features + 1)) + "\n"
     with open(path, "w") as file:
-        for begin in range(0, n_rows, chunk):
-            X, y = datasets.susy_like(min(chunk, n_rows - begin), n_features, seed=[2, begin])
+        for begin in range(0, n_rows, CHUNK_ROWS):
+            n_chunk = min(CHUNK_ROWS, n_rows - begin)
+            X, y = susy_like(n_chunk, n_features, SUSY_SHARPNESS, seed=[2, begin])
             file.writelines(
                 line % (label, *row) for label, row in zip(y.tolist(), X.tolist(), strict=True)
             )

@@ -1,12 +1,9 @@
-"""The paper's experiments: its data sets, its runs, its tables and figures beside the published.
+"""The paper's experiments: its tables and figures beside the published ones.
 
-    datasets ──► protocol ──► results ──► tables, figures ──► report
-    download     audit        runs.csv                        pages
-                 peers
+    protocol ──► runs.csv ──► tables, figures ──► report
+    audit
 
-`datasets` knows the files, settings and published figures; `download` fetches the files.
-`protocol` plans and makes the runs: training by every strategy, the `audit` that asks several
-strategies for their decisions in one training run, and the `peers` that a user would take instead.
-`results` keeps one line a run; all that is shown is made from these lines. `measure` has the clock
-and names the machine.
+`protocol` plans and makes the runs: training with every strategy, the `audit` that asks several
+strategies for their decisions in one training run, and other models. Every run is one line of
+``runs.csv``. `tables` and `figures` show these lines, and `report` is the page made of them.
 """

@@ -1,7 +1,7 @@
 """The audit behind the paper's Table 3: what several strategies decide in the same state.
 
-One strategy is followed; the others are asked, at every maintenance event, what they would do with
-its first partner. `gss-precise` is the measure of all.
+Training follows one strategy. At every maintenance event the others are asked what they would do
+with the same first partner. `gss-precise` is the reference.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state, check_X_y
 
 from ... import _core
-from ...estimators import BudgetedSVC
-
-__all__ = ["AuditRow", "audit"]
+from ...profile import Profile
+from ..passes import new_trainer, run_passes, two_classes
 
 PRECISE = "gss-precise"
 
@@ -29,24 +29,24 @@ class AuditRow:
 
     events, merges : int
         How often it was asked, and how often it would have merged. Strategies that do not merge
-        have no partner, hence neither equal nor tied decisions.
+        choose no partner, so they have neither equal nor tied decisions.
 
     equal, tied : mapping of str to int
-        By the name of another strategy, how often both would have merged with the same partner, or
-        with different ones whose least weight degradations are the same but for rounding.
+        By the name of another strategy: how often both would have merged with the same partner, or
+        with different ones whose weight degradations are equal up to rounding.
 
     factor : float
-        Weight degradation over that of `gss-precise`, the mean over `factors` events. Those are
-        all but the ones in which `gss-precise` loses nothing: it merges two equal vectors.
+        Weight degradation divided by that of `gss-precise`: the mean over those events in which
+        `gss-precise` loses something, that is, does not merge two equal vectors.
 
     factors : int
-        See `factor`.
+        The number of events in that mean.
 
     factor_of_sums : float
-        The sum of all weight degradations over the sum of `gss-precise`'s.
+        The sum of all weight degradations divided by the sum of those of `gss-precise`.
 
     merge_frequency : float
-        The share of the run's steps that overflowed the budget.
+        The share of the steps that exceeded the budget.
     """
 
     strategy: str
@@ -60,7 +60,7 @@ class AuditRow:
     merge_frequency: float
 
     def equal_share(self, other: str = PRECISE, ties: bool = False) -> float:
-        """Return the share of events decided like the other strategy, or as well (`ties`)."""
+        """Return the share of events with the same partner, or one that is as good (`ties`)."""
         equal = self.equal[other] + (self.tied[other] if ties else 0)
         return equal / self.merges if self.merges else float("nan")
 
@@ -77,7 +77,7 @@ def audit(
     strategies: Iterable[str] | None = None,
     seed: int = 0,
 ) -> list[AuditRow]:
-    """Train as the paper does, and ask several strategies for their decisions on the way.
+    """Train as the paper does, and ask several strategies for their decisions.
 
     Parameters
     ----------
@@ -85,16 +85,16 @@ def audit(
         Rows and labels of two classes, as for `BudgetedSVC.fit`.
 
     budget, C, gamma, max_iter
-        As for `BudgetedSVC`; without polishing and bias, as in the paper.
+        As for `BudgetedSVC`; as in the paper, there is no polishing and no intercept.
 
     follow : str, default="gss-precise"
-        The strategy that decides. It chooses the first partner for all of them.
+        The strategy that training uses. It chooses the first partner for all of them.
 
     strategies : iterable of str, default=None
-        Those that are asked; None means all. `gss-precise` is always among them.
+        The strategies that are asked; None means all. `gss-precise` is always added.
 
     seed : int, default=0
-        It decides the order of the rows.
+        Determines the order of the rows.
 
     Returns
     -------
@@ -116,29 +116,16 @@ def audit(
     names = list(dict.fromkeys(_core.strategies() if strategies is None else strategies))
     if PRECISE not in names:
         names.append(PRECISE)
-    if (n_classes := len(np.unique(y))) != 2:
-        raise ValueError(f"y must have two classes, got {n_classes}")
-    model = _AuditedSVC(
-        budget,
-        C,
-        gamma=gamma,
-        max_iter=max_iter,
-        maintenance=follow,
-        polish=False,
-        fit_intercept=False,
-        random_state=seed,
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    data = two_classes(X, y, C, gamma)
+    # The same seed as in BudgetedSVC, whose run this is.
+    trainer_seed = int(check_random_state(seed).randint(2**63, dtype=np.uint64))
+    trainer = new_trainer(
+        data, budget=budget, maintenance=follow, seed=trainer_seed, observed=names
     )
-    model._audited = names
-    model.fit(X, y)
-    frequency = model.profile_.merge_frequency
-    return [_row(name, counts, frequency) for name, counts in model._audit.items()]
-
-
-class _AuditedSVC(BudgetedSVC):
-    """A training run like any other, whose trainer is asked for its audit at the end."""
-
-    def _describe_model(self, trainers: list[_core.Trainer], *setting: Any) -> dict[str, Any]:
-        return super()._describe_model(trainers, *setting) | {"_audit": trainers[0].audit()}
+    run_passes(trainer, data, max_iter)
+    frequency = Profile(**trainer.profile()).merge_frequency  # type: ignore[arg-type]
+    return [_row(name, counts, frequency) for name, counts in trainer.audit().items()]
 
 
 def _row(name: str, counts: dict[str, Any], merge_frequency: float) -> AuditRow:

@@ -1,21 +1,24 @@
-"""The page: what was run, the tables and the pictures, as Markdown and as one HTML file."""
+"""The report: what was run, its tables and its pictures, as Markdown and as one HTML file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
-from . import figures
-from .pages import Block, Picture, write_html, write_markdown
-from .protocol import Problem, Setting
-from .results import Row
-from .tables import Table, all_tables, checks, curves, merging_seconds
-
-__all__ = ["Report"]
+from ..comparison import pictures as comparison_pictures
+from ..datasets.problems import Problem
+from ..toolkit.figures import svg
+from ..toolkit.pages import Block, Picture, write_html, write_markdown
+from ..toolkit.results import Row
+from ..toolkit.tables import Table
+from .figures import breakdown, surfaces
+from .protocol import Setting
+from .tables import all_tables, merging_seconds, targets
 
 TITLE = "The paper, reproduced"
+NAME = "reproduction"
 
-# What stands above each table; a table is shown under the first heading whose names hold its own.
+# The headings, with the names of the tables below them.
 SECTIONS = {
     "Accuracy": ("table1", "table2"),
     "Time": ("table3-time", "merging-time"),
@@ -24,44 +27,46 @@ SECTIONS = {
     "Beside other models": ("peers",),
 }
 WHY = (
-    "**Accuracy in the paper's setting** is that of the last iterate, which is noisy: the "
-    "deviations that the paper prints reach 3.9 points. Strategies that decide alike may differ as "
-    "much, likely because one tie broken in another way early in a run leads to another model.",
-    "**Splits.** The paper's splits of SUSY, SKIN and PHISHING are not known. Ours are fixed and "
-    "told above; accuracies on these three compare only roughly.",
-    "**Stand-ins.** Where the list of data sets says that other rows stand for the paper's, their "
-    "number is another, and with it lambda = 1 / (n C), the number of steps and the merging "
-    "frequency. One pass over the part of SUSY that is at hand is a far shorter training than one "
+    "**Accuracy in the paper's setting** is that of the last iterate, which is noisy: the standard "
+    "deviations in the paper reach 3.9 points. Strategies that make the same decisions can differ "
+    "as much, probably because a tie that is broken differently early in a run leads to another "
+    "model.",
+    "**Splits.** The paper does not publish its splits of SUSY, SKIN and PHISHING. Ours are fixed "
+    "and described above, so accuracies on these three data sets are only roughly comparable.",
+    "**Replaced data.** If the list of data sets says that other rows replace the paper's, their "
+    "number differs, and with it lambda = 1 / (n C), the number of steps and the merging "
+    "frequency. One pass over the available part of SUSY is a much shorter training run than one "
     "over 4.5 million rows.",
-    "**Merging frequency** depends on the data, C, gamma and the passes. Where a run has other "
-    "rows or passes than the paper's, so it likely has another frequency.",
-    "**Training time.** Kernel rows, searches and lookups are vector code in float32 here, but for "
-    "gss-precise, which needs float64. What a lookup can save depends on what share of the time "
-    "the search has, and so on the machine, on how fast a kernel row is and on the merging "
+    "**Merging frequency** depends on the data, C, gamma and the number of passes. A run with "
+    "other rows or passes than the paper's probably has another frequency.",
+    "**Training time.** Kernel rows, searches and lookups are vectorised float32 code here, except "
+    "for gss-precise, which needs float64. The share of time that a lookup can save depends on the "
+    "share that the search takes: on the machine, the speed of a kernel row and the merging "
     "frequency.",
-    "**Ties.** Candidates tie where rows are equal, or so far apart that every merge costs the "
-    "same. Which of them is taken is chance; the paper does not say how it counts them.",
-    "**Factors.** The paper does not say whether it sums before it divides. We do: a mean over the "
-    "events would hang on those few whose minimum is nearly zero. That mean is in `runs.csv`, too "
-    "(`factor`).",
-    "**Passes.** With every pass the coefficients of merged vectors grow, while a new vector "
-    "enters with coefficient 1: its share m may fall below 1/400, the width of a cell of the "
-    "table, and the best h below 0.01, the precision of gss. Where gss and lookup-wd decide worse "
-    "over all passes than in the first, this is likely why. lookup-h computes WD from h, and merge "
-    "looks a scaled WD up, which should spare both.",
+    "**Ties.** Candidates tie if rows are equal, or so far apart that every merge costs the same. "
+    "Which one is chosen is then arbitrary; the paper does not say how it counts ties.",
+    "**Factors.** The paper does not say whether it sums before it divides. We do, because a mean "
+    "over the events would depend on the few whose minimum is nearly zero. That mean is also in "
+    "`runs.csv` (`factor`).",
+    "**Passes.** The coefficients of merged vectors grow with every pass, while a new vector "
+    "enters with coefficient 1. Its share m may fall below 1/400, the width of a table cell, and "
+    "the best h below 0.01, the precision of gss. This probably explains why gss and lookup-wd "
+    "decide worse over all passes than in the first. lookup-h computes WD from h, and merge looks "
+    "up a scaled WD, which should avoid the problem.",
     "**The tables.** Ours are folded at m = 1/2, where h jumps, and WD is computed without "
-    "cancellation near kappa = 1; of both the paper does not speak.",
+    "cancellation near kappa = 1. The paper mentions neither.",
 )
 HOW = (
-    "One thread for everything, BLAS included. Strategies take turns: run 1 of each, then run 2 of "
-    "each, and so on, so that a slow moment of the machine hits all alike; times are medians. The "
-    "number of a run is its seed. Every run is one line of `runs.csv`, with all of `profile_`."
+    "All runs use one thread, also in BLAS. Strategies are interleaved: run 1 of each, then run 2 "
+    "of each, and so on, so that a slow period of the machine affects all of them. Times are "
+    "medians. The number of a run is its seed. Every run is one line of `runs.csv`, with all "
+    "values of `profile_`."
 )
 
 
 @dataclass(frozen=True)
 class Report:
-    """What there is to say of the lines of a plan's runs, be they all there or not."""
+    """The results of the planned runs, or of those that are finished."""
 
     rows: Sequence[Row]
     problems: Sequence[Problem]
@@ -72,54 +77,54 @@ class Report:
     n_tasks: int
 
     def write(self, folder: Path, docs: Path | None = None) -> list[Path]:
-        """Write both pages, and the Markdown one with its pictures into another folder, too."""
+        """Write both pages to a folder, and the Markdown page also to another one."""
         blocks = list(self._blocks())
-        pages = [write_html(blocks, folder), write_markdown(blocks, folder)]
-        return [*pages, write_markdown(blocks, docs)] if docs else pages
+        pages = [write_html(blocks, folder, NAME), write_markdown(blocks, folder, NAME)]
+        return [*pages, write_markdown(blocks, docs, NAME)] if docs else pages
 
-    @property
+    @cached_property
     def tables(self) -> list[Table]:
         """The tables for which there are results."""
         return all_tables(self.rows, self.problems, self.setting)
 
     def _blocks(self) -> Iterator[Block]:
-        """Headings ("# ..."), paragraphs, tables and pictures, in their order."""
-        tables, pictures = self.tables, self._pictures()
         yield f"# {TITLE}"
         yield (
             "The experiments of *Speeding Up Budgeted Stochastic Gradient Descent SVM Training "
             "with Precomputed Golden Section Search* (Tobias Glasmachers and Sahar Qaadan), run "
-            "again by pocketsvm. Under each figure of ours stand the published one and the "
+            "again with pocketsvm. Below each of our figures are the published one and the "
             "difference."
         )
         yield f"Written by `{self.command}`."
         if self.quick:
             yield (
-                "**A quick run: at most a few thousand rows of each data set, which is too few to "
-                "judge by.**"
+                "**This was a quick run with at most a few thousand rows per data set, which are "
+                "too few for conclusions.**"
             )
         if self.n_done < self.n_tasks:
             yield f"**Incomplete: {self.n_done} of {self.n_tasks} runs are done.**"
         if self.rows:
             yield self._machine()
-        held = checks(self.rows, self.problems, self.setting)
-        if held:
-            yield "## What should hold"
-            yield held
+        if table := targets(self.rows, self.problems, self.setting):
+            yield from ("## Targets", table)
         yield "## Data sets"
-        yield from self._data()
+        for problem in self.problems:
+            published = problem.data_set.published.n_rows
+            yield (
+                f"**{problem.label}**: {problem.n_rows:,} training rows (the paper: "
+                f"{published:,}). {problem.description}"
+            )
+        yield from self._sections()
+        yield from ("## The functions in the table", _surfaces())
+        yield from ("## Why figures differ", *WHY)
+        yield from ("## How it was measured", HOW)
+
+    def _sections(self) -> Iterator[Block]:
+        pictures = self._pictures()
         for heading, names in SECTIONS.items():
-            shown = [table for table in tables if table.name in names]
+            shown = [table for table in self.tables if table.name in names]
             if shown or heading in pictures:
-                yield f"## {heading}"
-                yield from pictures.get(heading, ())
-                yield from shown
-        yield "## The functions that are tabulated"
-        yield surfaces()
-        yield "## Where figures differ, and why"
-        yield from WHY
-        yield "## How it was measured"
-        yield HOW
+                yield from (f"## {heading}", *pictures.get(heading, ()), *shown)
 
     def _machine(self) -> str:
         row = max(self.rows, key=lambda row: row["program"].startswith("pocketsvm"))
@@ -129,47 +134,28 @@ class Report:
             f"{row['program']}, Python {row['python']}, {versions}"
         )
 
-    def _data(self) -> Iterator[str]:
-        for problem in self.problems:
-            published = problem.data_set.published.n_rows
-            yield (
-                f"**{problem.label}**: trained on {problem.n_rows:,} rows (the paper: "
-                f"{published:,}). {problem.says}"
-            )
-
     def _pictures(self) -> dict[str, list[Picture]]:
-        """Return the pictures that the results allow, by the heading under which they stand."""
+        """Return the pictures for which there are results, by their headings."""
         pictures = {}
-        spent = merging_seconds(self.rows, self.problems, self.setting)
-        if spent:
-            pictures["Time"] = [
-                Picture(
-                    "merging-time",
-                    "Merging time in seconds, the paper's setting, medians: A and B of each "
-                    "strategy; an arrow marks a bar that is cut",
-                    figures.svg(figures.breakdown(spent)),
-                )
-            ]
-        points = curves(self.rows, self.problems, self.setting)
-        if points:
-            axes = {"size": "vectors in the model", "fit": "seconds to train"}
-            pictures["Beside other models"] = [
-                Picture(
-                    f"accuracy-over-{key}",
-                    f"Test accuracy over {label}, as far as {figures.SPAN} points below the best",
-                    figures.svg(figures.draw_accuracy(points, key, label)),
-                )
-                for key, label in axes.items()
-            ]
+        if spent := merging_seconds(self.rows, self.problems, self.setting):
+            caption = (
+                "Merging time in seconds, the paper's setting, medians: A and B of each strategy; "
+                "an arrow marks a bar that is cut off"
+            )
+            content = svg(breakdown(spent))
+            pictures["Time"] = [Picture(f"{NAME}-merging-time.svg", caption, content)]
+        for table in self.tables:
+            if table.name == "peers":
+                files = {key: f"{NAME}-accuracy-over-{key}.svg" for key in ("size", "fit")}
+                pictures["Beside other models"] = comparison_pictures(table.rows, files, svg)
         return pictures
 
 
 @cache
-def surfaces() -> Picture:
+def _surfaces() -> Picture:
     """Return the picture that depends on no run."""
-    return Picture(
-        "surfaces",
-        "The merging problem solved: h and, on a logarithmic scale, WD, over the share m and the "
-        "kernel value κ",
-        figures.svg(figures.surfaces()),
+    caption = (
+        "The solution of the merging problem: h and, on a logarithmic scale, WD, over the share m "
+        "and the kernel value κ"
     )
+    return Picture(f"{NAME}-surfaces.svg", caption, svg(surfaces()))

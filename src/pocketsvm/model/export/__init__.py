@@ -1,8 +1,9 @@
-"""Models for other programs: LIBSVM's text, ONNX, a header of C.
+"""Models for other programs: LIBSVM's text format, ONNX, a C header.
 
-Every export takes a fitted estimator, or its `pocketsvm.model.Model`, and writes one file, in one
-step. Exported models decide and predict; only a model file (`pocketsvm.load_model`) can be trained
-further.
+Each export takes a fitted estimator, or its `pocketsvm.model.Model`, and writes one file in one
+step. Exported models only predict; a model from a model file (`pocketsvm.load_model`) can also be
+trained further. A new format is a module here with a function like the others, and a line in
+`FORMATS`.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exp
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR or Model
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like
@@ -38,7 +39,7 @@ def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exp
         The format.
 
     **options
-        What the format takes beside: `name` for "c".
+        Options of the format: `name` for "c".
 
     Returns
     -------

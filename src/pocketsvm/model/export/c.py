@@ -1,4 +1,4 @@
-"""Export to C: one C99 header that needs nothing but the language and its ``expf``."""
+"""Export to C: one C99 header that needs only the standard library's ``expf``."""
 
 import re
 import textwrap
@@ -15,6 +15,7 @@ from .common import INT32, Exported, cast, exportable, integer_labels, write
 
 __all__ = ["export_c"]
 
+# The maximum length of lines in the header, as in this package.
 COLUMNS = 100
 
 HEADER = """\
@@ -90,9 +91,10 @@ static inline int {name}_predict(const {real} *x)
 def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
     """Write a C99 header with the whole model: constant tables and two functions.
 
-    ``void model_decision(const float *x, float *out)`` writes ``MODEL_OUTPUTS`` decision values of
-    a row of ``MODEL_FEATURES`` numbers. ``int model_predict(const float *x)`` returns its label; a
-    regression's returns the value, a float. Link with ``-lm`` where ``expf`` needs it.
+    ``void model_decision(const float *x, float *out)`` writes the ``MODEL_OUTPUTS`` decision values
+    of a row of ``MODEL_FEATURES`` numbers. ``int model_predict(const float *x)`` returns the label
+    of the row; for a regression, it returns the value, a float. Link with ``-lm`` if ``expf`` needs
+    it.
 
     Parameters
     ----------
@@ -103,18 +105,18 @@ def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
         The file.
 
     name : str, default="model"
-        What the functions, tables and macros begin with.
+        The prefix of the functions, tables and macros.
 
     Returns
     -------
     exported : Exported
-        What was written; `Exported.table_size` is what the tables take in the program.
+        What was written; `Exported.table_size` is the size of the tables in the program.
 
     Notes
     -----
-    Labels that are no integers of 32 bits are spelled in ``model_labels``, and ``model_predict``
-    returns the position there. Where the support vectors are float64, because the values of the
-    training rows asked for it, so is everything in the header, rows included: ``double``.
+    If the labels are not 32-bit integers, ``model_labels`` holds them as strings, and
+    ``model_predict`` returns a position in it. If the support vectors are float64, because the
+    values of the training rows needed it, everything in the header is ``double``, including rows.
 
     Examples
     --------
@@ -157,7 +159,7 @@ class _Table:
 
 
 def _words(model: Model, name: str) -> dict[str, Any]:
-    """Return what the templates need to know of the model."""
+    """Return the words that fill the templates."""
     n_vectors, n_features = model.vectors.shape
     is_float = model.vectors.dtype == np.float32
     answers_labels = model.classes is None or integer_labels(model.classes, INT32) is not None
@@ -182,7 +184,7 @@ def _words(model: Model, name: str) -> dict[str, Any]:
 
 
 def _comment(names: Array | None) -> str:
-    """List the features in lines of a comment; whatever could end it is replaced."""
+    """List the features in a comment; characters that could end it are replaced."""
     if names is None:
         return ""
     safe = [re.sub("[^A-Za-z0-9 .,:()%+_-]", "_", name) for name in names.tolist()]
@@ -211,12 +213,12 @@ def _number_tables(model: Model, words: dict[str, Any]) -> list[_Table]:
 
 
 def _label_table(classes: Array, words: dict[str, Any]) -> tuple[_Table, list[int]]:
-    """Return a table of the labels, and what predict answers for each of them."""
+    """Return a table of the labels, and what predict returns for each of them."""
     integers = integer_labels(classes, INT32)
     if integers is not None:
         kind, spelled, size = "int ", list(map(str, integers)), 4 * len(integers)
     else:
-        # Pointers are not counted: their size is the machine's.
+        # Pointers are not counted: their size depends on the machine.
         encoded = [str(label).encode("utf-8", "surrogatepass") for label in classes.tolist()]
         kind, spelled = "char *const ", list(map(_string, encoded))
         size = sum(len(label) + 1 for label in encoded)
@@ -226,7 +228,7 @@ def _label_table(classes: Array, words: dict[str, Any]) -> tuple[_Table, list[in
 
 
 def _literals(numbers: Array) -> list[str]:
-    """Spell numbers, shortest so that they come back to the last bit: 0.1f, 1e-05f."""
+    """Write numbers with the fewest digits that keep all bits: 0.1f, 1e-05f."""
     suffix = "f" if numbers.dtype == np.float32 else ""
     return [f"{number!s}{suffix}" for number in numbers]
 
@@ -242,7 +244,7 @@ def _braces(items: list[str]) -> str:
 
 
 def _string(text: bytes) -> str:
-    """Spell a string literal; what is no plain character is spelled in octal."""
+    """Write a string literal; characters that are not plain ASCII become octal escapes."""
     plain = (32 <= byte < 127 and byte not in b'"\\?' for byte in text)
     characters = zip(text, plain, strict=True)
     return '"' + "".join(chr(b) if is_plain else f"\\{b:03o}" for b, is_plain in characters) + '"'

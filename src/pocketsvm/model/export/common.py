@@ -1,14 +1,17 @@
-"""What the exports share: how labels are spelled, how text is written, what is said about it."""
+"""What the exports share: labels, precision, and writing the file."""
 
 import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..._replacing import PathLike, replacing
 from ..container import Array
 from ..model import Model
+
+__all__ = ["INT32", "INT64", "Exported", "cast", "exportable", "integer_labels", "write"]
 
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
@@ -24,13 +27,14 @@ class Exported:
         The file.
 
     file_size : int
-        Its bytes.
+        The number of bytes of the file.
 
     table_size : int
-        The bytes of the numbers in it, as the program that uses them holds them.
+        The number of bytes that the numbers take in the memory of the program that uses them.
 
     labels : list or None
-        What the exported model answers for each of ``classes_``; None for regression.
+        The labels that the exported model returns, in the order of ``classes_``; None for
+        regression.
     """
 
     path: str
@@ -40,9 +44,9 @@ class Exported:
 
 
 def exportable(estimator: Any) -> Model:
-    """Take the decision function out of an estimator.
+    """Return the model of an estimator.
 
-    No format has a place for a model without vectors: it gets one, of coefficient zero.
+    No format can hold a model without vectors: such a model gets one, with coefficient zero.
     """
     model = Model.of(estimator)
     if len(model.vectors):
@@ -59,7 +63,7 @@ def write(path: PathLike, content: bytes, table_size: int, labels: list[Any] | N
 
 
 def integer_labels(classes: Array, limits: tuple[int, int]) -> list[int] | None:
-    """Return the labels as integers between the limits, or None where they are something else."""
+    """Return the labels as integers, or None if they are not all integers within the limits."""
     if classes.dtype.kind not in "biuf":
         return None
     labels = classes.tolist()
@@ -68,8 +72,8 @@ def integer_labels(classes: Array, limits: tuple[int, int]) -> list[int] | None:
     return [int(label) for label in labels]
 
 
-def cast(values: Array, dtype: Any) -> Array:
-    """Cast numbers of a model to the precision of the target, which must be able to hold them."""
+def cast(values: Array, dtype: DTypeLike) -> Array:
+    """Cast numbers of a model to the precision of the format; refuse numbers that overflow."""
     with np.errstate(over="ignore"):
         result = np.asarray(values).astype(dtype)
     if not np.isfinite(result).all():

@@ -1,23 +1,28 @@
 """Export to LIBSVM's model format: text, double precision, sparse vectors."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._replacing import PathLike
 from ..container import Array
+from ..model import Model
 from .common import INT32, Exported, exportable, integer_labels, write
 
 __all__ = ["export_libsvm"]
 
+# The memory that LIBSVM uses: an index and a double, with padding; and a double per coefficient.
+NODE_SIZE, COEFFICIENT_SIZE = 16, 8
+
 
 def export_libsvm(estimator: Any, path: PathLike) -> Exported:
-    """Write a model file of LIBSVM, for ``svm-predict`` and all that reads its format.
+    """Write a model file of LIBSVM, for ``svm-predict`` and all programs that read its format.
 
-    With two classes, LIBSVM's decision values are ours: positive means ``classes_[1]``, which
-    stands first in its list of labels. LIBSVM decides between several classes by votes for every
-    pair of them; there the file holds the differences ``f_i - f_j`` of our decision values, so
-    that the class with the largest value wins all its votes, and ties go to the same class.
+    With two classes, LIBSVM's decision values are the same: positive means ``classes_[1]``, which
+    comes first in its list of labels. With more classes, LIBSVM lets each pair of classes vote; the
+    file holds the differences ``f_i - f_j`` of the decision values, so that the class with the
+    largest value wins all its votes, and ties go to the same class.
 
     Parameters
     ----------
@@ -34,13 +39,13 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
 
     Notes
     -----
-    LIBSVM's labels are integers of 32 bits. Where ``classes_`` are not, the labels in the file are
-    their positions in ``classes_``; `Exported.labels` tells.
+    LIBSVM's labels are 32-bit integers. If ``classes_`` are not, the labels in the file are their
+    positions in ``classes_``; see `Exported.labels`.
 
-    In LIBSVM's format a vector counts in the pairs of one class only. One that serves a single
-    class is written once, one that serves all K classes K - 1 times.
+    In LIBSVM's format, a vector contributes to the pairs of one class only. A vector that serves a
+    single class is written once; a vector that serves all K classes is written K - 1 times.
 
-    Scaling cannot be part of the file: scale data and file alike (LIBSVM's ``svm-scale``).
+    The file cannot hold a scaling: scale the data with LIBSVM's ``svm-scale``.
 
     Examples
     --------
@@ -65,38 +70,59 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
             "training, and export the model without it."
         )
     labels = None
-    # LIBSVM gives a tie to the later class of a pair, we to the earlier one: so the order turns.
-    if model.classes is None:
-        coefficients, counts = [model.dual_coef], []
-        members, rho = [np.arange(len(model.vectors))], -model.intercept
-    else:
+    if model.classes is not None:
         labels = integer_labels(model.classes, INT32) or list(range(len(model.classes)))
-        split = _split_two if len(labels) == 2 else _split_several
-        members, coefficients, rho = split(model.dual_coef[::-1], model.intercept[::-1])
-        counts = [len(block) for block in members]
+    blocks = _blocks(model)
+    content = "\n".join([*_header(model, labels, blocks), *_vector_lines(model, blocks)]) + "\n"
+    # LIBSVM holds each value of a vector with its index, and an end mark per vector.
+    nodes = sum(
+        np.count_nonzero(model.vectors[members]) + len(members) for members in blocks.members
+    )
+    numbers_size = COEFFICIENT_SIZE * sum(block.size for block in blocks.coefficients)
+    return write(path, content.encode("ascii"), int(NODE_SIZE * nodes + numbers_size), labels)
+
+
+class _Blocks(NamedTuple):
+    """The vectors in LIBSVM's order: one block per class, or a single one for a regression."""
+
+    members: list[Array]  # positions in the model
+    coefficients: list[Array]  # one row per pair of classes that the vector contributes to
+    rho: Array
+
+
+def _blocks(model: Model) -> _Blocks:
+    if model.classes is None:
+        return _Blocks([np.arange(len(model.vectors))], [model.dual_coef], -model.intercept)
+    # LIBSVM gives a tie to the later class of a pair, `predict` to the earlier one: the order of
+    # the classes is reversed.
+    split = _split_two if len(model.classes) == 2 else _split_several
+    return split(model.dual_coef[::-1], model.intercept[::-1])
+
+
+def _header(model: Model, labels: list[int] | None, blocks: _Blocks) -> list[str]:
     lines = [
         f"svm_type {'c_svc' if labels else 'epsilon_svr'}",
         "kernel_type rbf",
         f"gamma {model.gamma!r}",
         f"nr_class {len(labels) if labels else 2}",
-        f"total_sv {sum(map(len, members))}",
-        f"rho {_joined(rho)}",
-        *([f"label {_joined(labels[::-1])}", f"nr_sv {_joined(counts)}"] if labels else []),
-        "SV",
+        f"total_sv {sum(map(len, blocks.members))}",
+        f"rho {_joined(blocks.rho)}",
     ]
+    if labels:
+        counts = [len(members) for members in blocks.members]
+        lines += [f"label {_joined(labels[::-1])}", f"nr_sv {_joined(counts)}"]
+    return [*lines, "SV"]
+
+
+def _vector_lines(model: Model, blocks: _Blocks) -> Iterator[str]:
     vectors = [_sparse(vector) for vector in model.vectors]
-    for block, numbers in zip(members, coefficients, strict=True):
-        for j, column in zip(block.tolist(), numbers.T, strict=True):
-            lines.append(f"{_joined(column)} {vectors[j]}")
-    # LIBSVM holds a number of a vector as index and value, 16 bytes, and each vector's end.
-    nodes = sum(np.count_nonzero(model.vectors[block]) + len(block) for block in members)
-    numbers_size = 8 * sum(block.size for block in coefficients)
-    content = ("\n".join(lines) + "\n").encode("ascii")
-    return write(path, content, int(16 * nodes + numbers_size), labels)
+    for members, coefficients in zip(blocks.members, blocks.coefficients, strict=True):
+        for j, column in zip(members.tolist(), coefficients.T, strict=True):
+            yield f"{_joined(column)} {vectors[j]}"
 
 
 def _joined(numbers: Any) -> str:
-    """Spell numbers so that they come back to the last bit."""
+    """Write numbers with all the digits that their bits need."""
     return " ".join(map(repr, np.asarray(numbers).tolist()))
 
 
@@ -106,31 +132,31 @@ def _sparse(vector: Array) -> str:
     return " ".join(f"{index}:{value!r}" for index, value in pairs)
 
 
-def _split_two(dual_coef: Array, intercept: Array) -> tuple[list[Array], list[Array], Array]:
-    """Vectors of either class, their coefficients (1, size), and rho."""
+def _split_two(dual_coef: Array, intercept: Array) -> _Blocks:
+    """Return the vectors of both classes, with coefficients of shape (1, size)."""
     positive = dual_coef[0] > 0
     members = [np.flatnonzero(positive), np.flatnonzero(~positive)]
-    return members, [dual_coef[:, block] for block in members], -intercept
+    return _Blocks(members, [dual_coef[:, block] for block in members], -intercept)
 
 
-def _split_several(dual_coef: Array, intercept: Array) -> tuple[list[Array], list[Array], Array]:
-    """Vectors that stand in each class, their coefficients (K - 1, size), and rho of all pairs.
+def _split_several(dual_coef: Array, intercept: Array) -> _Blocks:
+    """Return the vectors that each class lists, with coefficients of shape (K - 1, size).
 
-    A vector contributes ``a_i - a_j`` to the pair (i, j), and can do so where it stands in class i
-    or in class j. So it may be missing from any classes in which its coefficients are equal: the
-    most of these are left out. Where it stands in both, the earlier one takes it all.
+    A vector contributes ``a_i - a_j`` to the pair (i, j) if class i or class j lists it. So a
+    vector can be left out of a group of classes in which its coefficients are equal; the largest
+    such group is left out. If both classes list it, the earlier one has the whole coefficient.
     """
     n_classes = len(dual_coef)
     equal = np.array([(dual_coef == row).sum(axis=0) for row in dual_coef])
     most_frequent = np.take_along_axis(dual_coef, equal.argmax(axis=0)[None], axis=0)
-    stands = dual_coef != most_frequent
+    listed = dual_coef != most_frequent
     members, coefficients = [], []
     for i in range(n_classes):
-        block = np.flatnonzero(stands[i])
+        block = np.flatnonzero(listed[i])
         differences = dual_coef[i, block] - dual_coef[:, block]
         differences[:i] *= -1  # the pair is (j, i)
-        differences[:i][stands[:i, block]] = 0.0
+        differences[:i][listed[:i, block]] = 0.0
         members.append(block)
         coefficients.append(np.delete(differences, i, axis=0))
     first, second = np.triu_indices(n_classes, 1)
-    return members, coefficients, intercept[second] - intercept[first]
+    return _Blocks(members, coefficients, intercept[second] - intercept[first])

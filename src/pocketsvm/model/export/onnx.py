@@ -1,10 +1,11 @@
-"""Export to ONNX: plain operators of opset 13, for any runtime."""
+"""Export to ONNX: standard operators of opset 13, for any runtime."""
 
 import json
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from ..._replacing import PathLike
 from ..container import Array
@@ -14,21 +15,21 @@ from .common import INT64, Exported, cast, exportable, integer_labels, write
 __all__ = ["export_onnx"]
 
 OPSET, IR_VERSION = 13, 7
-# |x - s|^2 is computed as |x|^2 + |s|^2 - 2 x s, with an error of the exponent of about gamma |s|^2
-# times the unit roundoff; vectors are centred before. Up to this, that is 32 * 2^-24 = 2e-6 in
-# float32, which is about three times as fast as float64. SVMRegressor, an operator of ONNX for just
-# this, is no more exact and took 2 to 36 times as long, and that for each class (onnxruntime 1.31,
-# one thread, 500 vectors of 18 and 784 features).
+# |x - s|^2 is computed as |x|^2 + |s|^2 - 2 x s of centred vectors; the error of the exponent is
+# about gamma |s|^2 times the unit roundoff. Up to this limit, it is at most 32 * 2^-24 = 2e-6 in
+# float32, which is about three times as fast as float64. ONNX has an operator for this model,
+# SVMRegressor, but it is not more accurate and took 2 to 36 times as long per class (onnxruntime
+# 1.31, one thread, 500 vectors of 18 and 784 features).
 FLOAT32_SPREAD = 32.0
 
 
 def export_onnx(estimator: Any, path: PathLike) -> Exported:
     """Write an ONNX model.
 
-    Its input "X" is (batch, n_features), of the dtype of the support vectors: float32, or float64
-    where the values of the training rows asked for it. Its outputs are "label", (batch,), and
-    "decision", as `decision_function` has it: (batch,) for two classes, else (batch, n_classes).
-    A regression has the one output "value", (batch,).
+    The input "X" has the shape (batch, n_features) and the dtype of the support vectors: float32,
+    or float64 if the values of the training rows needed it. The outputs are "label", of shape
+    (batch,), and "decision", shaped like the result of `decision_function`: (batch,) for two
+    classes, else (batch, n_classes). A regression has a single output "value", of shape (batch,).
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     -----
     Needs the package ``onnx``: ``pip install 'pocketsvm[onnx]'``.
 
-    Labels are int64 where ``classes_`` are integers, booleans or whole floats, and else strings.
+    Labels are int64 if ``classes_`` are integers, booleans or floats with integer values; otherwise
+    they are strings.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
 
 
 class _Graph:
-    """Nodes and constants as they are added; a node has one output, which has its name."""
+    """The nodes and constants of a graph; the output of a node has the name of the node."""
 
     def __init__(self, onnx: Any) -> None:
         self.helper = onnx.helper
@@ -103,24 +105,24 @@ class _Graph:
         self.nodes.append(node)
         return name
 
-    def constant(self, name: str, array: Any) -> str:
+    def constant(self, name: str, array: ArrayLike) -> str:
         tensor = self.from_array(np.ascontiguousarray(array), name)
         self.constants.append(tensor)
         self.table_size += len(tensor.raw_data) or sum(map(len, tensor.string_data))
         return name
 
-    def cast(self, value: str, dtype: Any, name: str) -> str:
+    def cast(self, value: str, dtype: DTypeLike, name: str) -> str:
         return self.add("Cast", [value], name, to=self.dtype(dtype))
 
-    def value(self, name: str, dtype: Any, shape: list[Any]) -> Any:
+    def value(self, name: str, dtype: DTypeLike, shape: list[Any]) -> Any:
         return self.helper.make_tensor_value_info(name, self.dtype(dtype), shape)
 
-    def dtype(self, dtype: Any) -> int:
-        return self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    def dtype(self, dtype: DTypeLike) -> int:
+        return int(self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
-    """Add ``exp(-gamma |x - s|^2) @ dual_coef.T + intercept`` and describe the output."""
+    """Add ``exp(-gamma |x - s|^2) @ dual_coef.T + intercept``; return the output's description."""
     centre = model.vectors.mean(axis=0, dtype=np.float64).astype(model.vectors.dtype)
     real = _precision(model, centre)
     vectors = model.vectors.astype(real) - centre.astype(real)
@@ -129,7 +131,7 @@ def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
     if real != model.vectors.dtype:
         rows = graph.cast(rows, real, "rows")
     rows = graph.add("Sub", [rows, graph.constant("centre", centre.astype(real))], "centred")
-    # The exponent, -gamma |x - s|^2, in three parts.
+    # The exponent -gamma |x - s|^2 is the sum of three parts.
     squares = graph.add("Mul", [rows, rows], "squares")
     axes = graph.constant("axes", np.array([1], dtype=np.int64))
     norms = graph.add("ReduceSum", [squares, axes], "norms", keepdims=1)
@@ -153,8 +155,8 @@ def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
     return graph.value(name, model.vectors.dtype, ["batch"])
 
 
-def _precision(model: Model, centre: Array) -> np.dtype:
-    """Return float32 where the three parts of the exponent do not cancel too much, else float64."""
+def _precision(model: Model, centre: Array) -> np.dtype[Any]:
+    """Return float32 if it is accurate enough for the sum of the three parts, else float64."""
     centred = model.vectors.astype(np.float64) - centre
     spread = model.gamma * float(np.square(centred).sum(axis=1).max())
     enough = model.vectors.dtype == np.float32 and spread <= FLOAT32_SPREAD

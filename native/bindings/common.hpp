@@ -1,0 +1,114 @@
+// What the bindings share: array types, checks, errors, the core in use, Ctrl-C.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../core.hpp"
+#include "../threads.hpp"
+
+namespace pocketsvm {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+void bind_kernel(nb::module_& module);
+void bind_merging(nb::module_& module);
+void bind_training(nb::module_& module);
+void bind_text(nb::module_& module);
+
+// The core of the instruction set in use; module.cpp chooses it.
+inline const Core* core = nullptr;
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+[[noreturn]] inline void refuse(const std::string& message) {
+    throw nb::value_error(message.c_str());
+}
+
+inline void require(bool holds, const std::string& message) {
+    if (!holds) refuse(message);
+}
+
+inline void require_positive(double value, const char* name) {
+    require(std::isfinite(value) && value > 0,
+            std::string(name) + " must be positive and finite, got " + std::to_string(value));
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> make_array(std::vector<std::size_t> shape, T** data) {
+    std::size_t size = 1;
+    for (std::size_t n : shape) size *= n;
+    *data = new T[size ? size : 1];
+    nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
+}
+
+inline Precision precision_of(nb::dlpack::dtype type, const char* name) {
+    if (type == nb::dtype<float>()) return Precision::float32;
+    if (type == nb::dtype<double>()) return Precision::float64;
+    refuse(std::string(name) + " must be float32 or float64");
+}
+
+inline const char* name_of(Precision precision) {
+    return precision == Precision::float32 ? "float32" : "float64";
+}
+
+inline std::vector<std::string> as_list(const Names& names) {
+    return {names.first, names.first + names.count};
+}
+
+// Refuses a name that is not in the list.
+inline void require_known(const char* argument, const std::string& name, const Names& names) {
+    std::string known;
+    for (const std::string& other : as_list(names)) {
+        if (other == name) return;
+        known += (known.empty() ? "" : ", ") + other;
+    }
+    refuse(std::string(argument) + " '" + name + "' is not known; known are: " + known);
+}
+
+// Asks Python for signals, which only the main thread receives.
+class PythonInterrupt final : public Interrupt {
+  public:
+    bool requested() override {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return raised_;
+        next_ = now + interrupt_period;
+        nb::gil_scoped_acquire gil;
+        raised_ = raised_ || PyErr_CheckSignals() != 0;
+        return raised_;
+    }
+
+  private:
+    std::chrono::steady_clock::time_point next_ =
+        std::chrono::steady_clock::now() + interrupt_period;
+    bool raised_ = false;
+};
+
+// Calls work(interrupt) without the GIL; raises Python's exception if it was interrupted.
+template <class Work>
+void without_gil(Work work) {
+    PythonInterrupt interrupt;
+    bool finished;
+    {
+        nb::gil_scoped_release release;
+        finished = work(interrupt);
+    }
+    if (!finished) throw nb::python_error();
+}
+
+}  // namespace pocketsvm

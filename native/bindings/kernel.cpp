@@ -1,0 +1,101 @@
+// The Python bindings of rows, decision values and kernel values.
+#include "../kernel/statistics.hpp"
+#include "rows.hpp"
+
+namespace pocketsvm {
+namespace {
+
+void check_model(const AnyMatrix& vectors, double gamma, const RowsView& rows) {
+    require(vectors.shape(1) == rows.n_features,
+            "rows must have " + std::to_string(vectors.shape(1)) + " features, got " +
+                std::to_string(rows.n_features));
+    require(precision_of(vectors.dtype(), "vectors") == rows.precision,
+            "vectors and rows must have the same dtype");
+    require_positive(gamma, "gamma");
+}
+
+// Calls task(predictor, from, to) for chunks of the rows [begin, end).
+template <class Task>
+void predict(const RowsView& rows, const ModelView& model, std::size_t begin, std::size_t end,
+             std::size_t n_threads, Task task) {
+    without_gil([&](Interrupt& interrupt) {
+        const std::unique_ptr<Predictor> predictor(core->make_predictor(rows.precision, model));
+        return parallel_chunks(
+            begin, end, n_threads, interrupt,
+            [&](std::size_t from, std::size_t to) { task(*predictor, from, to); });
+    });
+}
+
+nb::object decide(AnyMatrix vectors, Matrix coefficients, Vector intercepts, double gamma,
+                  const Rows& rows, std::size_t n_threads) {
+    const RowsView& view = rows.view();
+    const std::size_t n_outputs = coefficients.shape(0);
+    check_model(vectors, gamma, view);
+    require(coefficients.shape(1) == vectors.shape(0),
+            "coefficients must have one column per vector, " + std::to_string(vectors.shape(0)) +
+                ", got " + std::to_string(coefficients.shape(1)));
+    require(intercepts.shape(0) == n_outputs, "intercepts must have one entry per output, " +
+                                                  std::to_string(n_outputs) + ", got " +
+                                                  std::to_string(intercepts.shape(0)));
+    double* out;
+    auto result = make_array<double>({view.n_rows, n_outputs}, &out);
+    const ModelView model{vectors.shape(0),    vectors.shape(1),  n_outputs, vectors.data(),
+                          coefficients.data(), intercepts.data(), gamma};
+    predict(view, model, 0, view.n_rows, n_threads,
+            [&](const Predictor& predictor, std::size_t begin, std::size_t end) {
+                predictor.decide(view, begin, end, out);
+            });
+    return nb::cast(result);
+}
+
+template <class Real>
+nb::object kernel_values(const RowsView& view, const ModelView& model, std::size_t begin,
+                         std::size_t end, std::size_t n_threads) {
+    Real* out;
+    auto result = make_array<Real>({end - begin, model.n_vectors}, &out);
+    predict(view, model, begin, end, n_threads,
+            [&](const Predictor& predictor, std::size_t from, std::size_t to) {
+                predictor.kernel(view, from, to, out + (from - begin) * model.n_vectors);
+            });
+    return nb::cast(result);
+}
+
+nb::object kernel_block(AnyMatrix vectors, double gamma, const Rows& rows, std::size_t begin,
+                        std::size_t end, std::size_t n_threads) {
+    const RowsView& view = rows.view();
+    check_model(vectors, gamma, view);
+    require(begin <= end && end <= view.n_rows,
+            "begin and end must be in order and within the " + std::to_string(view.n_rows) +
+                " rows, got " + std::to_string(begin) + " and " + std::to_string(end));
+    const ModelView model{vectors.shape(0), vectors.shape(1), 0,    vectors.data(),
+                          nullptr,          nullptr,          gamma};
+    return view.precision == Precision::float32
+               ? kernel_values<float>(view, model, begin, end, n_threads)
+               : kernel_values<double>(view, model, begin, end, n_threads);
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& module) {
+    nb::class_<Rows>(module, "Rows")
+        .def_static("dense", &Rows::dense, "X"_a.noconvert())
+        .def_static("csr", &Rows::csr, "data"_a.noconvert(), "indices"_a.noconvert(),
+                    "indptr"_a.noconvert(), "n_features"_a)
+        .def("with_values", &Rows::with_values, "data"_a.noconvert())
+        .def_prop_ro("n_rows", [](const Rows& rows) { return rows.view().n_rows; })
+        .def_prop_ro("n_features", [](const Rows& rows) { return rows.view().n_features; })
+        .def_prop_ro("dtype", [](const Rows& rows) { return name_of(rows.view().precision); })
+        .def(
+            "max_squared_norm", [](const Rows& rows) { return max_squared_norm(rows.view()); },
+            nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "variance", [](const Rows& rows) { return variance(rows.view()); },
+            nb::call_guard<nb::gil_scoped_release>());
+
+    module.def("decide", &decide, "vectors"_a.noconvert(), "coefficients"_a, "intercepts"_a,
+               "gamma"_a, "rows"_a, "n_threads"_a);
+    module.def("kernel_block", &kernel_block, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
+               "begin"_a, "end"_a, "n_threads"_a);
+}
+
+}  // namespace pocketsvm

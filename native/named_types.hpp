@@ -1,0 +1,28 @@
+// A list of types that are chosen by name at run time: strategies and losses.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "core.hpp"
+#include "simd.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+// Each type has a static `name`.
+template <class... Types>
+struct NamedTypes {
+    static constexpr const char* names[] = {Types::name...};
+    static constexpr Names all = {names, sizeof...(Types)};
+
+    // Calls use(std::type_identity<Type>()) for the type of that name, if there is one.
+    template <class Use>
+    static void with(const char* name, Use use) {
+        const auto try_one = [&](auto type) {
+            if (std::strcmp(name, decltype(type)::type::name) == 0) use(type);
+        };
+        (try_one(std::type_identity<Types>()), ...);
+    }
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

@@ -1,0 +1,112 @@
+// Lanes and their exponential, random numbers, threads, the support set.
+#define POCKETSVM_SET unit
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "../kernel/support_set.hpp"
+#include "../random.hpp"
+#include "../threads.hpp"
+#include "check.hpp"
+
+using namespace pocketsvm;
+using namespace pocketsvm::unit;
+
+namespace {
+
+template <class Real>
+void exponential_is_exact_to_rounding() {
+    using L = Lanes<Real>;
+    const double unit = sizeof(Real) == 4 ? 0x1p-24 : 0x1p-53;
+    double worst = 0, worst_complement = 0;
+    for (double t = 1e-9; t < ExponentialPolynomial<Real>::largest; t = t * 1.01 + 1e-9) {
+        const Real rounded = Real(t);
+        const double value = exp2_minus(L::all(rounded)).part[0][0];
+        const double complement = one_minus_exp2_minus(L::all(rounded)).part[0][0];
+        const double exact = std::exp2(-double(rounded));
+        const double exact_complement = -std::expm1(-double(rounded) * std::log(2.0));
+        worst = std::fmax(worst, std::fabs(value / exact - 1));
+        worst_complement =
+            std::fmax(worst_complement, std::fabs(complement / exact_complement - 1));
+    }
+    CHECK(worst < 3 * unit);
+    CHECK(worst_complement < 6 * unit);
+    CHECK(exp2_minus(L::all(0)).part[0][0] == 1);
+    CHECK(one_minus_exp2_minus(L::all(0)).part[0][0] == 0);
+}
+
+void sums_have_a_fixed_order() {
+    alignas(lane_bytes) float values[16];
+    for (int i = 0; i < 16; ++i) values[i] = float(i % 3 ? 1e8 : 1) * (i % 2 ? -1.0f : 1.0f);
+    float folded[16];
+    std::memcpy(folded, values, sizeof(values));
+    for (int half = 8; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i) folded[i] += folded[i + half];
+    CHECK(Lanes<float>::load(values).sum() == folded[0]);
+}
+
+void generator_shuffles_evenly() {
+    Generator generator(7);
+    std::vector<int> count(5);
+    std::uint32_t order[5];
+    for (int round = 0; round < 50000; ++round) {
+        generator.shuffle(order, 5);
+        ++count[order[0]];
+    }
+    for (int n : count) CHECK(std::abs(n - 10000) < 450);  // five standard deviations
+    Generator a(1), b(2);
+    CHECK(a.next() != b.next());
+}
+
+void parallel_runs_every_task_once() {
+    std::vector<int> done(1000);
+    check::NeverInterrupt never;
+    CHECK(parallel(done.size(), 4, never, [&](std::size_t i, Interrupt&) {
+        ++done[i];
+        return true;
+    }));
+    for (int n : done) CHECK(n == 1);
+    CHECK(!parallel(done.size(), 4, never, [&](std::size_t i, Interrupt&) { return i != 500; }));
+    bool thrown = false;
+    try {
+        parallel(8, 2, never, [&](std::size_t i, Interrupt&) -> bool {
+            if (i == 3) throw 1;
+            return true;
+        });
+    } catch (int) {
+        thrown = true;
+    }
+    CHECK(thrown);
+}
+
+void support_set_keeps_its_slots() {
+    SupportSet<float> set(20, 3);
+    for (int i = 0; i < 20; ++i) {
+        const float x[3] = {float(i), 0, float(-i)};
+        const DenseRow<float> row{x, 3};
+        set.add(row, squared_norm(row), i % 2 ? 1 : -1, i);
+    }
+    set.remove(3);  // 19 moves to the free slot
+    float out[3];
+    set.copy_vector(3, out);
+    CHECK(set.size() == 19 && out[0] == 19 && set.birth(3) == 19);
+    set.merge(0, 2, 0.25, -1.5, 99);  // 2 becomes 0.25 * 0 + 0.75 * 2, 18 moves to slot 0
+    set.copy_vector(2, out);
+    CHECK(set.size() == 18 && out[0] == 1.5f && out[2] == -1.5f);
+    CHECK(set.coefficient(2) == -1.5 && set.birth(2) == 99 && set.norms()[2] == 4.5f);
+    CHECK(set.birth(0) == 18);
+    CHECK(set.squared_distance(0, 2) == 2 * 16.5 * 16.5);
+}
+
+}  // namespace
+
+void shared_tests() {
+    exponential_is_exact_to_rounding<float>();
+    exponential_is_exact_to_rounding<double>();
+    sums_have_a_fixed_order();
+    generator_shuffles_evenly();
+    support_set_keeps_its_slots();
+    parallel_runs_every_task_once();
+}

@@ -1,0 +1,293 @@
+// Losses and the observer; and every instruction set that this CPU runs, with all strategies and
+// losses, against plain loops.
+#define POCKETSVM_SET unit
+
+#include <array>
+#include <bit>
+#include <cinttypes>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "../threads.hpp"
+#include "../training/trainer.hpp"
+#include "check.hpp"
+
+using namespace pocketsvm;
+using namespace pocketsvm::unit;
+
+namespace {
+
+// The first partner is at 0; it can merge with two equal vectors and a more distant one.
+template <class Real>
+void observer_compares_decisions() {
+    const Gaussian<Real> kernel(0.5);
+    SupportSet<Real> set(5, 1);
+    const Real x[] = {2, 1, 1, 3, 0};
+    const double coefficients[] = {1.5, 2, 2, -0.25, 1};
+    for (std::size_t i = 0; i < 5; ++i) {
+        const DenseRow<Real> row{x + i, 1};
+        set.add(row, squared_norm(row), coefficients[i], std::int64_t(i));
+    }
+    const char* names[] = {"merge", "removal", "gss-precise", "projection", "gss"};
+    Observer<Real> observer(names, 5);
+    observer.reserve({kernel, set.capacity(), 1});
+    observer.ask(kernel, set, 3, nullptr);  // the only one of its sign
+    CHECK(observer.counts(0).events == 0);
+    for (int round = 1; round <= 3; ++round) {
+        observer.ask(kernel, set, 4, nullptr);
+        for (std::size_t k = 0; k < 5; ++k) {
+            const AuditCounts& counts = observer.counts(k);
+            const bool merges = k % 2 == 0;
+            CHECK(counts.events == round && counts.factors == round);
+            CHECK(counts.merges == (merges ? round : 0));
+            CHECK(observer.agreement(k, 2).equal == counts.merges &&
+                  observer.agreement(k, 2).tied == 0);
+            CHECK(observer.agreement(2, k).equal == counts.merges);
+        }
+    }
+    CHECK(observer.counts(2).factor == 3);
+    CHECK(observer.counts(0).factor >= 3 && observer.counts(0).factor < 3.00001);
+    CHECK(observer.counts(4).factor > observer.counts(0).factor);
+    const double least = observer.counts(2).degradation;
+    CHECK(observer.counts(1).degradation == 3 && observer.counts(1).least_degradation == least);
+    CHECK(std::fabs(observer.counts(1).factor - 9 / least) < 1e-12 * 9 / least);
+    CHECK(observer.counts(3).degradation < observer.counts(1).degradation);
+}
+
+struct Problem {
+    std::size_t n, d;
+    std::vector<float> dense;
+    std::vector<float> values;
+    std::vector<std::int32_t> indices, pointers{0}, codes;
+    std::vector<double> weights;
+
+    explicit Problem(std::size_t n_rows = 400, std::size_t n_features = 7)
+        : n(n_rows), d(n_features) {
+        Generator random(3);
+        const auto uniform = [&] { return double(random.next() >> 11) * 0x1p-53; };
+        for (std::size_t i = 0; i < n; ++i) {
+            codes.push_back(uniform() < 0.5);
+            weights.push_back(0.5 + uniform());
+            for (std::size_t f = 0; f < d; ++f) {
+                const float x = uniform() < 0.4 ? 0.0f : float(uniform() + 0.4 * codes[i]);
+                dense.push_back(x);
+                if (x != 0) {
+                    values.push_back(x);
+                    indices.push_back(std::int32_t(f));
+                }
+            }
+            pointers.push_back(std::int32_t(values.size()));
+        }
+    }
+    RowsView dense_view() const {
+        return {Precision::float32, false, false, false, n, d, dense.data(), nullptr, nullptr};
+    }
+    RowsView sparse_view() const {
+        return {Precision::float32, true,           false,          false, n, d,
+                values.data(),      indices.data(), pointers.data()};
+    }
+    Classes classes(const char* loss) const {
+        static const double ones[2] = {1, 1};
+        return {loss, codes.data(), true, ones, weights.data(), 1};
+    }
+};
+
+// Counts how often threads were started.
+struct CountingWorkers final : Workers {
+    explicit CountingWorkers(std::size_t size) : threads(size) {}
+    std::size_t size() const override { return threads.size(); }
+    std::size_t start(Task& task) override {
+        ++starts;
+        return threads.start(task);
+    }
+    void join() override { threads.join(); }
+
+    ThreadWorkers threads;
+    int starts = 0;
+};
+
+std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const Problem& problem,
+                                 const RowsView& rows, std::size_t budget = 21,
+                                 std::size_t n_workers = 0, const char* loss = "hinge") {
+    const double alpha = 1.0 / (8 * double(problem.n));
+    std::unique_ptr<Trainer> trainer(core.make_trainer(
+        Precision::float32, {problem.d, budget, 1.5, alpha, strategy, true, 1, 5}));
+    trainer->observe(nullptr, 0);
+    check::NeverInterrupt never;
+    CountingWorkers workers(n_workers);
+    for (int pass = 0; pass < 3; ++pass)
+        CHECK(trainer->pass(rows, problem.classes(loss), never, workers));
+    CHECK((workers.starts > 0) == (n_workers > 0));
+    return trainer;
+}
+
+struct Vectors {
+    std::vector<float> values;
+    std::vector<double> coefficients;
+    bool operator==(const Vectors&) const = default;
+};
+
+Vectors vectors_of(const Trainer& trainer, const Problem& problem) {
+    const std::size_t n = trainer.size();
+    Vectors found{std::vector<float>(n * problem.d), std::vector<double>(n)};
+    std::vector<std::int64_t> births(n);
+    std::uint64_t generator[4];
+    trainer.copy_state(found.values.data(), found.coefficients.data(), births.data(), generator);
+    return found;
+}
+
+void workers_change_no_bit(const Core& core) {
+    const Problem problem(1500, 9);
+    for (std::size_t k = 0; k < core.strategies.count; ++k)
+        for (const std::size_t n_workers : {1, 3})
+            for (const bool sparse : {false, true}) {
+                const char* name = core.strategies.first[k];
+                const RowsView rows = sparse ? problem.sparse_view() : problem.dense_view();
+                const auto alone = trained(core, name, problem, rows, 150);
+                const auto helped = trained(core, name, problem, rows, 150, n_workers);
+                CHECK(alone->bias() == helped->bias());
+                CHECK(alone->profile().violations == helped->profile().violations);
+                CHECK(vectors_of(*alone, problem) == vectors_of(*helped, problem));
+            }
+}
+
+void losses_are_minus_their_slopes() {
+    const double values[3] = {1.0, -2.0, 0.5}, weights[3] = {1.0, 0.25, 3.0};
+    const EpsilonInsensitive loss(0.5);
+    CHECK(loss.step(1, 0.4) == 1 && loss.step(1, 1.6) == -1);
+    CHECK(loss.step(1, 0.5) == 0 && loss.step(1, 1.5) == 0);  // on the border of the tube
+    CHECK(EpsilonInsensitive(0).step(-2, -3) == 1 && EpsilonInsensitive(0).step(-2, -2) == 0);
+    CHECK(Hinge().step(-1, -0.9) == -1 && Hinge().step(-1, -1) == 0 && Hinge().step(1, 1.5) == 0);
+    const LossOnTargets on_targets(loss, Targets{loss.name, 0.5, values, weights});
+    CHECK(on_targets.step(1, 0.0) == -0.25 && on_targets.step(2, -1.0) == 3.0);
+    CHECK(LossOnTargets(loss, Targets{loss.name, 0.5, values, nullptr}).step(1, -3.0) == 1.0);
+    const std::int8_t codes[3] = {0, 1, 1};
+    const double class_weight[2] = {2.0, 0.5};
+    const LossOnClasses on_classes(Hinge(),
+                                   Classes{Hinge::name, codes, false, class_weight, weights, 1});
+    CHECK(on_classes.step(0, -0.9) == -2.0 && on_classes.step(0, -1.0) == 0);
+    CHECK(on_classes.step(1, 0.0) == 0.125 && on_classes.step(2, 1.5) == 0);
+}
+
+void every_core_learns_classes(const Core& core, const char* loss) {
+    const Problem problem;
+    const auto dense = trained(core, "merge", problem, problem.dense_view(), 21, 0, loss);
+    const auto sparse = trained(core, "merge", problem, problem.sparse_view(), 21, 0, loss);
+    CHECK(dense->size() == 21 && dense->profile().violations < dense->profile().steps);
+    CHECK(vectors_of(*dense, problem) == vectors_of(*sparse, problem));
+}
+
+void every_core_learns_targets(const Core& core, const char* loss) {
+    const Problem problem;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < problem.n; ++i) values.push_back(problem.dense[i * problem.d]);
+    const Targets targets{loss, 0.05, values.data(), problem.weights.data()};
+    Vectors found[2];
+    for (const bool sparse : {false, true}) {
+        std::unique_ptr<Trainer> trainer(
+            core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 0.01, "merge", true, 1, 5}));
+        check::NeverInterrupt never;
+        ThreadWorkers workers(0);
+        for (int pass = 0; pass < 3; ++pass)
+            CHECK(trainer->pass(sparse ? problem.sparse_view() : problem.dense_view(), targets,
+                                never, workers));
+        CHECK(trainer->size() == 21);
+        const Profile& profile = trainer->profile();
+        CHECK(0 < profile.merges && profile.violations < profile.steps);
+        found[sparse] = vectors_of(*trainer, problem);
+    }
+    CHECK(found[0] == found[1]);
+}
+
+void every_core_trains_and_predicts(const Core& core) {
+    const Problem problem;
+    for (std::size_t k = 0; k < core.strategies.count; ++k) {
+        const char* name = core.strategies.first[k];
+        const auto trainer = trained(core, name, problem, problem.dense_view());
+        const auto sparse = trained(core, name, problem, problem.sparse_view());
+        const std::size_t n = trainer->size();
+        CHECK(n <= 21);
+        const auto [vectors, coefficients] = vectors_of(*trainer, problem);
+        CHECK(vectors_of(*sparse, problem) == (Vectors{vectors, coefficients}));
+        const Profile& profile = trainer->profile();
+        std::size_t n_events;
+        trainer->events(n_events);
+        CHECK(profile.steps == 1200 && n_events > 0);
+        CHECK(profile.merges + profile.removals == std::int64_t(n_events));
+
+        const double intercept[1] = {0.25};
+        const std::unique_ptr<Predictor> predictor(core.make_predictor(
+            Precision::float32,
+            {n, problem.d, 1, vectors.data(), coefficients.data(), intercept, 1.5}));
+        std::vector<double> values(problem.n), sparse_values(problem.n);
+        predictor->decide(problem.dense_view(), 0, problem.n, values.data());
+        predictor->decide(problem.sparse_view(), 0, 13, sparse_values.data());
+        predictor->decide(problem.sparse_view(), 13, problem.n, sparse_values.data());
+        CHECK(values == sparse_values);
+        double worst = 0, scale = 0;
+        for (double c : coefficients) scale += std::fabs(c);
+        for (std::size_t i = 0; i < problem.n; ++i) {
+            double exact = intercept[0];
+            for (std::size_t j = 0; j < n; ++j) {
+                double squared = 0;
+                for (std::size_t f = 0; f < problem.d; ++f) {
+                    const double difference = double(problem.dense[i * problem.d + f]) -
+                                              double(vectors[j * problem.d + f]);
+                    squared += difference * difference;
+                }
+                exact += coefficients[j] * std::exp(-1.5 * squared);
+            }
+            worst = std::fmax(worst, std::fabs(exact - values[i]));
+        }
+        CHECK(worst < 1e-5 * scale);
+    }
+    CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1, 1}) == nullptr);
+}
+
+// A hash (FNV-1a) of the models that a core trains: the same on all CPUs that fuse multiply-adds,
+// x86-64 and ARM.
+std::uint64_t bits_of_models(const Core& core) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    const auto add = [&](const auto& values) {
+        for (const auto& value : values)
+            for (const unsigned char byte :
+                 std::bit_cast<std::array<unsigned char, sizeof(value)>>(value))
+                hash = (hash ^ byte) * 0x100000001b3;
+    };
+    const Problem problem;
+    for (std::size_t k = 0; k < core.strategies.count; ++k) {
+        const auto trainer = trained(core, core.strategies.first[k], problem, problem.dense_view());
+        const Vectors found = vectors_of(*trainer, problem);
+        add(found.values);
+        add(found.coefficients);
+    }
+    return hash;
+}
+
+}  // namespace
+
+// expected_hash: of models whose multiply-adds are fused; 0 if it is not known.
+void training_tests(std::uint64_t expected_hash) {
+    losses_are_minus_their_slopes();
+    observer_compares_decisions<float>();
+    observer_compares_decisions<double>();
+    std::size_t n_cores;
+    const Core* const* cores = available_cores(n_cores);
+    for (std::size_t i = 0; i < n_cores; ++i) {
+        const Core& core = *cores[i];
+        const std::uint64_t bits = bits_of_models(core);
+        std::printf("core: %s, models %016" PRIx64 "\n", core.name, bits);
+        if (std::strcmp(core.name, "baseline") != 0) {
+            CHECK(expected_hash == 0 || bits == expected_hash);
+            expected_hash = bits;
+        }
+        every_core_trains_and_predicts(core);
+        for (std::size_t k = 0; k < core.class_losses.count; ++k)
+            every_core_learns_classes(core, core.class_losses.first[k]);
+        for (std::size_t k = 0; k < core.target_losses.count; ++k)
+            every_core_learns_targets(core, core.target_losses.first[k]);
+        workers_change_no_bit(core);
+    }
+}

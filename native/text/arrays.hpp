@@ -1,0 +1,94 @@
+// Arrays for parsing: memory that is reused, and memory that grows in place.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace pocketsvm {
+
+// An array that is not initialised, because it is written before it is read.
+template <class T>
+class Scratch {
+  public:
+    T* data() const { return data_.get(); }
+    // Keeps the first `kept` entries; all others are lost.
+    void reserve(std::size_t size, std::size_t kept = 0) {
+        if (size <= size_) return;
+        std::unique_ptr<T[]> data(new T[size]);
+        std::copy_n(data_.get(), kept, data.get());
+        data_ = std::move(data);
+        size_ = size;
+    }
+
+  private:
+    std::unique_ptr<T[]> data_;
+    std::size_t size_ = 0;
+};
+
+// An array that grows without being copied, if the system supports it (Linux).
+template <class T>
+class GrowingArray {
+  public:
+    explicit GrowingArray(std::size_t capacity) { resize_memory(capacity); }
+    GrowingArray(GrowingArray&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
+          bytes_(std::exchange(other.bytes_, 0)) {}
+    ~GrowingArray() { free_memory(); }
+
+    T* data() { return data_; }
+    const T* data() const { return data_; }
+    std::size_t size() const { return size_; }
+
+    // Appends n entries, which the caller must write.
+    T* extend(std::size_t n) {
+        if (bytes_ / sizeof(T) - size_ < n) resize_memory(size_ + std::max(size_ / growth, n));
+        size_ += n;
+        return data_ + (size_ - n);
+    }
+    void shrink_to_fit() { resize_memory(size_); }
+
+  private:
+    static constexpr std::size_t growth = 4;  // grows by a quarter: moving pages is cheap
+
+    void resize_memory(std::size_t capacity) {
+        if (capacity > (~std::size_t(0) >> 2) / sizeof(T)) throw std::bad_alloc();
+        // Large pages are several times faster to obtain than small ones. If the system has none,
+        // nothing is lost: unused memory costs nothing.
+        constexpr std::size_t page = 1 << 12, large_page = 1 << 21;
+        std::size_t bytes = std::max(capacity * sizeof(T), std::size_t(1));
+        const bool large = bytes >= large_page / 4 && bytes > bytes_;
+        const std::size_t unit = large ? large_page : page;
+        bytes = (bytes + unit - 1) / unit * unit;
+        if (bytes == bytes_) return;
+#if defined(__linux__)
+        void* const memory = data_ == nullptr ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                              : ::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE);
+        if (memory == MAP_FAILED) throw std::bad_alloc();
+        if (large) ::madvise(memory, bytes, MADV_HUGEPAGE);
+#else
+        void* const memory = std::realloc(data_, bytes);
+        if (memory == nullptr) throw std::bad_alloc();
+#endif
+        data_ = static_cast<T*>(memory);
+        bytes_ = bytes;
+    }
+
+    void free_memory() {
+#if defined(__linux__)
+        if (data_ != nullptr) ::munmap(data_, bytes_);
+#else
+        std::free(data_);
+#endif
+    }
+
+    T* data_ = nullptr;
+    std::size_t size_ = 0, bytes_ = 0;
+};
+
+}  // namespace pocketsvm

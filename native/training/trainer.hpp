@@ -1,0 +1,233 @@
+// Training: passes over the rows, one step per row, with maintenance if the budget overflows.
+#pragma once
+
+#include "../random.hpp"
+#include "lookahead.hpp"
+#include "losses.hpp"
+#include "observer.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+template <class Real>
+class BudgetTrainer final : public Trainer {
+  public:
+    BudgetTrainer(const TrainerOptions& options, MakeMaintenance<Real> make_maintenance)
+        : budget_(options.budget), alpha_(options.alpha),
+          intercept_rate_(options.fit_intercept ? options.intercept_rate : 0),
+          make_maintenance_(make_maintenance), kernel_(options.gamma), generator_(options.seed) {
+        reserve(options.budget, options.n_features);
+    }
+
+    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt,
+              Workers& workers) override {
+        bool finished = false;
+        ClassLosses::with(classes.loss, [&](auto type) {
+            const typename decltype(type)::type loss{};
+            finished = pass_with(LossOnClasses(loss, classes), view, interrupt, workers);
+        });
+        return finished;
+    }
+    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt,
+              Workers& workers) override {
+        bool finished = false;
+        TargetLosses::with(targets.loss, [&](auto type) {
+            const typename decltype(type)::type loss(targets.parameter);
+            finished = pass_with(LossOnTargets(loss, targets), view, interrupt, workers);
+        });
+        return finished;
+    }
+
+    void restore(const StateView& state) override {
+        const std::size_t n_features = set_.n_features();
+        reserve(state.size > budget_ ? state.size : budget_, n_features);
+        const Real* vectors = static_cast<const Real*>(state.vectors);
+        for (std::size_t i = 0; i < state.size; ++i) {
+            const DenseRow<Real> row{vectors + i * n_features, n_features};
+            set_.add(row, squared_norm(row), state.coefficients[i], state.births[i]);
+        }
+        maintenance_->begin(set_);
+        bias_ = state.bias;
+        steps_ = state.steps;
+        generator_.restore(state.generator);
+        while (set_.size() > budget_) maintain(nullptr);
+    }
+
+    std::size_t size() const override { return set_.size(); }
+    double bias() const override { return bias_; }
+    std::int64_t steps() const override { return steps_; }
+    void copy_state(void* vectors, double* coefficients, std::int64_t* births,
+                    std::uint64_t* generator) const override {
+        for (std::size_t i = 0; i < set_.size(); ++i) {
+            set_.copy_vector(i, static_cast<Real*>(vectors) + i * set_.n_features());
+            coefficients[i] = set_.coefficient(i);
+            births[i] = set_.birth(i);
+        }
+        for (int i = 0; i < 4; ++i) generator[i] = generator_.state()[i];
+    }
+    const std::uint32_t* order(std::size_t& n_rows) const override {
+        n_rows = order_.size();
+        return order_.data();
+    }
+    const Profile& profile() const override { return profile_; }
+
+    void observe(const char* const* strategies, std::size_t count) override {
+        observer_ = std::make_unique<Observer<Real>>(strategies, count);
+        observer_->reserve(setting());
+    }
+    const Event* events(std::size_t& count) const override {
+        if (observer_ != nullptr) return observer_->events(count);
+        count = 0;
+        return nullptr;
+    }
+    const AuditCounts& audit(std::size_t k) const override { return observer_->counts(k); }
+    const Agreement& agreement(std::size_t k, std::size_t l) const override {
+        return observer_->agreement(k, l);
+    }
+
+  private:
+    void reserve(std::size_t vectors, std::size_t n_features) {
+        set_ = SupportSet<Real>(vectors + 1, n_features);
+        maintenance_ = make_maintenance_(setting());
+        if (observer_ != nullptr) observer_->reserve(setting());
+    }
+    Setting<Real> setting() const { return {kernel_, set_.capacity(), set_.n_features()}; }
+
+    template <class Loss>
+    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt, Workers& workers) {
+        const double begin = Stopwatch::now();
+        if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
+        generator_.shuffle(order_.data(), view.n_rows);
+        set_.expect_zeros(view.sparse);
+        set_.find_least_size();
+        maintenance_->begin(
+            set_);  // so that the result does not depend on where training was resumed
+        const bool finished = with_rows<Real>(view, [&](auto& rows) {
+            using Rows = std::remove_reference_t<decltype(rows)>;
+            if (workers.size() > 0 && looking_ahead_pays(view)) {
+                Lookahead<Rows> source(kernel_, set_, view, order_, workers);
+                return run(rows, loss, source, interrupt);
+            }
+            InTurn<Rows> source(kernel_, set_, view, order_);
+            return run(rows, loss, source, interrupt);
+        });
+        profile_.seconds_total += Stopwatch::now() - begin;
+        profile_.seconds_margin = margin_clock_.total() + seconds_ahead_;
+        profile_.seconds_solve = solve_clock_.total();
+        profile_.seconds_rest = rest_clock_.total();
+        return finished;
+    }
+
+    // Whether handing kernel rows from thread to thread costs less than computing them. It does not
+    // if vectors change in most steps.
+    bool looking_ahead_pays(const RowsView& view) const {
+        constexpr std::size_t min_budget = 128;     // the kernel values of a smaller set are cheap
+        constexpr std::size_t min_rows = 1000;      // starting the threads takes about as long
+        constexpr std::size_t min_features = 8;     // below, the exponentials are most of the cost
+        constexpr std::size_t max_features = 4096;  // blocks of longer rows fill the cache
+        constexpr std::size_t max_sparse_features = 512;  // blocks hold sparse rows as dense ones
+        return budget_ >= min_budget && view.n_rows >= min_rows &&
+               view.n_features >= min_features &&
+               view.n_features <= (view.sparse ? max_sparse_features : max_features) &&
+               2 * profile_.violations <= profile_.steps;
+    }
+
+    template <class Rows, class Loss, class Source>
+    bool run(Rows& rows, const Loss& loss, Source& source, Interrupt& interrupt) {
+        constexpr std::size_t work_between_checks = 1 << 20;  // multiply-adds: about 1 millisecond
+        constexpr std::size_t exponential_cost = 16;          // in multiply-adds, roughly
+        const std::size_t rows_between_checks =
+            1 + work_between_checks / (1 + budget_ * (exponential_cost + set_.n_features()));
+        std::size_t begin = 0;
+        for (; begin < order_.size() && !interrupt.requested(); begin += rows_between_checks) {
+            const std::size_t left = order_.size() - begin;
+            const std::size_t end =
+                begin + (rows_between_checks < left ? rows_between_checks : left);
+            for (std::size_t i = begin; i < end; ++i) {
+                if (i + prefetch_distance < order_.size()) {
+                    rows.prefetch(order_[i + prefetch_distance]);
+                    loss.prefetch(order_[i + prefetch_distance]);
+                }
+                step(rows.row(order_[i]), i, loss, source);
+            }
+        }
+        seconds_ahead_ += source.seconds();
+        return begin >= order_.size();
+    }
+
+    template <class Row, class Loss, class Source>
+    void step(const Row& row, std::size_t i, const Loss& loss, Source& source) {
+        source.prepare(i);
+        const bool timed = margin_clock_.due();
+        const double begin = timed ? Stopwatch::now() : 0;
+        const KernelRow<Real> kernel = source.take();
+        if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
+
+        const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * double(steps_));
+        ++steps_;
+        ++profile_.steps;
+        const double coefficient = loss.step(order_[i], decision);
+        if (coefficient == 0) return;
+        ++profile_.violations;
+        const bool full = set_.size() == budget_;
+        if (full)
+            set_.add_apart(row, kernel.norm, coefficient, steps_);
+        else
+            set_.add(row, kernel.norm, coefficient, steps_);
+        maintenance_->added(set_);
+        bias_ += intercept_rate_ * coefficient;
+        if (full) {
+            Real* exponents = source.exponents();
+            exponents[budget_] = excluded_exponent;
+            maintain(exponents);
+            // Finite again, because a block that is used again may add it with a weight of 0.
+            exponents[budget_] = 0;
+        }
+        source.follow();
+    }
+
+    void maintain(const Real* newest) {
+        if (observer_ != nullptr)
+            observer_->ask(kernel_, set_, maintenance_->first_partner(set_), newest);
+        const bool timed = solve_clock_.due();
+        rest_clock_.due();
+        Stopwatch watch(timed);
+        const std::size_t first = maintenance_->first_partner(set_);
+        const Decision decision = maintenance_->decide(set_, first, newest, watch);
+        if (observer_ != nullptr)
+            observer_->record({steps_, std::int64_t(decision.first),
+                               decision.merges ? std::int64_t(decision.second) : -1, decision.h,
+                               decision.coefficient, maintenance_->degradation(set_, decision)});
+        maintenance_->apply(set_, decision, steps_);
+        watch.lap_rest();
+        if (timed) {
+            solve_clock_.add(watch.solve());
+            rest_clock_.add(watch.rest());
+        }
+        ++(decision.merges ? profile_.merges : profile_.removals);
+    }
+
+    // Rows are prefetched so many steps ahead: the rows computed together are already loaded.
+    static constexpr std::size_t prefetch_distance = 2 * rows_at_once;
+    // A margin takes less time than a maintenance event, so its clock is read more rarely.
+    static constexpr int margin_clock_period = 64;
+
+    std::size_t budget_;
+    double alpha_;
+    double intercept_rate_;
+    MakeMaintenance<Real> make_maintenance_;
+    Gaussian<Real> kernel_;
+    SupportSet<Real> set_;
+    MaintenancePointer<Real> maintenance_;
+    double bias_ = 0;
+    std::int64_t steps_ = 0;
+    Generator generator_;
+    Buffer<std::uint32_t> order_;
+    Profile profile_;
+    SampledClock margin_clock_{margin_clock_period};
+    double seconds_ahead_ = 0;  // for kernel rows that were computed ahead, besides that clock
+    SampledClock solve_clock_;
+    SampledClock rest_clock_;
+    std::unique_ptr<Observer<Real>> observer_;
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

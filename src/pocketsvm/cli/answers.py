@@ -1,0 +1,71 @@
+"""Predictions of a model, as lines of text or as JSON."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._replacing import replacing
+from ..data import Batch
+from .console import Task, one_line_of_json
+from .saved import Saved
+
+__all__ = ["answers", "as_json", "as_lines", "open_output"]
+
+Columns = dict[str, NDArray[Any]]  # name -> one value, or one row of values, per row of the file
+
+
+def answers(
+    saved: Saved, batches: Iterable[Batch], decision: bool, task: Task
+) -> Iterator[Columns]:
+    """Yield the answers for each batch that has rows: labels or numbers, and decision values."""
+    labels = None if saved.is_regression else np.array(saved.labels, dtype=object)
+    for batch in batches:
+        n_rows = batch.X.shape[0]
+        if n_rows:
+            values = saved.answers(batch.X)
+            if labels is None:
+                yield {"prediction": values}
+            else:
+                found = {"label": labels[saved.codes(values)]}
+                yield found | {"decision": values} if decision else found
+            task.advance(n_rows, n_rows)
+
+
+def as_lines(batches: Iterable[Columns]) -> Iterator[str]:
+    """Yield batches as lines: the values of a row, separated by tabs."""
+    for columns in batches:
+        texts: list[Any] = []
+        for values in columns.values():
+            spell = str if values.dtype == object else repr
+            texts += (map(spell, part) for part in values.reshape(len(values), -1).T.tolist())
+        yield "\n".join(map("\t".join, zip(*texts, strict=True))) + "\n"
+
+
+def as_json(batches: Iterable[Columns]) -> Iterator[str]:
+    """Yield batches as one list of objects, each on a line of its own."""
+    before = "["
+    for columns in batches:
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        objects = (dict(zip(columns, row, strict=True)) for row in rows)
+        yield before + "\n" + ",\n".join(map(one_line_of_json, objects))
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
+
+
+@contextmanager
+def open_output(path: str | None) -> Iterator[BinaryIO | Any]:
+    """Open a file that appears when it is complete; stdout, a pipe or a device is written to."""
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with open(path, "wb") as file:
+            yield file
+    else:
+        with replacing(path) as file:
+            yield file

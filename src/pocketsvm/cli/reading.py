@@ -1,0 +1,123 @@
+"""Data files as the commands read them: rows and labels for a fit."""
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..data import DataFile, Labels, Layout, Options, Table, number
+from .console import Reporter
+from .options import DataOptions, MachineOptions
+
+__all__ = ["TrainingSet", "numbers_of", "open_data", "read_training_set"]
+
+# Scaling makes sparse rows dense: they may take this many bytes, so that memory is not exhausted.
+MOST_DENSE_BYTES = 2**32
+# A file with more classes than this, and fewer rows per class than that, probably has a numeric
+# column in place of the label.
+MANY_CLASSES, ROWS_PER_CLASS = 20, 10
+# float64 does not hold all whole numbers beyond this one.
+LARGEST_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Rows and targets of a data file, as a fit takes them.
+
+    `spellings` is how the file spells the classes, in their order; None if they are texts, or for
+    a regression.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    spellings: list[str] | None
+    layout: Layout
+
+    @property
+    def class_names(self) -> list[str]:
+        """The classes as the file spells them, in their order."""
+        return self.spellings or np.unique(self.y).tolist()
+
+
+def open_data(path: str, options: DataOptions) -> DataFile:
+    """Open a data file, to be read at once or in batches."""
+    drop = getattr(options, "drop", None)
+    return DataFile(path, Options(options.format, options.header, options.label, drop or ()))
+
+
+def read_training_set(
+    path: str, options: DataOptions, machine: MachineOptions, n_jobs: int, reporter: Reporter
+) -> TrainingSet:
+    """Read a data file for a fit, and report its size."""
+    with open_data(path, options) as file, reporter.task("reading") as task:
+        begin = time.perf_counter()
+        table = file.read(n_jobs=n_jobs, advance=lambda n_rows: task.advance(n_rows, n_rows))
+    n_rows, n_features = table.X.shape
+    seconds = time.perf_counter() - begin
+    reporter.say(f"read {n_rows:,} rows of {n_features:,} features in {seconds:.1f} s")
+    needs_dense = sp.issparse(table.X) and machine.scale != "none"
+    X = _dense(table.X, machine.scale) if needs_dense else table.X
+    if machine.regression:
+        return TrainingSet(X, numbers_of(table.labels, path), None, table.layout)
+    y, spellings = _targets(table.labels)
+    _check_classes(y, table, path)
+    return TrainingSet(X, y, spellings, table.layout)
+
+
+def numbers_of(labels: Labels, name: str) -> NDArray[np.float64]:
+    """Return labels as numbers; raise ValueError if one is not a number."""
+    numbers = labels.numbers()
+    if numbers is None:
+        wrong = next(text for text in labels.names if number(text) is None)
+        raise ValueError(f"{name}: the label {wrong!r} is not a number, as a regression needs.")
+    return numbers
+
+
+def _targets(labels: Labels) -> tuple[NDArray[Any], list[str] | None]:
+    """Return labels for a fit: numbers and how each class is spelled if all are, else texts.
+
+    Spellings of the same number are one class, spelled as the first of them.
+    """
+    numbers = labels.numbers()
+    if numbers is None or np.abs(numbers).max() > LARGEST_EXACT:
+        return np.array(labels.names)[labels.codes], None
+    _, first = np.unique(numbers, return_index=True)
+    return numbers, [labels.names[code] for code in labels.codes[first]]
+
+
+def _dense(X: Any, scale: str) -> Any:
+    """Return sparse rows as a scaler takes them."""
+    n_bytes = X.shape[0] * X.shape[1] * X.dtype.itemsize
+    if n_bytes > MOST_DENSE_BYTES:
+        raise ValueError(
+            f"--scale {scale} makes sparse rows dense, which takes {n_bytes / 2**30:,.0f} GiB, "
+            f"and the limit is {MOST_DENSE_BYTES / 2**30:.0f} GiB; scale the file beforehand."
+        )
+    return X.toarray()
+
+
+def _check_classes(y: NDArray[Any], table: Table, path: str) -> None:
+    """Refuse or warn if the labels look like numbers to predict."""
+    if y.dtype.kind == "f" and (fraction := np.flatnonzero(y != np.floor(y))).size:
+        raise ValueError(
+            f"{path}: {y[fraction[0]]:g} is not a class label, which is a whole number or a word. "
+            f"To predict such numbers, train with --regression.{_label_hint(table.layout)}"
+        )
+    n_classes = len(table.labels.names)
+    if n_classes > MANY_CLASSES and n_classes * ROWS_PER_CLASS > len(y):
+        warnings.warn(
+            f"{path} has {n_classes:,} classes in {len(y):,} rows.{_label_hint(table.layout)}",
+            stacklevel=2,
+        )
+
+
+def _label_hint(layout: Layout) -> str:
+    """Name the column that the label was taken from."""
+    if layout.label is None:
+        return ""
+    name = layout.label + 1 if isinstance(layout.label, int) else layout.label
+    return f" The label is taken from column {str(name)!r}; if it is another, say --label COLUMN."

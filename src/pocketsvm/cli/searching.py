@@ -1,0 +1,189 @@
+"""The search of ``tune``: the values to try, its progress, and what it found."""
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+from sklearn.base import is_regressor
+from sklearn.metrics import get_scorer_names
+
+from .. import tuning
+from ..tuning import ScoreMap, last_step, parameter_name
+from .console import Reporter, Task
+from .reading import TrainingSet
+
+if TYPE_CHECKING:
+    from .tune import GridOptions, SearchOptions
+
+__all__ = ["check_scoring", "describe", "grid_values", "run"]
+
+MOST_VALUES = 1000  # of a range; more of them are a typing error
+
+
+def grid_values(grid: "GridOptions") -> dict[str, Any]:
+    """Return the values of C, gamma and the budget to try; None for the default ones."""
+    return {
+        "C": _values(grid.c, grid.log2c, "--c", "--log2c"),
+        "gamma": _values(grid.gamma, grid.log2g, "--gamma", "--log2g"),
+        "budget": None if grid.budgets is None else _budgets(grid.budgets),
+    }
+
+
+def _values(listed: str | None, powers: str | None, *hints: str) -> list[float] | None:
+    """Return the values of a list, or of a range of powers of two; None if neither is given."""
+    if listed is not None and powers is not None:
+        raise typer.BadParameter(f"give {hints[0]} or {hints[1]}, not both.")
+    if listed is not None:
+        return sorted({_value(text, hints[0]) for text in listed.split(",")})
+    if powers is None:
+        return None
+    try:
+        begin, end, step = map(float, powers.split(","))
+        exponents = np.arange(begin, end + step / 2, step)
+        if not 1 <= len(exponents) <= MOST_VALUES:
+            raise ValueError
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(
+            f"{powers!r} is not BEGIN,END,STEP, such as -5,15,2.", param_hint=hints[1]
+        ) from None
+    return sorted(set(np.exp2(exponents).tolist()))
+
+
+def _value(text: str, hint: str) -> float:
+    base, power, exponent = text.partition("^")
+    try:
+        value = float(base) ** float(exponent) if power else float(base)
+    except (ValueError, OverflowError):
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise typer.BadParameter(f"{text!r} is not a positive number.", param_hint=hint)
+    return value
+
+
+def _budgets(listed: str) -> list[int]:
+    try:
+        budgets = [int(text) for text in listed.split(",")]
+    except ValueError:
+        budgets = [0]
+    if min(budgets) < 2:
+        raise typer.BadParameter(
+            f"{listed!r} is not a list of budgets, such as 100,200,500; the least is 2.",
+            param_hint="--budgets",
+        )
+    return sorted(set(budgets))
+
+
+def check_scoring(name: str | None) -> None:
+    """Refuse a score that scikit-learn does not have."""
+    if name is not None and name not in get_scorer_names():
+        raise typer.BadParameter(
+            f"scikit-learn has no score {name!r}; it has accuracy, balanced_accuracy, f1, "
+            "roc_auc, r2 and others.",
+            param_hint="--scoring",
+        )
+
+
+def run(
+    estimator: Any,
+    rows: TrainingSet,
+    values: dict[str, Any],
+    options: "SearchOptions",
+    seed: int,
+    n_jobs: int,
+    reporter: Reporter,
+) -> Any:
+    """Search for the best of the values, and return the fitted search."""
+    with reporter.task("tuning", total=1.0) as task:
+        return tuning.tune(
+            estimator,
+            rows.X,
+            rows.y,
+            **values,
+            search=options.search,
+            cv=options.folds,
+            scoring=options.scoring,
+            n_jobs=n_jobs,
+            random_state=seed,
+            callbacks=[_SearchProgress(task, reporter)],
+        )
+
+
+class _SearchProgress:
+    """A scikit-learn callback that counts the fits of a search, and reports each round.
+
+    The rounds are planned to take equally long, so each counts as an equal share of the whole.
+    """
+
+    def __init__(self, task: Task, reporter: Reporter) -> None:
+        self.task, self.reporter = task, reporter
+        self.n_rounds, self.n_begun, self.share = 1, 0, 0.0
+        self.lock = Lock()
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Do nothing; the protocol requires the method."""
+
+    teardown = setup
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Report a round."""
+        is_halving = hasattr(estimator, "min_resources_")
+        if context.task_name == "search" and is_halving:
+            self.n_rounds = context.max_subtasks
+        elif context.task_name in ("search", "halving-iteration"):
+            self.n_begun += 1
+            self.share = 1 / self.n_rounds / context.max_subtasks
+            n_candidates = context.max_subtasks // estimator.n_splits_
+            self.reporter.say(
+                f"round {self.n_begun} of {self.n_rounds}: {n_candidates} candidates, "
+                f"{context.max_subtasks} fits"
+            )
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, X: Any = None) -> None:
+        """Count a fit, in whichever thread it ran."""
+        if context.task_name == "candidate-split-evaluation":
+            with self.lock:
+                self.task.advance(X.shape[0], self.share)
+
+
+def describe(
+    searched: Any, found: ScoreMap, options: "SearchOptions", rows: TrainingSet
+) -> dict[str, Any]:
+    """Return the best candidate, its score, and all candidates."""
+    return {
+        "best": _candidate(searched, searched.best_params_),
+        "scoring": options.scoring or ("r2" if is_regressor(searched) else "accuracy"),
+        "score": found.best_score,
+        "folds": options.folds,
+        "plot": options.plot,
+        "candidates": _candidates(searched, rows.X.shape[0]),
+    }
+
+
+def _candidate(searched: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a candidate's parameters by the names of the options."""
+    machine = last_step(searched.estimator)
+    return {
+        name.lower(): params.get(parameter_name(searched.estimator, name), getattr(machine, name))
+        for name in ("C", "gamma", "budget")
+    }
+
+
+def _candidates(searched: Any, n_rows: int) -> list[dict[str, Any]]:
+    """Return every candidate with its score; None if it could not be fitted."""
+    results = searched.cv_results_
+    columns = (
+        results["params"],
+        results["mean_test_score"].tolist(),
+        results["std_test_score"].tolist(),
+        np.broadcast_to(results.get("n_resources", n_rows), len(results["params"])).tolist(),
+    )
+    return [
+        _candidate(searched, params)
+        | {"score": _finite(score), "deviation": _finite(deviation), "rows": rows}
+        for params, score, deviation, rows in zip(*columns, strict=True)
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

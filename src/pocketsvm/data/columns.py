@@ -1,0 +1,244 @@
+"""Columns of a table: which ones are features, which one is the label.
+
+Columns are found by name, or by position if they have no names. `Options` holds what the user says
+about a file, `Layout` where a model's training file had its columns, and `Selection` which columns
+of a file are read.
+"""
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+
+from .errors import DataError, Hint
+
+__all__ = ["ColumnSelector", "Layout", "Options", "Selection", "listed"]
+
+LABEL_NAMES = ("label", "target", "class", "y")
+MAX_LISTED = 10  # names in one message: more would hide what the message says
+
+NAME_THE_LABEL = Hint("Say which one it is: {}.", "label")
+DROP_ROW_NUMBERS = Hint(
+    "If it only numbers the rows, leave it out ({} for the first), or give it a name.", "drop", "1"
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the training file of a model had its features and its label.
+
+    Attributes
+    ----------
+    n_features : int
+        The number of features.
+
+    names : list of str or None
+        Their names.
+
+    label : str, int or None
+        The label's column: its name, or its position from 0. None for LIBSVM text.
+
+    dropped : list of int
+        Positions of unused columns, if features have no names.
+
+    first_index : int
+        The index of the first feature in LIBSVM text.
+    """
+
+    n_features: int
+    names: list[str] | None = None
+    label: str | int | None = None
+    dropped: list[int] = field(default_factory=list)
+    first_index: int = 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says about a file; None means that the file itself tells.
+
+    Attributes
+    ----------
+    format : {"libsvm", "csv", "tsv", "parquet"} or None
+        The format.
+
+    header : bool or None
+        Whether the first row has the names of the columns.
+
+    label : str or None
+        The label's column: its name, or its number from 1; -1 is the last column.
+
+    drop : sequence of str
+        Columns that are not used, by name or number.
+    """
+
+    format: str | None = None
+    header: bool | None = None
+    label: str | None = None
+    drop: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The columns of a table that are read.
+
+    Attributes
+    ----------
+    names : list of str
+        The names of all columns.
+
+    features : list of int
+        Positions of the features.
+
+    label : int or None
+        Position of the label; None if it is not read.
+    """
+
+    names: list[str]
+    features: list[int]
+    label: int | None
+
+    @property
+    def used(self) -> list[int]:
+        """Positions of the features and, last, of the label."""
+        return self.features + ([] if self.label is None else [self.label])
+
+    def layout(self, has_names: bool) -> Layout:
+        """Return the layout of a model that is trained on these columns."""
+        if has_names:
+            label = None if self.label is None else self.names[self.label]
+            return Layout(len(self.features), [self.names[k] for k in self.features], label)
+        unused = set(range(len(self.names))) - set(self.used)
+        return Layout(len(self.features), None, self.label, sorted(unused))
+
+
+@dataclass(frozen=True)
+class ColumnSelector:
+    """Finds features and label among the columns of one table.
+
+    Attributes
+    ----------
+    file : str
+        What messages call the table.
+
+    names : list of str
+        The names of its columns.
+
+    options : Options
+        What the user says about it.
+    """
+
+    file: str
+    names: list[str]
+    options: Options
+
+    def for_training(self, has_names: bool) -> Selection:
+        """Select the columns of a training file: all but the dropped ones are features."""
+        dropped = set(self._positions(self.options.drop))
+        if len(dropped) == len(self.names):
+            raise DataError(f"{self.file}: all columns are dropped.")
+        label = self._label_position(dropped)
+        if label in dropped:
+            raise DataError(f"{self.file}: column {self.names[label]!r} is both label and dropped.")
+        features = self._all_but(label, dropped)
+        if not features:
+            raise DataError(f"{self.file} has no columns beside the label's.")
+        if has_names:
+            self._check_names([self.names[k] for k in features])
+        return Selection(self.names, features, label)
+
+    def for_model(self, layout: Layout, with_label: bool) -> Selection:
+        """Select the features of a model, and the label if it is wanted."""
+        if self._names_a_feature(layout):
+            features, label = self._by_name(layout)
+        else:
+            features, label = self._by_position(layout)
+        if not with_label:
+            return Selection(self.names, features, None)
+        if self.options.label is not None:
+            label = self._label_position()
+        if label is None:
+            raise DataError(
+                f"{self.file} has no column for the label; it has {listed(self.names)}.",
+                NAME_THE_LABEL,
+            )
+        return Selection(self.names, features, label)
+
+    def _names_a_feature(self, layout: Layout) -> bool:
+        """Whether at least one column has the name of a feature."""
+        return not set(layout.names or ()).isdisjoint(self.names)
+
+    def _by_name(self, layout: Layout) -> tuple[list[int], int | None]:
+        needed = layout.names or []
+        self._check_names([name for name in self.names if name in set(needed)])
+        places = {name: k for k, name in enumerate(self.names)}
+        missing = [name for name in needed if name not in places]
+        if missing:
+            raise DataError(
+                f"{self.file} lacks the column {missing[0]!r}, which the model needs; "
+                f"it has {listed(self.names)}."
+            )
+        label = places.get(layout.label) if isinstance(layout.label, str) else None
+        return [places[name] for name in needed], label
+
+    def _by_position(self, layout: Layout) -> tuple[list[int], int | None]:
+        n_columns, n_unused = len(self.names), len(layout.dropped)
+        label = None
+        if self.options.label is not None:
+            label = self._label_position()
+        elif n_columns == layout.n_features + n_unused + 1:
+            label = layout.label if isinstance(layout.label, int) else self._label_position()
+        dropped = set(layout.dropped)
+        if label is None and isinstance(layout.label, int):  # the columns after it move up
+            dropped = {k - (k > layout.label) for k in dropped}
+        if n_columns == layout.n_features:
+            dropped = set()
+        features = self._all_but(label, dropped)
+        if len(features) != layout.n_features:
+            unused = f" beside {n_unused} that it does not use" if n_unused else ""
+            raise DataError(
+                f"{self.file} has {n_columns} columns; the model needs {layout.n_features} "
+                f"features{unused}, and at most one more, the label."
+            )
+        return features, label
+
+    def _all_but(self, label: int | None, dropped: Set[int]) -> list[int]:
+        return [k for k in range(len(self.names)) if k != label and k not in dropped]
+
+    def _label_position(self, dropped: Set[int] = frozenset()) -> int:
+        """Return the label's column: as the user says, or by its usual names, or the last."""
+        if self.options.label is not None:
+            return self._positions([self.options.label])[0]
+        usual = [k for k, name in enumerate(self.names) if name.lower() in LABEL_NAMES]
+        return usual[0] if len(usual) == 1 else self._all_but(None, dropped)[-1]
+
+    def _positions(self, columns: Sequence[str]) -> list[int]:
+        """Return the positions of columns that are given by name or by number."""
+        n_columns = len(self.names)
+        positions = []
+        for column in columns:
+            if column in self.names:
+                positions.append(self.names.index(column))
+                continue
+            position = int(column) if re.fullmatch(r"-?[0-9]{1,9}", column) else 0
+            if not 1 <= abs(position) <= n_columns:
+                raise DataError(
+                    f"{self.file} has no column {column!r}; it has {listed(self.names)}. Columns "
+                    f"are given by name, or by number from 1 to {n_columns}; -1 is the last."
+                )
+            positions.append(position - 1 if position > 0 else n_columns + position)
+        return positions
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        seen: set[str] = set()
+        for name in names:
+            if not name:
+                raise DataError(f"{self.file} has a column without a name.", DROP_ROW_NUMBERS)
+            if name in seen:
+                raise DataError(f"{self.file} has two columns named {name!r}.")
+            seen.add(name)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message: the first ones, and how many more there are."""
+    some = ", ".join(map(repr, names[:MAX_LISTED]))
+    n_more = len(names) - MAX_LISTED
+    return some if n_more <= 0 else f"{some} and {n_more} more"

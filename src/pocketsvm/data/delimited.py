@@ -1,0 +1,157 @@
+"""CSV and TSV: rows of text whose values a comma, a semicolon or a tab separates."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .arrow import MISSING, ArrowTable, other_label, place
+from .columns import Options, Selection, listed
+from .errors import DataError, Hint
+from .labels import number
+
+__all__ = ["BYTE_ORDER_MARK", "DelimitedText", "delimiter_of"]
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DELIMITERS = "\t,;"  # a line has the one that occurs most often, and on ties the first
+BLOCK_BYTES = 1 << 19  # bytes per batch: small, because pyarrow reads about 40 batches ahead
+BLOCK_ROWS = 16  # rows that a batch must have room for: pyarrow refuses a row that exceeds one
+MAX_QUOTED = 40  # characters of a wrong value that a message shows
+
+SAY_HEADER = Hint("Say whether it is a header: {}.", "header")
+
+
+class DelimitedText(ArrowTable):
+    """Delimited text, read by pyarrow; its first row decides on the number of columns.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+
+    options : Options
+        What the user says about it.
+
+    text : stream
+        Its text, decompressed.
+
+    head : bytes
+        The start of the text.
+
+    is_cut : bool
+        Whether the last line of the head may go on.
+
+    is_tsv : bool
+        Whether tabs separate the values, whatever the first row looks like.
+    """
+
+    def __init__(
+        self, name: str, options: Options, text: Any, head: bytes, *, is_cut: bool, is_tsv: bool
+    ) -> None:
+        super().__init__(name, options)
+        self.text = text
+        lines = head.removeprefix(BYTE_ORDER_MARK).splitlines()
+        filled = [k for k, line in enumerate(lines) if line.strip()]
+        if not filled:
+            raise DataError(f"{name} is empty.")
+        first = lines[filled[0]]
+        self.delimiter = "\t" if is_tsv else delimiter_of(first) or ","
+        names = self._split(first)
+        rest = [lines[k] for k in (filled[:-1] if is_cut else filled)[1:]]
+        self.has_names = (
+            self._tell_header(names, rest) if options.header is None else options.header
+        )
+        self.n_skipped = filled[0] + 1 if self.has_names else 0
+        self.names = names if self.has_names else [f"{k + 1}" for k in range(len(names))]
+        self.block_size = max(BLOCK_BYTES, BLOCK_ROWS * len(first))
+
+    def _split(self, line: bytes) -> list[str]:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise DataError(f"{self.name} is not text in UTF-8.") from None
+        try:
+            return [name.strip() for name in next(csv.reader([text], delimiter=self.delimiter))]
+        except csv.Error as error:
+            raise DataError(f"{self.name}, row 1: {error}") from None
+
+    def _tell_header(self, first: list[str], rest: Sequence[bytes]) -> bool:
+        """Tell whether the first row has names: names are not numbers and do not occur again."""
+        if all(number(name) is None for name in first):
+            return True
+        if not rest:
+            return False
+        if first == [str(k) for k in range(len(first))]:
+            raise DataError(f"{self.name}: its first row counts from 0.", SAY_HEADER)
+        texts = {k: name for k, name in enumerate(first) if name and number(name) is None}
+        if not texts:
+            return False
+        mixed = f"{self.name}: its first row mixes names and numbers, and"
+        for n_row, row in enumerate(map(self._split, rest), 2):
+            below = {k: row[k] for k in texts if k < len(row)}
+            for k, other in below.items():
+                if number(other) is not None:
+                    raise DataError(
+                        f"{mixed} {texts[k]!r} stands above {other!r} in row {n_row}.", SAY_HEADER
+                    )
+            if any(texts[k] == other for k, other in below.items()):
+                return False
+        raise DataError(f"{mixed} {listed([*texts.values()])} stands in no other row.", SAY_HEADER)
+
+    def record_batches(self, selection: Selection) -> Iterator[Any]:
+        """Yield pyarrow's batches: features as numbers, the label as text."""
+        import pyarrow as pa
+        import pyarrow.csv as arrow_csv
+
+        keys = [str(k) for k in range(len(selection.names))]
+        types = {keys[k]: pa.float64() for k in selection.features}
+        if selection.label is not None:
+            types[keys[selection.label]] = pa.string()
+        try:
+            yield from arrow_csv.open_csv(
+                pa.PythonFile(self.text, mode="r"),
+                arrow_csv.ReadOptions(
+                    use_threads=False,  # with threads, errors do not name their row
+                    block_size=self.block_size,
+                    skip_rows=self.n_skipped,
+                    column_names=keys,
+                ),
+                arrow_csv.ParseOptions(delimiter=self.delimiter),
+                arrow_csv.ConvertOptions(
+                    column_types=types,
+                    null_values=[],
+                    include_columns=[keys[k] for k in selection.used],
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise self._explained(str(error), selection) from error
+
+    def _explained(self, message: str, selection: Selection) -> DataError:
+        """Return pyarrow's error with row, column and what would be right."""
+        value = re.search(r"column #(\d+): Row #(\d+): .* to double: invalid value '(.*)'", message)
+        if value:
+            at = place(self.name, int(value[2]), selection, int(value[1]))
+            if not value[3].strip():
+                return DataError(at + MISSING)
+            problem = f"{at}{value[3][:MAX_QUOTED]!r} is not a number."
+            return other_label(problem, selection, int(value[1]))
+        text = re.search(r"column #(\d+): Row #(\d+): .*invalid UTF8", message)
+        if text:
+            at = place(self.name, int(text[2]), selection, int(text[1]))
+            return DataError(f"{at}the text is not UTF-8")
+        length = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message)
+        if length:
+            return DataError(
+                f"{self.name}, row {length[1]}: {length[3]} columns, where the first row has "
+                f"{length[2]}"
+            )
+        return DataError(
+            f"{self.name} cannot be read as {self.delimiter!r}-separated text: {message}"
+        )
+
+
+def delimiter_of(line: bytes) -> str | None:
+    """Return the delimiter of a line, or None if it has none."""
+    counts = {mark: line.count(mark.encode()) for mark in DELIMITERS}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] else None

@@ -1,0 +1,195 @@
+"""The front door: opens a data file, tells its format, and reads it with the reader of the format.
+
+The first bytes of a file tell its format, and its name if they fit several. Any file may be
+compressed, and ``-`` is standard input.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
+from typing import Self
+
+from . import parquet
+from .columns import Layout, Options
+from .compression import SUFFIXES, decompressed, named_errors, peeked, whole
+from .delimited import BYTE_ORDER_MARK, DelimitedText, delimiter_of
+from .errors import DataError
+from .reader import Batch, Reader, Table
+from .svmlight import SvmlightReader
+
+__all__ = ["FORMATS", "DataFile"]
+
+FORMATS = ("libsvm", "csv", "tsv", "parquet")
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+}
+# A row of LIBSVM text that has at least one feature.
+LIBSVM_ROW = re.compile(rb"\s*[^\s:,;\"]+(\s+qid:\S+)?\s+\+?\d+:[^\s,;\"]+(\s|$)")
+HEAD_BYTES = 1 << 16  # bytes that tell the format: enough rows to tell a header from data
+HEAD_LINES = 2  # a header and a row, however long they are
+
+
+class DataFile:
+    r"""A data file, open to be read once, from front to back.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` is standard input.
+
+    options : Options, default=None
+        What the user says about it. None leaves everything to the file.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+
+    format : {"libsvm", "csv", "tsv", "parquet"}
+        Its format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from pocketsvm.data import DataFile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "iris.csv"
+    ...     _ = path.write_text("width,length,kind\n1,2.5,a\n3,4,b\n")
+    ...     with DataFile(str(path)) as file:
+    ...         table = file.read()
+    >>> table.X
+    array([[1. , 2.5],
+           [3. , 4. ]])
+    >>> table.labels.names, table.layout.names
+    (['a', 'b'], ['width', 'length'])
+    """
+
+    def __init__(self, path: str, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self.name = "standard input" if path == "-" else path
+        with ExitStack() as stack, named_errors(self.name):
+            if path == "-":
+                self._file = sys.stdin.buffer
+            else:
+                self._file = stack.enter_context(open(path, "rb", buffering=0))
+            self._content, self._head = peeked(decompressed(self._file), HEAD_BYTES, HEAD_LINES)
+            self.format = self.options.format or _format(self._head, path)
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def read(
+        self, *, n_jobs: int | None = -1, advance: Callable[[int], object] | None = None
+    ) -> Table:
+        """Read all rows.
+
+        Parameters
+        ----------
+        n_jobs : int, default=-1
+            Threads that parse LIBSVM text.
+
+        advance : callable, default=None
+            Called with the number of rows of each part that has been read.
+
+        Returns
+        -------
+        table : Table
+            Rows, labels and where the file has them.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be used as it is. The message names the place.
+        """
+        with named_errors(self.name), whole(self._file, self.name):
+            table = self._reader(n_jobs).read(advance or _ignore)
+        if not table.X.shape[0]:
+            raise DataError(f"{self.name} holds no rows.")
+        return table
+
+    def batches(
+        self, layout: Layout, *, labels: bool = False, n_jobs: int | None = -1
+    ) -> Iterator[Batch]:
+        """Read the features of a model in batches of bounded size.
+
+        Features that the model does not know are left out; features that LIBSVM text does not
+        mention are zero. The columns of a table are found by name, or by position if they have no
+        names.
+
+        Parameters
+        ----------
+        layout : Layout
+            Where the model's training file had its columns.
+
+        labels : bool, default=False
+            Whether labels are wanted.
+
+        n_jobs : int, default=-1
+            Threads that parse LIBSVM text.
+
+        Yields
+        ------
+        batch : Batch
+            The next rows.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be used as it is. The message names the place.
+        """
+        with named_errors(self.name), whole(self._file, self.name):
+            yield from self._reader(n_jobs).batches(layout, labels)
+
+    def _reader(self, n_jobs: int | None) -> Reader:
+        if self.format == "libsvm":
+            return SvmlightReader(self.name, self._content, n_jobs)
+        if find_spec("pyarrow") is None:
+            raise ImportError(
+                f"{self.name} is a table ({self.format}), and reading one needs pyarrow: "
+                "pip install 'pocketsvm[data]'"
+            )
+        if self.format == "parquet":
+            return parquet.ParquetTable(self.name, self.options, self._content, self._stack)
+        return DelimitedText(
+            self.name,
+            self.options,
+            self._content,
+            self._head,
+            is_cut=len(self._head) >= HEAD_BYTES,
+            is_tsv=self.format == "tsv",
+        )
+
+
+def _ignore(n_rows: int) -> None:
+    """Do nothing about progress."""
+
+
+def _format(head: bytes, path: str) -> str:
+    """Tell the format by the first bytes, and by the ending of the name if they fit several."""
+    if head.startswith(parquet.MAGIC):
+        return "parquet"
+    stem, ending = os.path.splitext(path.lower())
+    if ending in SUFFIXES:
+        ending = os.path.splitext(stem)[1]
+    lines = (line.split(b"#")[0] for line in head.removeprefix(BYTE_ORDER_MARK).splitlines())
+    first = next((line for line in lines if line.strip()), b"")
+    if LIBSVM_ROW.match(first):
+        return "libsvm"
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    delimiter = delimiter_of(first)
+    return "libsvm" if delimiter is None else "tsv" if delimiter == "\t" else "csv"

@@ -1,0 +1,88 @@
+"""Parquet: tables in columns, read by pyarrow, a few pages of each column at a time."""
+
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+from .arrow import DROP, ArrowTable, arrow_errors, other_label
+from .columns import Options, Selection
+from .errors import DataError
+
+__all__ = ["MAGIC", "ParquetTable"]
+
+MAGIC = b"PAR1"  # the first bytes of every file
+BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
+BUFFER_BYTES = 1 << 20  # bytes of a column read at once: each column has a buffer of this size
+
+
+class ParquetTable(ArrowTable):
+    """A Parquet file, which names its columns and knows their types.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+
+    options : Options
+        What the user says about it.
+
+    stream : stream
+        Its content, decompressed.
+
+    stack : ExitStack
+        Closes the temporary copy that a stream which is not a file needs.
+    """
+
+    has_names = True
+    n_skipped = 0
+
+    def __init__(self, name: str, options: Options, stream: Any, stack: ExitStack) -> None:
+        import pyarrow.parquet as parquet
+
+        super().__init__(name, options)
+        if not isinstance(stream, io.FileIO):  # Parquet is read from its end
+            copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            shutil.copyfileobj(stream, copy)
+            stream = copy
+        with arrow_errors(name):
+            self.file = parquet.ParquetFile(
+                stream,
+                page_checksum_verification=True,
+                pre_buffer=False,  # a pre-buffered row group would be in memory as a whole
+                buffer_size=BUFFER_BYTES,
+            )
+            self.names = list(self.file.schema_arrow.names)
+        if not self.names:
+            raise DataError(f"{name} has no columns.")
+
+    def record_batches(self, selection: Selection) -> Iterator[Any]:
+        """Yield pyarrow's batches, of numbers and, for the label, numbers or text."""
+        import pyarrow as pa
+
+        schema = self.file.schema_arrow
+        keys = [self.names[k] for k in selection.used]
+        if len(set(keys)) < len(keys):
+            raise DataError(f"{self.name} has two columns of one name.")
+        for k in selection.used:
+            self._check_type(schema.field(k), selection, k)
+        batch_size = max(BATCH_VALUES // len(keys), 1)
+        for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
+            yield pa.record_batch([batch.column(key) for key in keys], names=keys)
+
+    def _check_type(self, field: Any, selection: Selection, k: int) -> None:
+        from pyarrow import types
+
+        is_label = k == selection.label
+        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+        numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+        if any(is_kind(kind) for is_kind in numeric):
+            return
+        is_text = types.is_string(kind) or types.is_large_string(kind)
+        if is_label and is_text:
+            return
+        what = "a label must be text or a number" if is_label else "a feature must be a number"
+        problem = f"{self.name}, column {field.name!r}: {what}, got {field.type}."
+        raise other_label(problem, selection, k) if is_text else DataError(problem, DROP)

@@ -1,0 +1,107 @@
+"""Loading estimators from model files."""
+
+from dataclasses import replace
+from typing import Any
+
+from .._replacing import PathLike
+from ..model.file import MAX_BYTES, errors_naming, read_model
+from ..model.model import Model
+from ..model.preparation import join
+from .base import BudgetedMachine
+from .classifier import BudgetedSVC
+from .regressor import BudgetedSVR
+from .saving import check_estimator
+
+__all__ = ["load_model", "read_estimator"]
+
+# The estimators that a model file may name.
+ESTIMATORS: dict[str, type[BudgetedMachine]] = {
+    cls.__name__: cls for cls in (BudgetedSVC, BudgetedSVR)
+}
+
+
+def load_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> Any:
+    """Read a fitted estimator from a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, written by `save_model` or by the estimator's `save`.
+
+    max_bytes : int, default=2**31
+        The maximum number of bytes of the file, and of the model in memory.
+
+    Returns
+    -------
+    estimator : BudgetedSVC, BudgetedSVR or Pipeline
+        The estimator as it was saved: the parameters and the bits of its decisions are the same,
+        and further passes continue as they would from the original. A model with scaling is a
+        pipeline of the steps "scale" and "svm".
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+
+    ValueError
+        If the file is not a model file, is damaged, is of a newer version, or does not describe a
+        model. The message names the file and what is wrong with it. Nothing in the file is
+        executed: files from untrusted sources are safe to load.
+
+    See Also
+    --------
+    save_model : Write a model file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVC, load_model, save_model
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "moons.psvm")
+    ...     save_model(BudgetedSVC(budget=10, random_state=0).fit(X[:200], y[:200]), path)
+    ...     clf = load_model(path)
+    >>> clf
+    BudgetedSVC(budget=10, random_state=0)
+    >>> clf.partial_fit(X[200:], y[200:]).score(X, y) > 0.8
+    True
+    """
+    return read_estimator(path, max_bytes=max_bytes)[0]
+
+
+def read_estimator(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Any, dict[str, Any]]:
+    """Return the estimator of a model file, as `load_model` does, and the `extra` of `save_model`.
+
+    The command line keeps the layout of its data files as `extra`.
+    """
+    model, extra = read_model(path, max_bytes=max_bytes)
+    with errors_naming(path):
+        return _estimator(model), extra
+
+
+def _estimator(model: Model) -> Any:
+    """Return the estimator of a model that comes from a file, or a pipeline with its scaler."""
+    machine = _unfitted(model)
+    check_estimator(machine, model)
+    if model.scaling is None:
+        machine._adopt(model)
+        return machine
+    # The names are those of the rows before scaling.
+    machine._adopt(replace(model, feature_names=None))
+    scaler = model.scaling.scaler
+    if model.feature_names is not None:
+        scaler.feature_names_in_ = model.feature_names
+    return join(scaler, machine)
+
+
+def _unfitted(model: Model) -> BudgetedMachine:
+    training = model.training
+    assert training is not None  # a file always has it
+    cls = ESTIMATORS.get(training.estimator)
+    if cls is None:
+        name = training.estimator[:100]
+        raise ValueError(f"it holds a {name!r}, which this pocketsvm does not know.")
+    for unknown in training.parameters.keys() - set(cls._get_param_names()):
+        raise ValueError(f"its parameter {unknown[:100]!r} is not known to this pocketsvm.")
+    return cls(**training.parameters)

@@ -1,0 +1,114 @@
+"""Problems: the rows of the paper's data sets, ready for training, or generated in their place."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._replacing import PathLike
+from . import registry
+from .files import Split
+from .generated import susy_like
+from .registry import DataSet
+
+SCALE_ROWS = 4_500_000  # as many as the paper's training set of SUSY has
+SCALE_TEST_ROWS = 100_000
+QUICK_ROWS, QUICK_TEST_ROWS, QUICK_SCALE_ROWS = 2_000, 4_000, 50_000
+DENSE_SHARE = 0.5  # rows are dense if more than this share of their entries is not zero
+
+
+class TrainTest(NamedTuple):
+    """Training rows and labels, test rows and labels."""
+
+    X: Any
+    y: NDArray[Any]
+    X_test: Any
+    y_test: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows to train and test on, with the paper's settings for them."""
+
+    data_set: DataSet
+    label: str
+    description: str
+    make: Callable[[], TrainTest]
+    n_rows: int
+    generated: bool = False
+
+    @cached_property
+    def rows(self) -> TrainTest:
+        """The rows; generated ones are made when they are first needed."""
+        return self.make()
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """The paper's C and gamma."""
+        return {"C": self.data_set.C, "gamma": self.data_set.gamma}
+
+
+def load_problems(
+    data_sets: Iterable[DataSet], folder: PathLike | None = None, quick: bool = False
+) -> list[Problem]:
+    """Read the data sets; if SUSY is incomplete, rows generated to its size follow it."""
+    problems = []
+    for data_set in data_sets:
+        split = data_set.load(folder)
+        problems.append(_problem(data_set, split, quick))
+        if data_set.name == "SUSY" and split.source is not data_set.sources[0]:
+            problems.append(_scale(data_set, QUICK_SCALE_ROWS if quick else SCALE_ROWS))
+    return problems
+
+
+def available(quick: bool = False) -> list[Problem]:
+    """Return the problems whose files exist; print which of them are missing."""
+    found = [data_set for data_set in registry.DATA_SETS if data_set.find() is not None]
+    missing = [data_set.name for data_set in registry.DATA_SETS if data_set not in found]
+    if missing:
+        print(f"Skipped, because they are not in $POCKETSVM_DATA: {', '.join(missing)}.\n")
+    return [_problem(data_set, data_set.load(), quick) for data_set in found]
+
+
+def labelled() -> dict[str, DataSet]:
+    """Return the data sets by the labels of their sources, in the order of the pages."""
+    return {
+        source.label: data_set for data_set in registry.DATA_SETS for source in data_set.sources
+    }
+
+
+def _problem(data_set: DataSet, split: Split, quick: bool) -> Problem:
+    rows = _layout(split)
+    if quick:
+        train = _some(rows.X, rows.y, QUICK_ROWS)
+        rows = TrainTest(*train, *_some(rows.X_test, rows.y_test, QUICK_TEST_ROWS))
+    source = split.source
+    return Problem(data_set, source.label, source.description, lambda: rows, len(rows.y))
+
+
+def _layout(split: Split) -> TrainTest:
+    """Make the rows dense if most of their entries are not zero."""
+    X, X_test = split.X_train, split.X_test
+    if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1]:
+        X, X_test = X.toarray(), X_test.toarray()
+    return TrainTest(X, split.y_train, X_test, split.y_test)
+
+
+def _some(X: Any, y: NDArray[Any], n_rows: int) -> tuple[Any, NDArray[Any]]:
+    chosen = np.random.default_rng(0).permutation(len(y))[:n_rows]
+    return X[chosen], y[chosen]
+
+
+def _scale(susy: DataSet, n_rows: int) -> Problem:
+    return Problem(
+        susy,
+        f"SUSY ({n_rows:,} generated)",
+        f"{n_rows:,} generated rows of 18 features in two overlapping classes, to compare time and "
+        "merging frequency at the size of SUSY, but not accuracy.",
+        lambda: TrainTest(*susy_like(n_rows), *susy_like(SCALE_TEST_ROWS, seed=1)),
+        n_rows,
+        generated=True,
+    )

@@ -1,0 +1,1 @@
+"""What all experiments share: measuring, stored results, tables, figures and pages."""

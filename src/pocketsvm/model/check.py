@@ -1,0 +1,228 @@
+"""Checks: sections and arrays of a file that may come from anyone.
+
+`check_shapes` runs before any array is read, `check_values` before any value is used. What they let
+through, `decode` can turn into a model that predicts finite numbers and can be trained further.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data.precision import FLOAT32_GAMMA
+from ..training.regularisation import ALPHA_RANGE
+from .container import Array, Described, Entry, take
+from .preparation import expected as expected_of_step
+from .sections import Sections
+
+__all__ = ["check_shapes", "check_values"]
+
+# The memory of a str beside its characters, and of a character.
+STR_SIZE, CHARACTER_SIZE = 64, np.dtype("U1").itemsize
+# The state that passes continue from, besides its vectors: one entry per vector, one per problem.
+STATE_OF_VECTORS = {"coefficients": "float64", "births": "int64"}
+STATE_OF_PROBLEMS = {"sizes": "int64", "bias": "float64", "steps": "int64"}
+GENERATOR_WORDS = 4
+# Further passes add to the number of steps, which is an int64.
+MAX_STEPS = 2**62
+# The one step is a scaler; pipelines of more steps cannot be built from a file yet.
+MAX_PREPARATION_STEPS = 1
+
+
+# --- before anything is read --------------------------------------------------------------------
+
+
+def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
+    """Check sections and shapes; return the bytes that the model takes besides the arrays."""
+    decision, training = take(sections, "decision", dict), take(sections, "training", dict)
+    gamma = _positive(decision, "gamma")
+    _check_training(training)
+    n_vectors, n_features = _shape(entries, "decision.vectors", 2)
+    (n_state,) = _shape(entries, "training.coefficients", 1)
+    budget = training["budget"]
+    # A regression whose targets lie close together has no vectors.
+    if not (n_vectors <= budget and n_state <= budget and n_features >= 1):
+        raise ValueError(
+            f"it claims {n_vectors} support vectors of {n_features} features, and {n_state} in "
+            f"training, with a budget of {str(budget)[:100]}."
+        )
+    labels, n_classes, label_bytes = _check_labels(sections, entries)
+    names, name_bytes = _check_names(sections, entries, n_features)
+    n_outputs = n_classes if n_classes > 2 else 1
+    dtype = _check_precision(entries["decision.vectors"].dtype, gamma)
+    expected = {
+        "decision.vectors": (dtype.name, (n_vectors, n_features)),
+        "decision.dual_coef": ("float64", (n_outputs, n_vectors)),
+        "decision.intercept": ("float64", (n_outputs,)),
+        **{f"training.{name}": (kind, (n_state,)) for name, kind in STATE_OF_VECTORS.items()},
+        **{f"training.{name}": (kind, (n_outputs,)) for name, kind in STATE_OF_PROBLEMS.items()},
+        "training.generator": ("uint64", (n_outputs, GENERATOR_WORDS)),
+        **labels,
+        **names,
+        **_check_preparation(sections, entries, n_features),
+    }
+    if "training.vectors" in entries or n_state != n_vectors:
+        expected["training.vectors"] = (dtype.name, (n_state, n_features))
+    _compare(expected, entries)
+    return label_bytes + name_bytes + n_state * n_features * dtype.itemsize
+
+
+def _positive(section: dict[str, Any], name: str) -> float:
+    value: float = take(section, name, float)
+    if not value > 0:
+        raise ValueError(f"its {name} is not positive.")
+    return value
+
+
+def _check_training(training: dict[str, Any]) -> None:
+    take(training, "estimator", str)
+    take(training, "parameters", dict)
+    take(training, "budget", int)
+    take(training, "offset", float)
+    take(training, "profile", dict)
+    _positive(training, "alpha")
+    if not ALPHA_RANGE[0] <= take(training, "unit_alpha", float) <= ALPHA_RANGE[1]:
+        raise ValueError("its unit_alpha is out of range.")
+    if take(training, "n_iter", int) < 0:
+        raise ValueError("its n_iter is negative.")
+
+
+def _check_precision(dtype: np.dtype[Any], gamma: float) -> np.dtype[Any]:
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"its support vectors are of dtype {dtype}.")
+    if dtype == np.float32 and not FLOAT32_GAMMA[0] <= gamma <= FLOAT32_GAMMA[1]:
+        raise ValueError(f"its gamma={gamma} is out of range.")
+    return dtype
+
+
+def _check_labels(
+    sections: Sections, entries: Mapping[str, Entry]
+) -> tuple[dict[str, Described], int, int]:
+    """Return the arrays that the labels need, the number of labels, and the bytes they take."""
+    if "classes" not in sections:
+        return {}, 0, 0
+    kind = take(sections["classes"], "kind", str)
+    if kind == "number":
+        n_labels, n_bytes = *_shape(entries, "classes.numbers", 1), 0
+        dtype = entries["classes.numbers"].dtype.name
+        expected: dict[str, Described] = {"classes.numbers": (dtype, (n_labels,))}
+    elif kind in ("str", "object"):
+        expected, n_labels, n_bytes = _check_strings("classes", entries)
+    else:
+        raise ValueError(f"its classes are of the unknown kind {kind[:100]!r}.")
+    if kind == "str":
+        n_bytes += n_labels * CHARACTER_SIZE * max(0, take(sections["classes"], "width", int))
+    if n_labels < 2:
+        raise ValueError(f"it has {n_labels} classes.")
+    return expected, n_labels, n_bytes
+
+
+def _check_names(
+    sections: Sections, entries: Mapping[str, Entry], n_features: int
+) -> tuple[dict[str, Described], int]:
+    """Return the arrays that the feature names need, and the bytes they take."""
+    if "feature_names" not in sections:
+        return {}, 0
+    expected, n_names, n_bytes = _check_strings("feature_names", entries)
+    if n_names != n_features:
+        raise ValueError(f"it has {n_names} feature names for {n_features} features.")
+    return expected, n_bytes
+
+
+def _check_strings(
+    name: str, entries: Mapping[str, Entry]
+) -> tuple[dict[str, Described], int, int]:
+    """Return the arrays that strings need, the number of strings, and the bytes they take."""
+    (n_strings,) = _shape(entries, f"{name}.ends", 1)
+    (n_bytes,) = _shape(entries, f"{name}.bytes", 1)
+    expected: dict[str, Described] = {
+        f"{name}.ends": ("int64", (n_strings,)),
+        f"{name}.bytes": ("uint8", (n_bytes,)),
+    }
+    return expected, n_strings, n_strings * STR_SIZE + n_bytes * CHARACTER_SIZE
+
+
+def _check_preparation(
+    sections: Sections, entries: Mapping[str, Entry], n_features: int
+) -> dict[str, Described]:
+    if "preparation" not in sections:
+        return {}
+    steps = take(sections["preparation"], "steps", list)
+    expected: dict[str, Described] = {}
+    for k, step in enumerate(steps):
+        expected |= expected_of_step(step, f"preparation.{k}.", entries, n_features)
+    if len(steps) > MAX_PREPARATION_STEPS:
+        raise ValueError(
+            f"its preparation has {len(steps)} steps, and this pocketsvm knows only chains of "
+            f"{MAX_PREPARATION_STEPS}."
+        )
+    return expected
+
+
+def _shape(entries: Mapping[str, Entry], name: str, n_dimensions: int) -> tuple[int, ...]:
+    if name not in entries or len(entries[name].shape) != n_dimensions:
+        raise ValueError(f"it lacks the array {name!r}, or that is not {n_dimensions}-D.")
+    return entries[name].shape
+
+
+def _compare(expected: dict[str, Described], entries: Mapping[str, Entry]) -> None:
+    found = {n: (e.dtype.name, e.shape) for n, e in entries.items() if not n.startswith("extra.")}
+    for name in sorted(expected.keys() | found.keys()):
+        if found.get(name) != expected.get(name):
+            raise ValueError(
+                f"its array {name[:100]!r} is {_say(found.get(name))}, "
+                f"but {_say(expected.get(name))} is expected."
+            )
+
+
+def _say(described: Described | None) -> str:
+    return "none" if described is None else f"{described[0]} of shape {described[1]}"
+
+
+# --- before anything is used --------------------------------------------------------------------
+
+
+def check_values(arrays: Mapping[str, Array]) -> None:
+    """Check the numbers in arrays whose shapes have been checked."""
+    for name, array in arrays.items():
+        # min and max return NaN if there is one, and they need no memory.
+        is_real = array.dtype.kind == "f" and array.size
+        if is_real and not (np.isfinite(array.min()) and np.isfinite(array.max())):
+            raise ValueError(f"its array {name[:100]!r} holds a number that is not finite.")
+    for name in ("decision.vectors", "training.vectors"):
+        if name in arrays:
+            _check_norms(name, arrays[name])
+    _check_sums(arrays)
+    _check_state(arrays)
+
+
+def _check_norms(name: str, vectors: Array) -> None:
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.einsum("ij,ij->i", vectors, vectors)).all():
+            raise ValueError(f"its array {name!r} holds a vector whose squared norm overflows.")
+
+
+def _check_sums(arrays: Mapping[str, Array]) -> None:
+    """Check that decision values, which are summed in the precision of the vectors, are finite."""
+    with np.errstate(over="ignore"):
+        sums = np.abs(arrays["decision.dual_coef"]).sum(axis=1)
+        largest = sums + np.abs(arrays["decision.intercept"])
+    if not (largest < np.finfo(arrays["decision.vectors"].dtype).max).all():
+        raise ValueError("its coefficients are so large that decision values overflow.")
+
+
+def _check_state(arrays: Mapping[str, Array]) -> None:
+    sizes, steps = arrays["training.sizes"], arrays["training.steps"]
+    births, coefficients = arrays["training.births"], arrays["training.coefficients"]
+    n_state = len(coefficients)
+    if not ((sizes >= 0) & (sizes <= n_state)).all() or sum(sizes.tolist()) != n_state:
+        raise ValueError(f"its numbers of vectors per problem do not sum up to {n_state}.")
+    if not ((steps >= 1) & (steps <= MAX_STEPS)).all():
+        raise ValueError("its numbers of steps are out of range.")
+    if not ((births >= 0) & (births <= np.repeat(steps, sizes))).all():
+        raise ValueError("its vectors were not found in the steps that were made.")
+    if not coefficients.all():
+        raise ValueError("a coefficient of its state is zero.")
+    # The generator would never leave a state of zeros, and shuffling would never end.
+    if not arrays["training.generator"].any(axis=1).all():
+        raise ValueError("the state of its random numbers is all zeros.")

@@ -1,0 +1,125 @@
+"""Decoding: the sections and arrays of a file, checked before, as a model."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..profile import Profile
+from ..training.state import PassState, VectorSet
+from .container import Array, take
+from .model import Model, Training
+from .preparation import restore
+from .sections import Sections
+
+__all__ = ["decode"]
+
+
+def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict[str, Any]]:
+    """Return the model, and what is kept with it.
+
+    Shapes and numbers must have been checked (`check`); labels and parameters are checked here.
+    """
+    steps = sections.get("preparation", {"steps": []})["steps"]
+    names = sections.get("feature_names")
+    model = Model(
+        vectors=arrays["decision.vectors"],
+        dual_coef=arrays["decision.dual_coef"],
+        intercept=arrays["decision.intercept"],
+        gamma=float(sections["decision"]["gamma"]),
+        classes=_labels(sections["classes"], arrays) if "classes" in sections else None,
+        feature_names=None if names is None else _object_array(_strings("feature_names", arrays)),
+        preparation=tuple(
+            restore(step, f"preparation.{k}.", arrays) for k, step in enumerate(steps)
+        ),
+        training=_training(sections, arrays),
+    )
+    return model, _extra(sections, arrays)
+
+
+def _training(sections: Sections, arrays: Mapping[str, Array]) -> Training:
+    values = sections["training"]
+    profile = _profile(values["profile"])
+    vectors = VectorSet(
+        states=_states(arrays),
+        gamma=float(sections["decision"]["gamma"]),
+        unit_alpha=float(values["unit_alpha"]),
+        offset=float(values["offset"]),
+        n_passes=values["n_iter"],
+        profile=profile,
+    )
+    parameters = {name: _parameter(value) for name, value in values["parameters"].items()}
+    return Training(vectors, float(values["alpha"]), profile, values["estimator"], parameters)
+
+
+def _states(arrays: Mapping[str, Array]) -> tuple[PassState, ...]:
+    vectors = arrays.get("training.vectors", arrays["decision.vectors"])
+    ends = np.cumsum(arrays["training.sizes"]).tolist()
+    return tuple(
+        PassState(
+            vectors=vectors[begin:end].copy(),
+            coefficients=arrays["training.coefficients"][begin:end].copy(),
+            births=arrays["training.births"][begin:end].copy(),
+            bias=float(arrays["training.bias"][k]),
+            steps=int(arrays["training.steps"][k]),
+            generator=arrays["training.generator"][k].copy(),
+        )
+        for k, (begin, end) in enumerate(pairwise([0, *ends]))
+    )
+
+
+def _profile(found: dict[str, Any]) -> Profile:
+    """Return the profile; unknown fields are ignored, missing ones take their default."""
+    kinds: dict[str, type[Any]] = {f.name: type(f.default) for f in fields(Profile)}
+    known = {name: take(found, name, kind) for name, kind in kinds.items() if name in found}
+    return Profile(**known)
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, dict):
+        pairs = take(value, "pairs", list)
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            raise ValueError("a dict among its parameters is not made of pairs.")
+        return {_parameter(key): _parameter(weight) for key, weight in pairs}
+    if isinstance(value, list) or (isinstance(value, int | float) and not math.isfinite(value)):
+        raise ValueError(f"{str(value)[:100]} is not a value of a parameter.")
+    return value
+
+
+def _labels(values: dict[str, Any], arrays: Mapping[str, Array]) -> Array:
+    if values["kind"] == "number":
+        return _check_sorted(arrays["classes.numbers"])
+    strings = _strings("classes", arrays)
+    if values["kind"] == "object":
+        return _check_sorted(_object_array(strings))
+    if max(map(len, strings)) > values["width"]:
+        raise ValueError(f"its classes are longer than {values['width']} characters.")
+    return _check_sorted(np.array(strings, dtype=f"U{values['width']}"))
+
+
+def _check_sorted(labels: Array) -> Array:
+    bits = labels.view(np.uint8) if labels.dtype == bool else labels
+    if not (bits[1:] > bits[:-1]).all() or (labels.dtype == bool and bits.max() > 1):
+        raise ValueError("its classes are not sorted, or not unique.")
+    return labels
+
+
+def _strings(name: str, arrays: Mapping[str, Array]) -> list[str]:
+    text = arrays[f"{name}.bytes"].tobytes()
+    bounds = [0, *arrays[f"{name}.ends"].tolist()]
+    if bounds[-1] != len(text) or any(begin > end for begin, end in pairwise(bounds)):
+        raise ValueError(f"its {name} do not fit the bytes that spell them.")
+    return [text[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(bounds)]
+
+
+def _object_array(strings: list[str]) -> Array:
+    return np.array(strings, dtype=object)
+
+
+def _extra(sections: Sections, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    values: dict[str, Any] = take(sections.get("extra", {"values": {}}), "values", dict)
+    kept = {name: array for name, array in arrays.items() if name.startswith("extra.")}
+    return values | {name.removeprefix("extra."): array for name, array in kept.items()}

@@ -1,0 +1,140 @@
+"""Encoding: a model as the sections of a file."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..profile import Profile
+from ..training.state import VectorSet
+from .container import DTYPES, Array
+from .model import Model, Training
+from .preparation import Scaling, describe
+from .sections import Section
+
+__all__ = ["encode"]
+
+
+def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
+    """Return the sections of a model, and of what is kept with it.
+
+    Raises ValueError if a file cannot keep a part of it.
+    """
+    if model.training is None:
+        raise ValueError("it does not hold the state of its training.")
+    sections = {
+        "decision": Section(
+            {"gamma": float(model.gamma)},
+            {
+                "vectors": np.asarray(model.vectors),
+                "dual_coef": np.asarray(model.dual_coef, dtype=np.float64),
+                "intercept": np.asarray(model.intercept, dtype=np.float64),
+            },
+        ),
+        "training": _training(model.training, model.vectors),
+    }
+    if model.classes is not None:
+        sections["classes"] = _labels(model.classes)
+    if model.feature_names is not None:
+        names = _strings("feature_names", model.feature_names.tolist())
+        sections["feature_names"] = Section(arrays=names)
+    if model.preparation:
+        sections["preparation"] = _preparation(model.preparation)
+    if extra:
+        arrays = {name: value for name, value in extra.items() if isinstance(value, np.ndarray)}
+        values = {name: value for name, value in extra.items() if name not in arrays}
+        sections["extra"] = Section({"values": values}, arrays)
+    return sections
+
+
+def _training(training: Training, vectors: Array) -> Section:
+    state = training.vectors
+    parameters = dict(training.parameters)
+    if not isinstance(parameters.get("random_state"), Integral):
+        parameters["random_state"] = None
+    n_state = sum(len(problem.coefficients) for problem in state.states)
+    values = {
+        "estimator": training.estimator,
+        "parameters": {name: _plain(name, value) for name, value in parameters.items()},
+        # The parameter may have been lowered since, for the next fit.
+        "budget": max(int(parameters["budget"]), len(vectors), n_state),
+        "alpha": float(training.alpha),
+        "unit_alpha": float(state.unit_alpha),
+        "offset": float(state.offset),
+        "n_iter": int(state.n_passes),
+        "profile": _profile(training.profile),
+    }
+    return Section(values, _state(state, vectors))
+
+
+def _state(state: VectorSet, support_vectors: Array) -> dict[str, Array]:
+    states = state.states
+    arrays = {
+        "sizes": np.array([len(one.coefficients) for one in states], dtype=np.int64),
+        "coefficients": np.concatenate([one.coefficients for one in states], dtype=np.float64),
+        "births": np.concatenate([one.births for one in states], dtype=np.int64),
+        "bias": np.array([one.bias for one in states], dtype=np.float64),
+        "steps": np.array([one.steps for one in states], dtype=np.int64),
+        "generator": np.array([one.generator for one in states], dtype=np.uint64),
+    }
+    if not np.array_equal(state.vectors, support_vectors):
+        arrays["vectors"] = state.vectors
+    return arrays
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    """Return the fields that are finite; others must not prevent saving a model."""
+    # A field may hold a NumPy number, which JSON does not know.
+    kinds: dict[str, type[Any]] = {f.name: type(f.default) for f in fields(profile)}
+    values = {name: kind(getattr(profile, name)) for name, kind in kinds.items()}
+    return {name: value for name, value in values.items() if math.isfinite(value)}
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a parameter as JSON; a dict, whose keys are labels, becomes a list of pairs."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, dict):
+        return {"pairs": [[_plain(name, k), _plain(name, v)] for k, v in value.items()]}
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    raise ValueError(f"a file cannot keep {name}={value!r}.")
+
+
+def _labels(labels: Array) -> Section:
+    if labels.dtype.name in DTYPES:
+        return Section({"kind": "number"}, {"numbers": labels})
+    if labels.dtype.kind == "U":
+        width = labels.dtype.itemsize // np.dtype("U1").itemsize
+        return Section({"kind": "str", "width": width}, _strings("classes", labels.tolist()))
+    if labels.dtype.kind == "O":
+        return Section({"kind": "object"}, _strings("classes", labels.tolist()))
+    raise ValueError(f"its classes are of dtype {labels.dtype}; numbers and strings can be kept.")
+
+
+def _strings(name: str, strings: list[Any]) -> dict[str, Array]:
+    for string in strings:
+        if not isinstance(string, str):
+            raise ValueError(f"{string!r} among its {name} is not a string.")
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    return {
+        "ends": np.cumsum([len(string) for string in encoded], dtype=np.int64),
+        "bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+    }
+
+
+def _preparation(steps: tuple[Scaling, ...]) -> Section:
+    headers: list[dict[str, Any]] = []
+    arrays: dict[str, Array] = {}
+    for k, step in enumerate(steps):
+        header, learnt = describe(step)
+        headers.append(header)
+        arrays |= {f"{k}.{name}": array for name, array in learnt.items()}
+    return Section({"steps": headers}, arrays)

@@ -1,0 +1,60 @@
+"""``pocketsvm export``."""
+
+import json
+import typing
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from pocketsvm.cli.export import export
+from pocketsvm.model.export import FORMATS
+
+from .files import FAST
+
+
+@pytest.mark.parametrize(
+    ("out", "options", "to"),
+    [
+        ("m.h", [], "c"),
+        ("m.onnx", [], "onnx"),
+        ("m.model", [], "libsvm"),
+        ("m.out", ["--to", "c", "--name", "moons"], "c"),
+    ],
+)
+def test_export(succeed, folder, moons, out, options, to):
+    if to == "onnx":
+        pytest.importorskip("onnx")
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    found = json.loads(succeed("export", "m.psvm", out, *options, "--json"))
+    assert (found["to"], found["labels"]) == (to, [-1, 1])
+    assert found["bytes"] == (folder / out).stat().st_size
+    assert "its labels are -1, 1" in succeed("export", "m.psvm", out, *options)
+
+
+def test_exports_include_the_scaling_or_refuse_it(call, succeed, folder, blobs):
+    ort = pytest.importorskip("onnxruntime")
+    succeed("train", "blobs.csv", "m.psvm", *FAST, "--scale", "standard")
+    succeed("export", "m.psvm", "m.onnx")
+    rows = blobs[0].astype(np.float32)
+    labels, _ = ort.InferenceSession("m.onnx").run(None, {"X": rows})
+    assert_array_equal(labels, succeed("predict", "m.psvm", "blobs.csv").split())
+    code, _, err = call("export", "m.psvm", "m.model")
+    assert code == 1
+    assert "cannot hold the scaling" in err
+    assert not (folder / "m.model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["export", "none.psvm", "out.xyz"], 2, "ending of out.xyz does not tell"),
+    ],
+)
+def test_errors(refuse, moons, blobs, arguments, code, message):
+    refuse(arguments, code, message)
+
+
+def test_the_formats_are_those_of_the_library():
+    option = typing.get_type_hints(export)["to"]
+    assert typing.get_args(typing.get_args(option)[0]) == tuple(FORMATS)

@@ -1,0 +1,143 @@
+"""``pocketsvm predict``."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from pocketsvm import BudgetedSVC, load_model, load_svmlight, save_model
+from pocketsvm.cli import console
+from pocketsvm.cli.app import run
+
+from .files import FAST, write_csv
+
+
+def test_labels_keep_their_spelling(succeed, moons, blobs):
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    labels = succeed("predict", "m.psvm", "moons.txt").splitlines()
+    assert set(labels) == {"+1", "-1.0"}
+    assert np.mean(np.array(labels) == moons[1]) > 0.9
+    succeed("train", "blobs.csv", "m.psvm", *FAST, "--scale", "standard")
+    labels = succeed("predict", "m.psvm", "blobs.csv").splitlines()
+    assert np.mean(np.array(labels) == blobs[1]) > 0.5
+
+
+def test_decision_values_follow_the_label(succeed, moons, blobs):
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    lines = succeed("predict", "m.psvm", "moons.txt", "--decision").splitlines()
+    values = load_model("m.psvm").decision_function(load_svmlight("moons.txt")[0])
+    assert_array_equal([float(line.split("\t")[1]) for line in lines], values)
+    assert all(
+        line.startswith("+1\t") == (value > 0) for line, value in zip(lines, values, strict=True)
+    )
+    succeed("train", "blobs.csv", "m.psvm", *FAST)
+    line = succeed("predict", "m.psvm", "blobs.csv", "--decision").splitlines()[0].split("\t")
+    assert line[0] == ["ash", "elm", "oak"][np.argmax([float(value) for value in line[1:]])]
+
+
+@pytest.mark.parametrize("data", ["moons.txt", "blobs.csv"])
+def test_json_holds_the_same_predictions_as_the_lines(succeed, folder, moons, blobs, data):
+    succeed("train", data, "m.psvm", *FAST)
+    lines = succeed("predict", "m.psvm", data, "--decision").splitlines()
+    found = json.loads(succeed("predict", "m.psvm", data, "--decision", "--json"))
+    values = [np.atleast_1d(row["decision"]).tolist() for row in found]
+    texts = ["\t".join([row["label"], *map(repr, v)]) for row, v in zip(found, values, strict=True)]
+    assert texts == lines
+    succeed("predict", "m.psvm", data, "--json", "-o", "out.json")
+    rows = json.loads((folder / "out.json").read_text())
+    assert rows == [{"label": row["label"]} for row in found]
+    (folder / "none.txt").write_text("# nothing\n")
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    assert json.loads(succeed("predict", "m.psvm", "none.txt", "--json")) == []
+
+
+def test_json_of_several_batches(succeed, moons, monkeypatch):
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    expected = succeed("predict", "m.psvm", "moons.txt", "--json")
+    assert expected.count("\n") == 302  # a row a line
+    monkeypatch.setattr("pocketsvm.data.chunks.CHUNK", 100)
+    monkeypatch.setattr("pocketsvm.data.svmlight.BATCH_CHUNKS", 1)
+    assert succeed("predict", "m.psvm", "moons.txt", "--json") == expected
+
+
+def test_columns_are_found_by_name(succeed, folder, blobs):
+    X, _ = blobs
+    succeed("train", "blobs.csv", "m.psvm", *FAST, "--scale", "minmax")
+    expected = succeed("predict", "m.psvm", "blobs.csv")
+    rows = np.column_stack([X[:, 2], np.arange(300.0), X[:, 0]])
+    write_csv(folder / "other.csv", ["c", "id", "a", "b"], rows, map(repr, X[:, 1].tolist()))
+    assert succeed("predict", "m.psvm", "other.csv") == expected
+    code = run(["evaluate", "m.psvm", "other.csv"])
+    assert code == 1
+
+
+def test_more_and_fewer_features_than_the_training_file(succeed, folder, moons):
+    succeed("train", "moons.txt", "m.psvm", *FAST)
+    (folder / "test.txt").write_text("1 1:0.5 2:0.25 7:100\n1 1:0.5\n\n1\n")
+    lines = succeed("predict", "m.psvm", "test.txt", "--decision").splitlines()
+    clf = load_model("m.psvm")
+    values = clf.decision_function([[0.5, 0.25], [0.5, 0], [0, 0]])
+    assert_array_equal([float(line.split("\t")[1]) for line in lines], values)
+
+
+def test_the_output_file_appears_when_it_is_complete(call, folder, moons):
+    call("train", "moons.txt", "m.psvm", *FAST)
+    assert call("predict", "m.psvm", "moons.txt", "-o", "out", "-q") == (0, "", "")
+    first = (folder / "out").read_text()
+    assert len(first.splitlines()) == 300
+    (folder / "bad.txt").write_text("1 1:1\nx 1:1\n")
+    before = sorted(folder.iterdir())
+    assert call("predict", "m.psvm", "bad.txt", "-o", "out")[0] == 1
+    assert (folder / "out").read_text() == first
+    assert sorted(folder.iterdir()) == before
+    assert call("predict", "m.psvm", "bad.txt", "-o", "new")[0] == 1
+    assert not (folder / "new").exists()
+
+
+def test_models_saved_in_python_can_be_used(succeed, folder, moons):
+    X, y = load_svmlight("moons.txt")
+    save_model(BudgetedSVC(20, random_state=0).fit(X, y.astype(int)), "m.psvm")
+    assert set(succeed("predict", "m.psvm", "moons.txt").split()) == {"-1", "1"}
+    save_model(BudgetedSVC(20, random_state=0).fit(X, y), "m.psvm")
+    assert set(succeed("predict", "m.psvm", "moons.txt").split()) == {"-1", "1"}
+    assert json.loads(succeed("evaluate", "m.psvm", "moons.txt", "--json"))["accuracy"] > 0.9
+
+
+def test_sparse_rows_are_scaled_part_by_part(succeed, moons, monkeypatch):
+    succeed("train", "moons.txt", "m.psvm", *FAST, "--scale", "standard")
+    expected = succeed("predict", "m.psvm", "moons.txt", "--decision")
+    monkeypatch.setattr("pocketsvm.cli.saved.DENSE_VALUES", 14)
+    assert succeed("predict", "m.psvm", "moons.txt", "--decision") == expected
+
+
+@pytest.mark.parametrize("name", ["moons.txt", "blobs.csv"])
+def test_reading_and_predicting_report_progress(call, moons, blobs, name, monkeypatch):
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0)
+    _, _, err = call("train", name, "m.psvm", *FAST)
+    assert re.search(r"^reading: 300 rows, [0-9,]+ rows/s$", err, re.MULTILINE)
+    _, out, err = call("predict", "m.psvm", name)
+    assert len(out.splitlines()) == 300
+    assert re.fullmatch(r"predicting: 300 rows, [0-9,]+ rows/s\n", err)
+    assert call("predict", "m.psvm", name, "-q")[2] == ""
+
+
+def test_progress_does_not_mix_with_labels_on_a_terminal(call, moons, monkeypatch):
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0)
+    call("train", "moons.txt", "m.psvm", *FAST)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert call("predict", "m.psvm", "moons.txt")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["predict", "none.psvm", "moons.txt", "-o", "./moons.txt"], 2, "would be overwritten"),
+        (["predict", "none.psvm", "moons.txt", "--n-jobs", "0"], 2, "0 threads do nothing"),
+        (["predict", "none.psvm", "moons.txt"], 1, "none.psvm: No such file or directory"),
+        (["predict", "moons.txt", "moons.txt"], 1, "not a model file"),
+    ],
+)
+def test_errors(refuse, moons, blobs, arguments, code, message):
+    refuse(arguments, code, message)

@@ -1,0 +1,178 @@
+"""``pocketsvm train``."""
+
+import json
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_friedman1
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
+from pocketsvm.cli import reading
+
+from .files import FAST, assert_same_model, write_csv
+
+
+def test_train_on_libsvm_text_is_fit_on_its_arrays(succeed, moons):
+    succeed("train", "moons.txt", "m.psvm", *FAST, "-c", 10, "-g", 0.5, "--seed", 3)
+    X, y = load_svmlight("moons.txt")
+    clf = BudgetedSVC(20, 10.0, gamma=0.5, max_iter=3, random_state=3).fit(X, y)
+    assert_same_model(load_model("m.psvm"), clf)
+    assert_array_equal(load_model("m.psvm").classes_, clf.classes_)
+
+
+@pytest.mark.parametrize(
+    ("scale", "scaler"), [("standard", StandardScaler), ("minmax", MinMaxScaler)]
+)
+def test_train_with_scaling_is_fit_of_a_pipeline(succeed, moons, blobs, scale, scaler):
+    clf = BudgetedSVC(20, max_iter=3, random_state=0)
+    pipeline = Pipeline([("scale", scaler()), ("svm", clf)])
+    succeed("train", "blobs.csv", "m.psvm", *FAST, "--scale", scale)
+    assert_same_model(load_model("m.psvm"), pipeline.fit(*blobs))
+    succeed("train", "moons.txt", "m.psvm", *FAST, "--scale", scale)
+    X, y = load_svmlight("moons.txt")
+    assert_same_model(load_model("m.psvm"), pipeline.fit(X.toarray(), y))
+
+
+def test_train_on_tables_is_fit_on_their_arrays(succeed, folder, blobs):
+    X, labels = blobs
+    with pytest.warns(UserWarning, match="differ in scale"):
+        clf = BudgetedSVC(20, max_iter=3, random_state=0).fit(X, labels)
+    pq.write_table(pa.table(dict(zip("abc", X.T, strict=True)) | {"tree": labels}), "blobs.parquet")
+    for name in ("blobs.csv", "blobs.parquet"):
+        succeed("train", name, "m.psvm", *FAST)
+        model = load_model("m.psvm")
+        assert_same_model(model, clf)
+        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+        assert model.classes_.tolist() == ["ash", "elm", "oak"]
+
+
+def test_options_become_parameters(succeed, moons):
+    options = ["--no-polish", "--no-intercept", "--alpha", "1e-3", "--maintenance", "removal"]
+    succeed("train", "moons.txt", "m.psvm", *FAST, *options, "-w+1", "5", "-w-1", "0.5")
+    clf = load_model("m.psvm")
+    assert (clf.polish, clf.fit_intercept, clf.alpha, clf.maintenance) == (
+        False,
+        False,
+        1e-3,
+        "removal",
+    )
+    assert clf.class_weight == {1.0: 5.0, -1.0: 0.5}
+    succeed("train", "moons.txt", "m.psvm", *FAST, "--class-weight", "balanced")
+    assert load_model("m.psvm").class_weight == "balanced"
+
+
+def test_training_prints_a_summary(call, moons, blobs):
+    code, out, err = call("train", "moons.txt", "m.psvm", *FAST, "--test", "moons.txt")
+    assert code == 0
+    assert "20 support vectors from 300 rows" in out
+    assert "test accuracy 9" in out
+    assert "read 300 rows of 2 features" in err
+    assert "training" not in err  # less than five seconds
+    assert call("train", "moons.txt", "m.psvm", *FAST, "-q", "--test", "moons.txt") == (0, "", "")
+    found = json.loads(call("train", "moons.txt", "m.psvm", *FAST, "--json")[1])
+    assert (found["rows"], found["vectors"], found["classes"]) == (300, 20, ["-1.0", "+1"])
+
+
+def test_cross_validation_writes_no_model(succeed, folder, moons, blobs):
+    before = sorted(folder.iterdir())
+    assert "cross-validation accuracy 9" in succeed("train", "moons.txt", *FAST, "-v", 3)
+    found = json.loads(
+        succeed("train", "blobs.csv", *FAST, "-v", 3, "--scale", "standard", "--json")
+    )
+    assert found["folds"] == 3
+    assert found["rows"] == 300
+    assert [row["label"] for row in found["classes"]] == ["ash", "elm", "oak"]
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_regression(call, succeed, folder, scale):
+    X, y = make_friedman1(300, n_features=5, random_state=0)
+    write_csv(folder / "r.csv", [*"abcde", "y"], X, map(repr, y.tolist()))
+    options = ["--regression", "-p", "0.2", "-B", "40", "-c", "100", "--scale", scale]
+    assert "test R2 0.9" in succeed("train", "r.csv", "m.psvm", *options, "--test", "r.csv")
+    machine = BudgetedSVR(40, 100.0, epsilon=0.2, random_state=0)
+    if scale == "standard":
+        machine = Pipeline([("scale", StandardScaler()), ("svm", machine)])
+    assert_same_model(load_model("m.psvm"), machine.fit(X, y))
+    values = [float(line) for line in succeed("predict", "m.psvm", "r.csv").split()]
+    assert_array_equal(values, machine.predict(X))
+    assert "no decision values" in call("predict", "m.psvm", "r.csv", "--decision")[2]
+    found = json.loads(succeed("evaluate", "m.psvm", "r.csv", "--json"))
+    assert found["r2"] == pytest.approx(machine.score(X, y))
+    assert "cross-validation R2 0." in succeed("train", "r.csv", *options, "-v", 3)
+    assert json.loads(succeed("inspect", "m.psvm", "--json"))["classes"] is None
+    succeed("export", "m.psvm", "m.h")
+    (folder / "words.csv").write_text("a,b,c,d,e,y\n1,2,3,4,5,word\n")
+    assert "'word' is not a number" in call("evaluate", "m.psvm", "words.csv")[2]
+    assert call("train", "r.csv", "m.psvm", *options, "-w1", "2")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.5, 0.25] * 150, "0.5 is not a class label"),
+        (range(300), "warning: numbers.csv has 300 classes in 300 rows."),
+    ],
+)
+def test_a_numeric_column_in_place_of_the_label_is_questioned(call, folder, values, message):
+    write_csv(folder / "numbers.csv", ["kind", "a"], np.ones((300, 1)), map(str, values))
+    code, _, err = call("train", "numbers.csv", "m.psvm", *FAST)
+    assert code == 1
+    assert message in err
+    assert "taken from column 'a'; if it is another, say --label COLUMN" in err
+
+
+def test_too_many_sparse_rows_are_not_made_dense(call, moons, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_DENSE_BYTES", 100)
+    code, _, err = call("train", "moons.txt", "m.psvm", "--scale", "minmax")
+    assert code == 1
+    assert "makes sparse rows dense" in err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission(call, folder, moons):
+    closed = folder / "closed"
+    closed.mkdir(mode=0o500)
+    code, _, err = call("train", "moons.txt", closed / "m.psvm")
+    assert code == 1
+    assert "no permission to write" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["train", "none.txt", "m.psvm"], 1, "none.txt: No such file or directory"),
+        (["train", "moons.txt", "no/folder/m.psvm"], 1, "there is no folder"),
+        (["train", "moons.txt", "."], 1, "not a regular file"),
+        (["train", "moons.txt", "/dev/full"], 1, "not a regular file"),
+        (["train", "moons.txt"], 2, "MODEL file to write, or -v FOLDS"),
+        (["train", "moons.txt", "m.psvm", "-v", "3"], 2, "MODEL file to write, or -v FOLDS"),
+        (["train", "moons.txt", "-v", "1"], 2, "Invalid value for '-v'"),
+        (["train", "moons.txt", "m.psvm", "-B", "1"], 2, "Invalid value for '--budget' / '-B'"),
+        (["train", "moons.txt", "m.psvm", "--max-iter", "0"], 2, "Invalid value for '--max-iter'"),
+        (["train", "moons.txt", "m.psvm", "--seed", "-1"], 2, "Invalid value for '--seed'"),
+        (["train", "moons.txt", "m.psvm", "--n-jobs", "0"], 2, "0 threads do nothing"),
+        (["train", "moons.txt", "m.psvm", "-c", "0"], 2, "'C'"),
+        (["train", "moons.txt", "m.psvm", "-B", "x"], 2, "valid integer"),
+        (["train", "moons.txt", "m.psvm", "-g", "x"], 2, "'gamma'"),
+        (["train", "moons.txt", "m.psvm", "--scale", "x"], 2, "--scale"),
+        (["train", "moons.txt", "m.psvm", "--maintenance", "x"], 2, "--maintenance"),
+        (["train", "moons.txt", "m.psvm", "-w7", "1"], 2, "no class is labelled '7'"),
+        (["train", "moons.txt", "m.psvm", "-w1"], 2, "not LABEL=WEIGHT"),
+        (["train", "moons.txt", "m.psvm", "--test", "none.txt"], 1, "none.txt: No such file"),
+        (["train", "moons.txt", "m.psvm", "--format", "csv"], 1, "moons.txt"),
+        (["train", "blobs.csv", "m.psvm", "--label", "leaf"], 1, "no column 'leaf'"),
+        (["train", "blobs.csv", "m.psvm", "--label", "a", "--drop", "tree"], 1, "--regression"),
+        (["train", "moons.txt", "m.psvm", "--unknown"], 2, "--unknown"),
+        (["train", "moons.txt", "moons.txt"], 2, "moons.txt is read; it would be overwritten"),
+    ],
+)
+def test_errors(refuse, moons, blobs, arguments, code, message):
+    refuse(arguments, code, message)

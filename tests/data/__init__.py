@@ -1,0 +1,1 @@
+"""Tests of `pocketsvm.data`, one file per module."""

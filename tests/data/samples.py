@@ -1,0 +1,97 @@
+"""Texts and tables that several of the tests read, and short ways to read them."""
+
+import bz2
+import gzip
+import io
+import lzma
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.testing import assert_array_equal
+
+from pocketsvm.data import DataFile, Options
+
+COMPRESSORS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+EVERYTHING = b"""# a comment, and then an empty line
+
++1 1:0.5 3:-2e-3 7:0.0
+-1.0
+ 2\t2:1\x0b3:+.5\x0c4:5.  # and more: it is ignored 1:2
+-0 qid:7 1:1E5 2:-0 10:1e400\r
+1e1 1:inf 2:-Infinity 3:NaN 4:1e-50 5:1e-400\r
+3#4
+  \t\r
+7 000012:1 +13:1 14:0000000000000000000000000000000000000001.5
+8 1:0.30000001192092896 2:16777217 3:0.1000000014901161193847656250000000000001 2147483647:1"""
+SVM_TEXT = b"# first\n\n+1 1:0.5 3:2 # one\n-1.0 2:1e-1\n1 4:7\n-1\n"
+
+ROWS = [[0.5, -2.0, 1e-3], [1.0, 0.0, 2.0], [0.25, 4.0, -1.0]]
+LABELS = ["cat", "dog", "cat"]
+
+
+def assert_equal_rows(actual, expected):
+    (X, y), (X_expected, y_expected) = actual, expected
+    assert X.format == "csr"
+    assert (X.dtype, y.dtype) == (np.float32, np.float64)
+    assert X.shape == X_expected.shape
+    assert_array_equal(y, y_expected)
+    assert_array_equal(X.indptr, X_expected.indptr)
+    assert_array_equal(X.indices, X_expected.indices)
+    with np.errstate(over="ignore"):
+        assert_array_equal(X.data, X_expected.data.astype(np.float32))
+    assert_array_equal(np.signbit(X.data), np.signbit(X_expected.data))
+
+
+def random_text(rng, n_rows=300, first_index=1, newline=b"\n"):
+    """Rows as programs write them: short decimals, long ones, integers, exponents."""
+    formats = ["%d", "%.1f", "%.4f", "%.6g", "%.9g", "%.16g", "%.17g", "%.20f", "%.3e", "%.18e"]
+    lines = []
+    for _ in range(n_rows):
+        indices = np.flatnonzero(rng.random(40) < rng.random()) + first_index
+        values = rng.normal(size=len(indices)) * 10.0 ** rng.integers(-8, 9, size=len(indices))
+        features = (
+            f"{i}:{rng.choice(formats) % value}" for i, value in zip(indices, values, strict=True)
+        )
+        label = rng.choice(["-1", "+1", "1", "0", "2.5", "-1.0", "3e2"])
+        lines.append(" ".join([label, *features]).encode())
+    return newline.join(lines) + newline
+
+
+def csv_text(delimiter=",", header=True, newline="\n", end=True, quote=""):
+    names = [[f"{quote}{name}{quote}" for name in ("a", "b", "c", "kind")]] if header else []
+    rows = [
+        [*map(repr, row), f"{quote}{label}{quote}"] for row, label in zip(ROWS, LABELS, strict=True)
+    ]
+    return newline.join(delimiter.join(row) for row in names + rows) + newline * end
+
+
+def parquet_bytes(columns):
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+PARQUET = parquet_bytes(
+    {"a": [0.5, 1, 0.25], "b": pa.array([-2, 0, 4], pa.int8()), "c": [1e-3, 2, -1], "kind": LABELS}
+)
+
+
+def random_table(n_rows=3000):
+    random = np.random.default_rng(0)
+    return random.normal(size=(n_rows, 3)), random.choice(["u", "v", "w"], n_rows).tolist()
+
+
+def read(path, **options):
+    with DataFile(path, Options(**options)) as file:
+        return file.read()
+
+
+def stream(path, layout, labels=True, **options):
+    with DataFile(path, Options(**options)) as file:
+        return list(file.batches(layout, labels=labels))
+
+
+def spelled(labels):
+    return [labels.names[code] for code in labels.codes]

@@ -1,0 +1,80 @@
+"""Columns: features and label are found by name, by position, or as the user says."""
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from pocketsvm.data import Layout
+
+from .samples import csv_text, read, spelled, stream
+
+
+@pytest.mark.parametrize("label", ["kind", "4", "-1", None])
+def test_the_label_by_name_and_number(write, label):
+    assert read(write(csv_text(), "a.csv"), label=label).layout.label == "kind"
+
+
+def test_the_label_has_a_usual_name_or_is_the_last(write):
+    text = "x,Label,z\n1,cat,2\n3,dog,4\n"
+    assert read(write(text, "a.csv")).layout == Layout(2, ["x", "z"], "Label")
+    assert read(write("y,label,z\n1,2,2\n3,4,4\n", "a.csv")).layout.label == "z"  # two usual names
+
+
+def test_columns_can_be_dropped(write):
+    text = "id,a,when,kind\n7,1,2020-01-01,x\n8,2,2020-01-02,y\n"
+    table = read(write(text, "a.csv"), drop=["id", "3"])
+    assert table.layout == Layout(1, ["a"], "kind")
+    assert_array_equal(table.X, [[1], [2]])
+    table = read(write(text.split("\n", 1)[1], "b.csv"), drop=["1", "3"], header=False)
+    assert table.layout == Layout(1, None, 3, [0, 2])
+
+
+def test_unknown_columns_are_named(write):
+    path = write(csv_text(), "a.csv")
+    for wrong in ({"label": "none"}, {"label": "0"}, {"label": "5"}, {"drop": ["none"]}):
+        with pytest.raises(ValueError, match=r"no column '.*'; it has 'a', 'b', 'c', 'kind'"):
+            read(path, **wrong)
+    with pytest.raises(ValueError, match="both label and dropped"):
+        read(path, label="a", drop=["a"])
+    with pytest.raises(ValueError, match="all columns are dropped"):
+        read(path, drop=["a", "b", "c", "kind"])
+
+
+def test_columns_are_found_by_name(write):
+    layout = Layout(2, ["b", "a"], "kind")
+    path = write("x,a,kind,b\n9,1,cat,2\n", "a.csv")
+    (batch,) = stream(path, layout)
+    assert_array_equal(batch.X, [[2, 1]])
+    assert spelled(batch.labels) == ["cat"]
+    path = write("a,b\n1,2\n", "b.csv")
+    (batch,) = stream(path, layout, labels=False)
+    assert_array_equal(batch.X, [[2, 1]])
+    with pytest.raises(ValueError, match=r"no column for the label.*Options\(label=\.\.\.\)"):
+        stream(path, layout)
+    with pytest.raises(ValueError, match="lacks the column 'a', which the model needs; it has 'b'"):
+        stream(write("b,c\n1,2\n", "c.csv"), layout)
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "X", "labels"),
+    [
+        ("1,2,cat\n", Layout(2, None, 2), [[1, 2]], ["cat"]),
+        ("1,2\n", Layout(2, None, 2), [[1, 2]], None),
+        ("cat,1,2\n", Layout(2, None, 0), [[1, 2]], ["cat"]),
+        ("7,cat,1,8,2\n", Layout(2, None, 1, [0, 3]), [[1, 2]], ["cat"]),
+        ("7,1,8,2\n", Layout(2, None, 1, [0, 3]), [[1, 2]], None),
+        ("1,2\n", Layout(2, None, 1, [0, 3]), [[1, 2]], None),
+        ("1,2,cat\n", Layout(2, ["a", "b"], "kind"), [[1, 2]], ["cat"]),
+        ("u,label,v\n1,cat,2\n", Layout(2), [[1, 2]], ["cat"]),
+        ("u,v\n1,2\n", Layout(2), [[1, 2]], None),
+    ],
+)
+def test_columns_are_found_by_position(write, text, layout, X, labels):
+    path = write(text, "a.csv")
+    (batch,) = stream(path, layout, labels=labels is not None)
+    assert_array_equal(batch.X, X)
+    assert labels is None or spelled(batch.labels) == labels
+
+
+def test_a_wrong_number_of_columns_is_refused(write):
+    with pytest.raises(ValueError, match="has 4 columns; the model needs 2 features, and at most"):
+        stream(write("1,2,3,cat\n", "a.csv"), Layout(2, None, 2))

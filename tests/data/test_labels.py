@@ -1,0 +1,42 @@
+"""Labels: as the file spells them, and as numbers."""
+
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+from pocketsvm.data import Labels, number
+
+from .samples import parquet_bytes, read, spelled
+
+
+def test_labels_keep_their_spelling(write):
+    text = 'a,label\n1,+1\n2, 007 \n3,"x, y"\n4,Größe\n5,1.0\n'
+    assert spelled(read(write(text, "a.csv")).labels) == ["+1", "007", "x, y", "Größe", "1.0"]
+    for values, expected in [
+        (pa.array([1, 2, 10]), ["1", "2", "10"]),
+        (pa.array([True, False, True]), ["true", "false", "true"]),
+        (pa.array(["u", "v", "u"]).dictionary_encode(), ["u", "v", "u"]),
+    ]:
+        table = read(write(parquet_bytes({"a": [1, 2, 3], "y": values})))
+        assert spelled(table.labels) == expected
+
+
+def test_joined_labels_have_common_codes():
+    parts = [Labels([0, 1, 0], ["u", "v"]), Labels([1, 0], ["w", "v"])]
+    joined = Labels.joined(parts)
+    assert spelled(joined) == ["u", "v", "u", "v", "w"]
+    assert joined.names == ["u", "v", "w"]
+    assert Labels.joined([]).codes.shape == (0,)
+
+
+def test_labels_are_numbers_if_all_of_them_are():
+    assert_array_equal(Labels([1, 0, 1], ["2.0", "+1"]).numbers(), [1, 2, 1])
+    assert Labels([0, 1], ["1", "one"]).numbers() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("-2.5e3", -2500), ("one", None), ("nan", None), ("inf", None), ("1_0", None)],
+)
+def test_a_number_is_finite_and_plain(text, value):
+    assert number(text) == value

@@ -1,0 +1,97 @@
+"""What the tests of exports share: fitted models, rows, and how exact an export must be."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_blobs, make_friedman1, make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pocketsvm import BudgetedSVC, BudgetedSVR
+from pocketsvm.model import Model
+
+
+def fitted(n_classes=2, labels=None, n_features=2, **parameters):
+    """Return a model and rows; some rows are far from all its vectors."""
+    if n_classes == 2 and n_features == 2:
+        X, y = make_moons(600, noise=0.2, random_state=0)
+    else:
+        X, y = make_blobs(
+            600, n_features=n_features, centers=n_classes, cluster_std=3.0, random_state=1
+        )
+    X = X.astype(np.float32)
+    if labels is not None:
+        y = np.asarray(labels)[y]
+    settings = {"budget": 30, "C": 10.0, "max_iter": 3, "random_state": 0} | parameters
+    clf = BudgetedSVC(**settings).fit(X[:500], y[:500])
+    return clf, np.concatenate([X[500:], 100 * X[500:520]])
+
+
+def exact(estimator, X):
+    """Return decision values in float64, (n_rows, n_outputs)."""
+    model = Model.of(estimator)
+    if model.scaling is not None:
+        X = (X - model.scaling.offset) * model.scaling.factor
+    kernel = rbf_kernel(
+        np.asarray(X, dtype=np.float64), model.vectors.astype(np.float64), gamma=model.gamma
+    )
+    return kernel @ model.dual_coef.T + model.intercept
+
+
+def tolerance(estimator):
+    """Return the documented accuracy: 1e-5 of the sum of the coefficients."""
+    return 1e-5 * np.abs(Model.of(estimator).dual_coef).sum(axis=1).min()
+
+
+def assert_same_labels(found, clf, X):
+    """Labels are equal, except for the few rows whose best two values are equal up to rounding."""
+    values = clf.decision_function(X)
+    best = np.sort(values.reshape(len(X), -1), axis=1)
+    margin = np.abs(values) if values.ndim == 1 else best[:, -1] - best[:, -2]
+    clear = margin > tolerance(clf)
+    assert clear.mean() > 0.8
+    assert_array_equal(np.asarray(found)[clear], clf.predict(X)[clear])
+
+
+def regression(**parameters):
+    """Return a regression and rows; some rows are far from all its vectors."""
+    X, y = make_friedman1(300, noise=0.1, random_state=0)
+    X = X.astype(np.float32)
+    settings = {"budget": 20, "C": 10.0, "max_iter": 3, "random_state": 0} | parameters
+    model = BudgetedSVR(**settings).fit(X[:250], y[:250])
+    return model, np.concatenate([X[250:], 100 * X[250:260]])
+
+
+def scaled():
+    """Return a model with scaling, rows that are not scaled, and their labels."""
+    clf, X = fitted(3, n_features=4)
+    before = X * [1, 10, 100, 0.01] + [0, 5, -50, 0.3]
+    scaler = StandardScaler().fit(before[:100])
+    clf = BudgetedSVC(20, random_state=0).fit(scaler.transform(before), clf.predict(X))
+    return (
+        Model.of(make_pipeline(scaler, clf)),
+        before.astype(np.float32),
+        clf.predict(scaler.transform(before)),
+    )
+
+
+SEVERAL = [
+    pytest.param({"n_classes": 2}, id="two classes"),
+    pytest.param({"n_classes": 2, "labels": [-1, 1]}, id="labels -1 and 1"),
+    pytest.param({"n_classes": 2, "polish": False, "fit_intercept": False}, id="two, unpolished"),
+    pytest.param({"n_classes": 3}, id="three classes"),
+    pytest.param({"n_classes": 5, "n_features": 20}, id="five classes"),
+    pytest.param({"n_classes": 4, "polish": False}, id="four, unpolished"),
+    pytest.param({"n_classes": 3, "polish": False, "fit_intercept": False}, id="no intercept"),
+]
+
+
+REGRESSIONS = pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param({}, id="polished"),
+        pytest.param({"polish": False, "fit_intercept": False}, id="unpolished"),
+        pytest.param({"epsilon": 1e3}, id="no vectors"),
+    ],
+)

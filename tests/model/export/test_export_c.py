@@ -1,0 +1,129 @@
+"""Exports to C, compiled and run."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+
+import export_models as models
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+
+from pocketsvm import BudgetedSVC
+from pocketsvm.model import Model
+from pocketsvm.model.export import export_c
+
+PROGRAM = """\
+#include <stdio.h>
+#include "model.h"
+
+int main(void)
+{
+    FLOAT x[MODEL_FEATURES], values[MODEL_OUTPUTS];
+    while (fread(x, sizeof x, 1, stdin) == 1) {
+        model_decision(x, values);
+        for (int o = 0; o < MODEL_OUTPUTS; ++o) printf("%.17g ", (double)values[o]);
+        printf("%.17g\\n", (double)model_predict(x));
+    }
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def run_c(tmp_path):
+    """Decision values and predictions by a program around model.h."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler cc")
+
+    def run(X, real="float"):
+        (tmp_path / "main.c").write_text(PROGRAM)
+        flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-DFLOAT={real}"]
+        subprocess.run(
+            [compiler, *flags, "-o", "program", "main.c", "-lm"], check=True, cwd=tmp_path
+        )
+        done = subprocess.run([tmp_path / "program"], input=X.tobytes(), capture_output=True)
+        table = np.array([line.split() for line in done.stdout.splitlines()], dtype=float)
+        return table[:, :-1], table[:, -1]
+
+    return run
+
+
+@pytest.mark.parametrize("setting", models.SEVERAL)
+def test_c_decides_the_same(tmp_path, run_c, setting):
+    clf, X = models.fitted(**setting)
+    export_c(clf, tmp_path / "model.h")
+    values, labels = run_c(X)
+    expected = clf.decision_function(X).reshape(len(X), -1)
+    assert_allclose(values, expected, rtol=0, atol=models.tolerance(clf))
+    models.assert_same_labels(labels, clf, X)
+
+
+def test_c_of_a_float64_model_takes_double(tmp_path, run_c):
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    X += 1e5
+    clf = BudgetedSVC(30, gamma=1.0, polish=False, random_state=0).fit(X, y)
+    export_c(clf, tmp_path / "model.h")
+    values, labels = run_c(X, real="double")
+    assert_allclose(values[:, 0], clf.decision_function(X), rtol=0, atol=models.tolerance(clf))
+    assert_array_equal(labels, clf.predict(X))
+
+
+@models.REGRESSIONS
+def test_c_regression(tmp_path, run_c, setting):
+    model, X = models.regression(**setting)
+    export_c(model, tmp_path / "model.h")
+    values, predicted = run_c(X)
+    assert_array_equal(values[:, 0], predicted)
+    assert_allclose(predicted, model.predict(X), rtol=1e-7, atol=models.tolerance(model))
+
+
+def test_c_scales(tmp_path, run_c):
+    model, X, labels = models.scaled()
+    export_c(model, tmp_path / "model.h")
+    values, predicted = run_c(X)
+    assert_allclose(values, models.exact(model, X), rtol=0, atol=models.tolerance(model))
+    assert_array_equal(predicted, labels)
+
+
+def test_c_spells_any_label_and_name(tmp_path, run_c):
+    labels = ['a" ??/ \\ */ %d', "long label of many words, " * 10, "ä\n\0"]
+    clf, X = models.fitted(3, labels=np.array(sorted(labels), dtype=object))
+    clf.feature_names_in_ = np.array(["*/ int main;", "??/\n#error"], dtype=object)
+    exported = export_c(clf, tmp_path / "model.h")
+    assert exported.labels == [0, 1, 2]
+    _, positions = run_c(X)
+    del clf.feature_names_in_
+    assert_array_equal(clf.classes_[positions.astype(int)], clf.predict(X))
+    (tmp_path / "main.c").write_text(
+        '#include <stdio.h>\n#include "model.h"\n'
+        "int main(void) { for (int i = 0; i < 3; ++i) puts(model_labels[i]); return 0; }\n"
+    )
+    subprocess.run(["cc", "-std=c99", "-o", "spell", "main.c", "-lm"], check=True, cwd=tmp_path)
+    spelled = subprocess.run([tmp_path / "spell"], capture_output=True).stdout.decode()
+    assert spelled == "".join(f"{label.rstrip(chr(0))}\n" for label in sorted(labels))
+
+
+def test_c_tells_its_size(tmp_path):
+    clf, _ = models.fitted(3)
+    exported = export_c(clf, tmp_path / "model.h", name="iris_2")
+    n_vectors, n_features = clf.support_vectors_.shape
+    assert exported.table_size == 4 * (n_vectors * (n_features + 3) + 3 + 3)
+    text = (tmp_path / "model.h").read_text()
+    assert f"Tables: {exported.table_size:,} bytes" in text
+    assert "static inline int iris_2_predict(const float *x)" in text
+    assert "malloc" not in text
+
+
+@pytest.mark.parametrize("name", ["", "2d", "a-b", "a b", "ä", "_x", "a;"])
+def test_c_names_must_be_identifiers(tmp_path, name):
+    with pytest.raises(ValueError, match="name must be an identifier of C"):
+        export_c(models.fitted()[0], tmp_path / "model.h", name=name)
+
+
+def test_c_numbers_beyond_float_are_refused(tmp_path):
+    model = Model.of(models.fitted()[0])
+    with pytest.raises(ValueError, match="too large for float32"):
+        export_c(replace(model, intercept=np.array([1e39])), tmp_path / "model.h")

@@ -1,0 +1,132 @@
+"""Exports to ONNX, run by onnxruntime."""
+
+from dataclasses import replace
+
+import export_models as models
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+
+from pocketsvm import BudgetedSVC
+from pocketsvm.model import Model
+from pocketsvm.model.export import export_onnx
+
+
+@pytest.fixture
+def run_onnx():
+    """All outputs by onnxruntime."""
+    pytest.importorskip("onnx", reason="onnx is not there: pip install 'pocketsvm[onnx]'")
+    runtime = pytest.importorskip(
+        "onnxruntime", reason="onnxruntime is not there: pip install onnxruntime"
+    )
+
+    def run(path, X):
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        names = [output.name for output in session.get_outputs()]
+        return dict(zip(names, session.run(None, {"X": X}), strict=True))
+
+    return run
+
+
+@pytest.mark.parametrize("setting", models.SEVERAL)
+def test_onnxruntime_decides_the_same(tmp_path, run_onnx, setting):
+    clf, X = models.fitted(**setting)
+    export_onnx(clf, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    expected = clf.decision_function(X)
+    assert (found["decision"].dtype, found["decision"].shape) == (np.float32, expected.shape)
+    assert_allclose(found["decision"], expected, rtol=0, atol=models.tolerance(clf))
+    assert found["label"].dtype == np.int64
+    models.assert_same_labels(found["label"], clf, X)
+    assert run_onnx(tmp_path / "svm.onnx", X[:1])["label"] == clf.predict(X[:1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (["no", "yes"], "O"),
+        (["a", "ä", "日本"], "O"),
+        ([False, True], "i"),
+        ([-1.0, 1.0], "i"),
+        ([0, 2**40], "i"),
+    ],
+)
+def test_onnx_labels_keep_their_spelling(tmp_path, run_onnx, labels, kind):
+    clf, X = models.fitted(len(labels), labels=labels)
+    assert export_onnx(clf, tmp_path / "svm.onnx").labels == labels
+    found = run_onnx(tmp_path / "svm.onnx", X)["label"]
+    assert found.dtype.kind == kind
+    assert found.tolist() == clf.predict(X).tolist()
+
+
+def test_onnx_labels_that_have_no_type_are_refused(tmp_path):
+    pytest.importorskip("onnx")
+    clf, _ = models.fitted(labels=np.array([0, 2**63], dtype=np.uint64))
+    with pytest.raises(ValueError, match="ONNX has no labels like"):
+        export_onnx(clf, tmp_path / "svm.onnx")
+
+
+@pytest.mark.parametrize("gamma", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+def test_onnx_does_not_cancel(tmp_path, run_onnx, gamma, offset):
+    """Where vectors are wide or far out for their kernel, against the exact values."""
+    random = np.random.default_rng(0)
+    vectors = (random.normal(size=(40, 10)) + offset).astype(np.float32)
+    model = Model(vectors, random.normal(size=(2, 40)), np.zeros(2), gamma, np.arange(3))
+    model = replace(model, dual_coef=random.normal(size=(3, 40)), intercept=np.zeros(3))
+    X = np.repeat(vectors, 5, axis=0) + random.normal(size=(200, 10)) / np.sqrt(20 * gamma)
+    X = X.astype(np.float32)
+    export_onnx(model, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)["decision"]
+    direct = np.square(X[:, None].astype(np.float64) - vectors).sum(axis=2)
+    expected = np.exp(-gamma * direct) @ model.dual_coef.T
+    assert np.abs(found - expected).max() < models.tolerance(model)
+
+
+def test_onnx_of_a_float64_model_takes_float64(tmp_path, run_onnx):
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    X += 1e5
+    clf = BudgetedSVC(30, gamma=1.0, polish=False, random_state=0).fit(X, y)
+    assert clf.support_vectors_.dtype == np.float64
+    export_onnx(clf, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    assert found["decision"].dtype == np.float64
+    assert_allclose(found["decision"], clf.decision_function(X), rtol=0, atol=models.tolerance(clf))
+
+
+def test_onnx_far_rows_have_no_kernel(tmp_path, run_onnx):
+    clf, X = models.fitted(3)
+    export_onnx(clf, tmp_path / "svm.onnx")
+    far = np.concatenate([1e18 * X, 1e25 * X, np.full_like(X, 3e38)]).astype(np.float32)
+    found = run_onnx(tmp_path / "svm.onnx", far)["decision"]
+    assert_allclose(found, np.broadcast_to(clf.intercept_, found.shape), rtol=1e-6)
+
+
+@models.REGRESSIONS
+def test_onnx_regression(tmp_path, run_onnx, setting):
+    model, X = models.regression(**setting)
+    export_onnx(model, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    assert found.keys() == {"value"}
+    assert_allclose(found["value"], model.predict(X), rtol=1e-7, atol=models.tolerance(model))
+
+
+def test_onnx_scales(tmp_path, run_onnx):
+    model, X, labels = models.scaled()
+    export_onnx(model, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    assert_allclose(found["decision"], models.exact(model, X), rtol=0, atol=models.tolerance(model))
+    assert_array_equal(found["label"], labels)
+
+
+def test_onnx_keeps_feature_names(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    clf = BudgetedSVC(10, random_state=0).fit(pd.DataFrame(X, columns=["a", "größe"]), y)
+    export_onnx(clf, tmp_path / "svm.onnx")
+    (kept,) = onnx.load(tmp_path / "svm.onnx").metadata_props
+    assert (kept.key, kept.value) == ("feature_names", '["a", "gr\\u00f6\\u00dfe"]')

@@ -1,0 +1,99 @@
+"""Files that appear in one step: what a failure leaves behind."""
+
+import errno
+import os
+import resource
+import stat
+
+import pytest
+from model_files import problem, small
+
+from pocketsvm import _replacing, load_model, save_model
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.psvm"
+
+
+def fails(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_failure_leaves_what_was_there(path, monkeypatch, function, exists):
+    clf = small().fit(*problem())
+    if exists:
+        path.write_bytes(b"old")
+    monkeypatch.setattr(_replacing.os, function, fails)
+    with pytest.raises(OSError, match="No space left") as caught:
+        save_model(clf, path)
+    assert caught.value.filename == str(path)
+    assert [file.read_bytes() for file in path.parent.iterdir()] == [b"old"] * exists
+
+
+def test_an_interrupt_leaves_what_was_there(path, monkeypatch):
+    def interrupts(*_):
+        raise KeyboardInterrupt
+
+    clf = small().fit(*problem())
+    path.write_bytes(b"old")
+    monkeypatch.setattr(_replacing.os, "fsync", interrupts)
+    with pytest.raises(KeyboardInterrupt):
+        save_model(clf, path)
+    assert [file.read_bytes() for file in path.parent.iterdir()] == [b"old"]
+
+
+def test_a_file_that_may_not_grow_leaves_nothing(path):
+    clf = small().fit(*problem())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            save_model(clf, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(path.parent.iterdir())
+
+
+def test_places_where_nothing_can_be_written(path):
+    clf = small().fit(*problem())
+    with pytest.raises(FileNotFoundError, match="missing"):
+        save_model(clf, path.parent / "missing" / "model.psvm")
+    with pytest.raises(IsADirectoryError):
+        save_model(clf, path.parent)
+    with pytest.raises(ValueError, match="not a regular file"):
+        save_model(clf, os.devnull)
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_permissions_are_respected(path):
+    clf = small().fit(*problem())
+    path.write_bytes(b"old")
+    path.chmod(0o444)
+    with pytest.raises(PermissionError):
+        save_model(clf, path)
+    path.parent.chmod(0o555)
+    try:
+        with pytest.raises(PermissionError):
+            save_model(clf, path.with_name("new"))
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_links_and_permissions_stay(path):
+    clf = small().fit(*problem())
+    target = path.with_name("target.psvm")
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    path.symlink_to(target)
+    save_model(clf, path)
+    assert path.is_symlink()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    load_model(target)
+    umask = os.umask(0o022)
+    os.umask(umask)
+    save_model(clf, path.with_name("new.psvm"))
+    assert stat.S_IMODE(path.with_name("new.psvm").stat().st_mode) == 0o666 & ~umask
