@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import MERGING, Reference, epsilon_insensitive
 from trainers import (
@@ -56,6 +57,27 @@ def test_reference_makes_the_same_decisions_on_targets(maintenance, layout, dtyp
             expected.step(X[i].astype(float), y[i], weight[i])
     assert 0 < expected.violations < expected.steps
     assert_same_training(trainer, expected, maintenance, dtype)
+
+
+@DTYPES
+@pytest.mark.parametrize("name", [*_core.class_losses(), *_core.target_losses()])
+def test_reference_makes_the_same_steps_with_every_loss(name, dtype, core_rows):
+    X, y, weight = noisy_data(n=100, dtype=dtype)
+    options = {"budget": 200, "alpha": 1.0}  # with a smaller alpha, steep losses amplify rounding
+    trainer, rows = make_trainer(X, **options), core_rows(X)
+    loss = {"loss": getattr(reference, name), "parameter": 0.3}
+    expected = Reference(**settings(X, **options), **loss)
+    for _ in range(2):
+        if name in _core.class_losses():
+            labels = ((y > 0).astype(np.int8), [1], np.ones(2), weight)
+            _core.train_pass([trainer], rows, name, *labels, 1)
+        else:
+            _core.train_pass_on_targets(trainer, rows, name, 0.3, y.astype(float), weight, 1)
+        for i in trainer.order():
+            expected.step(X[i].astype(float), y[i], weight[i])
+    state = trainer.state()
+    assert_array_equal(state["births"], expected.births)
+    assert_allclose(state["coefficients"], expected.coefficients, rtol=2e-3)
 
 
 def assert_same_training(trainer, expected, maintenance, dtype):
