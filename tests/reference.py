@@ -13,6 +13,7 @@ import numpy as np
 
 GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 MERGING = ("gss", "gss-precise", "lookup-h", "lookup-wd", "merge")
+REMOVING = ("removal",)  # strategies that drop a vector and change no other
 
 
 # --- the merging problem -------------------------------------------------------------------------
@@ -236,9 +237,10 @@ class Reference:
         first = self.first_partner()
         if self.maintenance not in MERGING:
             return first, -1, 0.0
-        second = int(np.argmin(self.criterion(first)))
         m, g, _ = self.pairs(first)
-        return first, second, self.solve_h(m, g)[second]
+        h = self.solve_h(m, g)
+        second = int(np.argmin(self.criterion(first, h)))
+        return first, second, h[second]
 
     def first_partner(self):
         slots = np.arange(self.size)
@@ -279,10 +281,10 @@ class Reference:
             return golden_section(m, g, 1e-10)
         return table().h(m, g)
 
-    def criterion(self, first):
+    def criterion(self, first, h=None):
         """Return the strategy's WD for each slot; infinite if it is not a candidate."""
         m, g, scale = self.pairs(first)
-        closed_form = scale**2 * wd(m, g, self.solve_h(m, g))
+        closed_form = scale**2 * wd(m, g, self.solve_h(m, g) if h is None else h)
         if self.maintenance == "lookup-wd":
             value = scale**2 * table().plain_wd(m, g)
         elif self.maintenance == "merge":
@@ -335,7 +337,7 @@ class Reference:
 
     def _drop(self, slot):
         dropped = self.coefficients[slot]
-        if self.maintenance == "removal":
+        if self.maintenance in REMOVING:
             return dropped**2
         others = np.arange(self.size) != slot
         kernel = np.exp([-self.exponents(x)[others] for x in self.vectors])

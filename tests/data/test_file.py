@@ -63,7 +63,7 @@ def test_without_pyarrow_a_message_says_what_to_install(write, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [SVM_TEXT, csv_text().encode(), gzip.compress(SVM_TEXT), PARQUET]
+    "content", [SVM_TEXT, csv_text().encode(), gzip.compress(SVM_TEXT, mtime=0), PARQUET]
 )
 def test_standard_input(monkeypatch, content):
     reader, writer = os.pipe()

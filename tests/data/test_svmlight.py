@@ -167,7 +167,7 @@ def test_the_number_of_features_may_be_larger_than_needed(write_text):
 ERRORS = {
     b"one 1:1": (1, "expected a label, a number, got 'one'"),
     b"1:2 2:3": (1, "expected a label at the beginning of the row, got '1:2'"),
-    b"1,2 1:3": (1, "expected one label, got '1,2'; files with several labels a row are not"),
+    b"1,2 1:3": (1, "expected one label, got '1,2'; files with several labels per row are not"),
     b"1_0 1:3": (1, "expected a label, a number, got '1_0'"),
     b"0x10 1:3": (1, "expected a label, a number, got '0x10'"),
     b"1 1:2 word 3:4": (7, "expected index:value, got 'word'"),

@@ -64,14 +64,14 @@ def restricted(model, X, loss, c):
 
 def general_solution(objective, start, **options):
     """Minimise by SciPy's general solver."""
-    options = {"maxiter": 20000, "maxfun": 40000} | options
+    options = {"maxiter": 5000, "maxfun": 10000} | options
     return minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun
 
 
 @pytest.mark.parametrize("budget", [5, 20, 60])
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_general_solver_does_not_find_a_better_solution(budget, C):
-    X, y = moons()
+    X, y = moons(300)
     clf = BudgetedSVC(budget, C, random_state=0).fit(X, y)
     objective, point = restricted(clf, X, class_loss(np.where(y, 1.0, -1.0)), np.full(len(X), C))
     value = objective(point)[0]
