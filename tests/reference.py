@@ -13,6 +13,7 @@ import numpy as np
 
 GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 MERGING = ("gss", "gss-precise", "lookup-h", "lookup-wd", "merge")
+REMOVING = ("removal",)  # they drop a vector and change no other
 
 
 # --- the merging problem -------------------------------------------------------------------------
@@ -320,7 +321,7 @@ class Reference:
 
     def _drop(self, slot):
         dropped = self.coefficients[slot]
-        if self.maintenance == "removal":
+        if self.maintenance in REMOVING:
             return dropped**2
         others = np.arange(self.size) != slot
         kernel = np.exp([-self.exponents(x)[others] for x in self.vectors])

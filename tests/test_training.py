@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import LOSSES, MERGING, Reference, epsilon_insensitive
+from reference import LOSSES, MERGING, REMOVING, Reference, epsilon_insensitive
 
 from pocketsvm import _core
 
@@ -143,13 +143,14 @@ def test_the_reference_makes_the_same_decisions_on_targets(maintenance, layout, 
 @pytest.mark.parametrize("loss", [*_core.class_losses(), *_core.target_losses()])
 def test_the_reference_takes_the_same_steps_with_every_loss(loss, dtype, core_rows):
     X, y, weight = noisy_data(n=100, dtype=dtype)
-    trainer, rows = make_trainer(X, budget=200), core_rows(X)
+    options = {"budget": 200, "alpha": 1.0}  # with a smaller one, steep losses amplify rounding
+    trainer, rows = make_trainer(X, **options), core_rows(X)
     parameters = (0.3,) if loss in _core.target_losses() else ()
 
     def slope(y, decision):
         return LOSSES[loss](y, decision, *parameters)
 
-    expected = Reference(**settings(X, budget=200), loss=slope)
+    expected = Reference(**settings(X, **options), loss=slope)
     for _ in range(2):
         if loss in _core.class_losses():
             labels = ((y > 0).astype(np.int8), [1], np.ones(2), weight)
@@ -727,7 +728,7 @@ def test_equal_rows_merge_without_loss(maintenance, dtype, core_rows):
     )
     state = trainer.state()
     assert_allclose(state["vectors"], X[:4], rtol=1e-6)
-    if maintenance == "removal":
+    if maintenance in REMOVING:
         assert_array_equal(state["coefficients"], 1)
     else:
         assert state["coefficients"].sum() == pytest.approx(60, rel=1e-5)
