@@ -24,7 +24,7 @@ MEGABYTE = 1e6
 # OpenBLAS, made to use the same instruction set: its sgemm measures the rate of multiply-adds.
 BLAS_KERNELS = {"avx512": "SkylakeX", "avx2": "Haswell", "baseline": "Prescott"}
 
-# Operations on 16 lanes for one row and one block of 16 vectors, read from native/gaussian.hpp and
+# Operations on 16 lanes for one row and one block of 16 vectors, read from native/kernel/gaussian.hpp and
 # native/simd.hpp. Multiply-adds: one a feature, then |x|^2 + |s|^2 - 2 dot, the five steps of
 # the exponential's polynomial, and the coefficient's. Others: the sum of the norms, the scaling
 # by gamma, min, max; rounding (two additions), the fraction, its product with the polynomial, the
