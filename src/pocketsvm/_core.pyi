@@ -106,7 +106,7 @@ class Trainer:
     ) -> None:
         """Continue from a state. If it exceeds the budget, maintenance runs at once."""
 
-    def profile(self) -> dict[str, float]:
+    def profile(self) -> dict[str, Any]:
         """The counters since construction: steps, violations, merges, removals (ints) and
         seconds_total, seconds_margin, seconds_solve, seconds_rest (floats)."""
 

@@ -13,7 +13,7 @@ from .files import FAST
 def test_inspect(succeed, blobs):
     succeed("train", "blobs.csv", "m.psvm", *FAST, "--scale", "standard", "--n-jobs", 1)
     found = json.loads(succeed("inspect", "m.psvm", "--json"))
-    assert (found["estimator"], found["format_version"]) == ("BudgetedSVC", 2)
+    assert (found["estimator"], found["format_version"]) == ("BudgetedSVC", 3)
     vectors = load_model("m.psvm")[-1].support_vectors_
     assert (found["vectors"], found["features"]) == vectors.shape
     assert (found["scaling"], found["classes"]) == ("StandardScaler", ["ash", "elm", "oak"])

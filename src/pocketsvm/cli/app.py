@@ -22,10 +22,10 @@ COMMANDS = {
     "tune": "Find the best C and gamma by cross-validation, and train a model with them.",
     "inspect": "Show what is in a model file.",
     "export": "Write a model for LIBSVM, for ONNX runtimes, or as a C header.",
-    "data": "The paper's data sets: what is there, and downloads.",
-    "reproduce": "Run the paper's experiments and put its tables and figures beside the published "
+    "data": "The paper's data sets: list and download them.",
+    "reproduce": "Run the paper's experiments and show its tables and figures beside the published "
     "ones.",
-    "bench": "Measure speed and accuracy on this machine, as `make bench` does.",
+    "bench": "Measure speed and accuracy on this machine.",
 }
 
 # What a user can cause: bad values, files that are missing or damaged, a full disk.

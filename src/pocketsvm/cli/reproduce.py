@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .. import _core
+from ..training.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from ..experiments.datasets.registry import DataSet
@@ -39,7 +39,7 @@ def reproduce(
     ] = "",
     strategies: Annotated[
         str,
-        typer.Option(metavar="NAME,…", help=f"Some of {', '.join(_core.strategies())}, or all."),
+        typer.Option(metavar="NAME,…", help=f"Some of {', '.join(STRATEGIES)}, or all."),
     ] = "",
     quick: Annotated[
         bool, typer.Option("--quick", help="A few thousand rows and two runs: under two minutes.")
@@ -99,7 +99,7 @@ def _choose(only: str) -> tuple[list["DataSet"], list[str]]:
 def _strategies(text: str) -> Sequence[str]:
     from ..experiments.paper.protocol import default_strategies
 
-    known = _core.strategies()
+    known = list(STRATEGIES)
     if text == "all":
         return list(dict.fromkeys((*default_strategies(), *known)))
     chosen = split_names(text) or default_strategies()

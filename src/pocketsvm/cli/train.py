@@ -6,13 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from .. import _core
+from ..training.strategies import STRATEGIES
 from . import options
 from .groups import grouped
 
 __all__ = ["train"]
-
-STRATEGIES = tuple(_core.strategies())
 
 
 @dataclass(frozen=True)

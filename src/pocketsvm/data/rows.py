@@ -90,8 +90,9 @@ class Rows:
 
     def dense(self) -> NDArray[Any]:
         """Return the rows as a dense array."""
-        X = self.checked.X
-        return X.toarray() if sp.issparse(X) else X  # type: ignore[no-any-return]
+        is_sparse = self.checked.structure is not None
+        X: NDArray[Any] = self.checked.X.toarray() if is_sparse else self.checked.X
+        return X
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> CheckedRows:

@@ -25,7 +25,8 @@ def warn_about_scales(X: Any) -> None:
     """
     n_sampled = max(100, SAMPLE_FOR_SCALES // X.shape[1])
     X = X[:: -(-X.shape[0] // n_sampled)]
-    if sp.issparse(X):
+    is_sparse: bool = sp.issparse(X)
+    if is_sparse:
         least, most = min_max_axis(X, axis=0)
         deviations = np.sqrt(mean_variance_axis(X, axis=0)[1])
         n_entries = np.bincount(X.indices, minlength=X.shape[1])

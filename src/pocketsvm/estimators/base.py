@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _core
 from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions
 from ..data.precision import training_rows
@@ -24,12 +23,14 @@ from ..data.rows import CheckedRows, Rows, check_rows
 from ..data.scales import warn_about_scales
 from ..data.targets import ClassTargets, ValueTargets
 from ..model.model import Model, Training
+from ..model.prediction import decision_values
 from ..profile import Profile
 from ..solving.solve import last_iterate, solve
 from ..training.passes import PassReport, passes
 from ..training.regularisation import regularisation
 from ..training.settings import Settings
 from ..training.state import VectorSet
+from ..training.strategies import STRATEGIES
 from .callbacks import PassTasks
 from .saving import save_model
 
@@ -44,7 +45,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "maintenance": [StrOptions(set(_core.strategies()))],
+        "maintenance": [StrOptions(set(STRATEGIES))],
         "polish": ["boolean"],
         "fit_intercept": ["boolean"],
         "alpha": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -67,7 +68,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     random_state: Any
     verbose: int
 
-    support_vectors_: NDArray[Any]
+    support_vectors_: NDArray[np.floating[Any]]
     dual_coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     gamma_: float
@@ -177,8 +178,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two models."""
         attributes = _fitted_attributes(model)
         if model.feature_names is None:
-            vars(self).pop("feature_names_in_", None)
-        vars(self).update(attributes)
+            self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(attributes)
 
     def to_model(self) -> Model:
         """Return the fitted model, with the state that further training continues from.
@@ -218,17 +219,14 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         save_model(self, path)
 
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values (n_rows, n_outputs), in the precision of the vectors."""
+        """Return the decision values (n_rows, n_outputs)."""
         check_is_fitted(self)
-        vectors = self.support_vectors_
-        return _core.decide(
-            vectors,
+        return decision_values(
+            self.support_vectors_,
             self.dual_coef_,
             self.intercept_,
             self.gamma_,
-            check_rows(self, X, reset=False).core(
-                "float32" if vectors.dtype == np.float32 else "float64"
-            ),
+            check_rows(self, X, reset=False),
             effective_n_jobs(self.n_jobs),
         )
 

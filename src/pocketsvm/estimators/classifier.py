@@ -333,4 +333,5 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         """
         values = self.decision_function(X)
         codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[codes]
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels

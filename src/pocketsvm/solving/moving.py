@@ -247,11 +247,13 @@ class Path:
 
     def position(self, vectors: Array) -> Array:
         """Return the point of the vectors."""
-        return ((vectors - self.centre) * self.unit).ravel()
+        position: Array = ((vectors - self.centre) * self.unit).ravel()
+        return position
 
     def vectors(self, position: Array) -> Array:
         """Return the vectors of a point."""
-        return (position.reshape(self.shape) / self.unit + self.centre).astype(self.dtype)
+        vectors: Array = position.reshape(self.shape) / self.unit + self.centre
+        return vectors.astype(self.dtype)
 
     def look(self, position: Array) -> tuple[float, Array]:
         """Return the objective at a point, relative to the start, and its gradient."""
@@ -283,4 +285,5 @@ class Path:
         for weight, product in kernel.each(of_chunk, len(counted)):
             total += weight
             pull += product
-        return 2 * self.gamma * beta[:, None] * (pull - total[:, None] * vectors)
+        gradient: Array = 2 * self.gamma * beta[:, None] * (pull - total[:, None] * vectors)
+        return gradient

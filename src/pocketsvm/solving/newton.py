@@ -115,7 +115,7 @@ def distinct(vectors: Array, coefficients: Array) -> tuple[Array, Array]:
         return vectors, coefficients
     order = np.argsort(first)
     joined = np.zeros((len(coefficients), len(first)))
-    np.add.at(joined, (slice(None), position), coefficients)
+    np.add.at(joined.T, position, coefficients.T)
     return vectors[first[order]], joined[:, order]
 
 

@@ -124,7 +124,7 @@ def audit(
         data, budget=budget, maintenance=follow, seed=trainer_seed, observed=names
     )
     run_passes(trainer, data, max_iter)
-    frequency = Profile(**trainer.profile()).merge_frequency  # type: ignore[arg-type]
+    frequency = Profile(**trainer.profile()).merge_frequency
     return [_row(name, counts, frequency) for name, counts in trainer.audit().items()]
 
 

@@ -1,0 +1,7 @@
+"""The names of the maintenance strategies, in the order in which tables show them."""
+
+from .. import _core
+
+__all__ = ["STRATEGIES"]
+
+STRATEGIES = tuple(_core.strategies())
