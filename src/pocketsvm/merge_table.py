@@ -24,8 +24,6 @@ from .plots.merge_table import MergeTableDisplay
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MergeTable", "golden_section"]
-
 # The largest table takes seconds to build and hundreds of megabytes.
 SMALLEST_TABLE, LARGEST_TABLE = 2, 4096
 # Native tables are kept, because building one takes longer than most uses of it.

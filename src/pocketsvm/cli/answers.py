@@ -14,8 +14,6 @@ from ..data import Batch
 from .console import Task, one_line_of_json
 from .saved import Saved
 
-__all__ = ["answers", "as_json", "as_lines", "open_output"]
-
 Columns = dict[str, NDArray[Any]]  # name -> one value, or one row of values, per row of the file
 
 

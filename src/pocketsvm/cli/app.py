@@ -12,8 +12,6 @@ import typer
 
 from .lazy import LazyGroup
 
-__all__ = ["app", "run"]
-
 # The modules of the commands in the order of --help, each with the first sentence of its help.
 COMMANDS = {
     "train": "Train a model on a data file.",

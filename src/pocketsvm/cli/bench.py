@@ -7,8 +7,6 @@ import typer
 
 from .reproduce import split_names
 
-__all__ = ["bench"]
-
 
 def bench(
     only: Annotated[

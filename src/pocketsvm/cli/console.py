@@ -11,15 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
-__all__ = [
-    "FitProgress",
-    "Reporter",
-    "Task",
-    "one_line_of_json",
-    "print_json",
-    "show",
-]
-
 # A log stays short, and a reader still sees that the command is alive.
 SECONDS_BETWEEN_LINES = 5.0
 

@@ -12,8 +12,6 @@ from rich.table import Column, Table
 if TYPE_CHECKING:
     from ..experiments.datasets.files import File
 
-__all__ = ["app"]
-
 app = typer.Typer(help="The paper's data sets: list and download them.", no_args_is_help=True)
 
 

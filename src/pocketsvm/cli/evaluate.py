@@ -3,8 +3,6 @@
 from . import options
 from .groups import grouped
 
-__all__ = ["evaluate"]
-
 
 @grouped
 def evaluate(

@@ -7,8 +7,6 @@ import typer
 
 from . import options
 
-__all__ = ["export"]
-
 ENDINGS = {".onnx": "onnx", ".h": "c", ".model": "libsvm", ".libsvm": "libsvm"}
 
 

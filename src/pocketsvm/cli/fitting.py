@@ -20,19 +20,6 @@ from .reading import TrainingSet
 from .saved import Saved
 from .scores import new_scores, score_file
 
-__all__ = [
-    "check_writable",
-    "cross_validate",
-    "describe",
-    "fit",
-    "new_estimator",
-    "number_or_word",
-    "save",
-    "set_class_weights",
-    "show_model",
-    "show_trained",
-]
-
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 

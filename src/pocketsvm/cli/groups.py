@@ -22,8 +22,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter
 from typing import Any, get_type_hints
 
-__all__ = ["grouped"]
-
 
 def grouped(function: Callable[..., None]) -> Callable[..., None]:
     """Return the command with the fields of its option groups as parameters."""

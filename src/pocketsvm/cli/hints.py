@@ -4,8 +4,6 @@ import shlex
 
 from ..data import DataError, Hint
 
-__all__ = ["with_hint"]
-
 
 def with_hint(error: BaseException) -> str:
     """Return the message of an error, whose advice names flags instead of Python arguments."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from . import options
 
-__all__ = ["inspect"]
-
 MOST_SHOWN = 8  # entries of a list, such as classes, so that they fit a few lines
 
 

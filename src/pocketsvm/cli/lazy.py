@@ -8,8 +8,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-__all__ = ["LazyGroup"]
-
 
 def _without_flag_types(parameters: list[Any]) -> list[Any]:
     """Drop the type of flags from the help: they take no value, but typer shows ``<bool>``."""

@@ -9,19 +9,6 @@ from typing import Annotated, Literal
 
 import typer
 
-__all__ = [
-    "Data",
-    "DataOptions",
-    "Jobs",
-    "Json",
-    "MachineOptions",
-    "ModelFile",
-    "OutputOptions",
-    "Quiet",
-    "TrainingDataOptions",
-    "check_apart",
-]
-
 TABLES = "Tables (CSV, TSV, Parquet)"
 REGRESSION = "Regression"
 

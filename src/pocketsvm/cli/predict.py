@@ -9,8 +9,6 @@ import typer
 from . import options
 from .groups import grouped
 
-__all__ = ["predict"]
-
 
 @dataclass(frozen=True)
 class PredictionOptions:

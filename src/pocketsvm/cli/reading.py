@@ -13,8 +13,6 @@ from ..data import DataFile, Labels, Layout, Options, Table, number
 from .console import Reporter
 from .options import DataOptions, MachineOptions
 
-__all__ = ["TrainingSet", "numbers_of", "open_data", "read_training_set"]
-
 # Scaling makes sparse rows dense: they may take this many bytes, so that memory is not exhausted.
 MOST_DENSE_BYTES = 2**32
 # A file with more classes than this, and fewer rows per class than that, probably has a numeric

@@ -12,8 +12,6 @@ from ..training.strategies import STRATEGIES
 if TYPE_CHECKING:
     from ..experiments.datasets.registry import DataSet
 
-__all__ = ["reproduce", "split_names"]
-
 
 def reproduce(
     data: Annotated[

@@ -15,8 +15,6 @@ from ..estimators.saving import save_model
 from ..model import Model
 from ..model.preparation import split
 
-__all__ = ["Saved"]
-
 # A scaler makes sparse rows dense: so many values at a time, which take 64 MiB as float64.
 DENSE_VALUES = 1 << 23
 

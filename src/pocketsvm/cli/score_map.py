@@ -11,8 +11,6 @@ from .._replacing import replacing
 from ..tuning import ScoreMap, written
 from .console import show
 
-__all__ = ["ScoreMap", "check_picture", "draw", "show_best", "show_map"]
-
 # Five colours of viridis, from low to high, and a text colour that is readable on each.
 SHADES = (
     ("#440154", "white"),

@@ -13,8 +13,6 @@ from .console import Task, show
 from .reading import numbers_of
 from .saved import Saved
 
-__all__ = ["Scores", "new_scores", "score_file"]
-
 LARGEST_MATRIX = 12  # number of classes whose confusion matrix still fits a terminal
 MOST_LABELS_NAMED = 10  # in a message, which should stay readable
 

@@ -16,8 +16,6 @@ from .reading import TrainingSet
 if TYPE_CHECKING:
     from .tune import GridOptions, SearchOptions
 
-__all__ = ["check_scoring", "describe", "grid_values", "run"]
-
 MOST_VALUES = 1000  # of a range; more of them are a typing error
 
 

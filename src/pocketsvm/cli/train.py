@@ -10,8 +10,6 @@ from ..training.strategies import STRATEGIES
 from . import options
 from .groups import grouped
 
-__all__ = ["train"]
-
 
 @dataclass(frozen=True)
 class SvmOptions:

@@ -10,8 +10,6 @@ import typer
 from . import options
 from .groups import grouped
 
-__all__ = ["tune"]
-
 GRID = "Grid"
 
 
@@ -116,6 +114,7 @@ def tune(
 
     The model is trained on all rows.
     """
+    from ..tuning import ScoreMap
     from . import fitting, score_map, searching
     from .console import Reporter, print_json
     from .reading import read_training_set
@@ -131,7 +130,7 @@ def tune(
     searched = searching.run(estimator, rows, values, search, machine.seed, n_jobs, reporter)
     seconds = time.perf_counter() - begin
     saved = fitting.save(searched.best_estimator_, rows, model)
-    found = score_map.ScoreMap.of(searched)
+    found = ScoreMap.of(searched)
     if search.plot is not None:
         score_map.draw(found, search.plot)
     result = fitting.describe(saved, model, rows, seconds)

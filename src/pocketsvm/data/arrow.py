@@ -12,8 +12,6 @@ from .errors import DataError, Hint
 from .labels import Labels
 from .reader import Batch, Table
 
-__all__ = ["DROP", "MISSING", "ArrowTable", "arrow_errors", "other_label", "place"]
-
 DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
 MISSING = "the value is missing; fill it in, or leave the row or the column out"
 

@@ -17,8 +17,6 @@ from .. import _core
 from .compression import Stream, named_errors, regular_size
 from .errors import DataError
 
-__all__ = ["parsed_chunks", "place"]
-
 CHUNK = 1 << 18  # bytes of text: they and their parsed rows fit into the cache of one core
 MAX_LINE = 1 << 30  # bytes of a streamed line, which has to be kept until its end is found
 AHEAD = 2  # chunks in work or waiting per helper thread, so that none runs out of work

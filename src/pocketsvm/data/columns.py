@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from .errors import DataError, Hint
 
-__all__ = ["ColumnSelector", "Layout", "Options", "Selection", "listed"]
-
 LABEL_NAMES = ("label", "target", "class", "y")
 MAX_LISTED = 10  # names in one message: more would hide what the message says
 

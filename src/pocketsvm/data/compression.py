@@ -16,16 +16,6 @@ from typing import Any, Protocol
 
 from .errors import DataError
 
-__all__ = [
-    "SUFFIXES",
-    "GzipText",
-    "decompressed",
-    "named_errors",
-    "peeked",
-    "regular_size",
-    "whole",
-]
-
 GZIP_BLOCK = 1 << 16  # compressed bytes read at once: one system call per few hundred kB of text
 GZIP_WBITS = 31  # tells zlib to expect a gzip header and check sum, with the largest window
 MAX_HEAD = 1 << 26  # bytes read ahead at most: a file of binary data may have no line ends

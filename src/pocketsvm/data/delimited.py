@@ -10,8 +10,6 @@ from .columns import Options, Selection, listed
 from .errors import DataError, Hint
 from .labels import number
 
-__all__ = ["BYTE_ORDER_MARK", "DelimitedText", "delimiter_of"]
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DELIMITERS = "\t,;"  # a line has the one that occurs most often, and on ties the first
 BLOCK_BYTES = 1 << 19  # bytes per batch: small, because pyarrow reads about 40 batches ahead

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["DataError", "Hint"]
-
 
 @dataclass(frozen=True)
 class Hint:

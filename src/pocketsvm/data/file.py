@@ -20,8 +20,6 @@ from .errors import DataError
 from .reader import Batch, Reader, Table
 from .svmlight import SvmlightReader
 
-__all__ = ["FORMATS", "DataFile"]
-
 FORMATS = ("libsvm", "csv", "tsv", "parquet")
 ENDINGS = {
     ".csv": "csv",

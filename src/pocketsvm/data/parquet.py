@@ -11,8 +11,6 @@ from .arrow import DROP, ArrowTable, arrow_errors, other_label
 from .columns import Options, Selection
 from .errors import DataError
 
-__all__ = ["MAGIC", "ParquetTable"]
-
 MAGIC = b"PAR1"  # the first bytes of every file
 BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
 BUFFER_BYTES = 1 << 20  # bytes of a column read at once: each column has a buffer of this size

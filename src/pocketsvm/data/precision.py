@@ -10,8 +10,6 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from .. import _core
 from .rows import CheckedRows, Dtype, Rows
 
-__all__ = ["FLOAT32_GAMMA", "training_rows"]
-
 # The kernel needs |x - s|^2 and gets it as |x|^2 + |s|^2 - 2 x s, which is fast and cancels: the
 # exponent gamma |x - s|^2 carries an absolute error of about gamma max|x|^2 times the unit
 # roundoff. These limits hold it near 512 * 2^-24 = 3e-5 in float32, 2^40 * 2^-53 = 1e-4 in float64.

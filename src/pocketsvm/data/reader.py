@@ -7,8 +7,6 @@ from typing import Any, Protocol
 from .columns import Layout
 from .labels import Labels
 
-__all__ = ["Batch", "Reader", "Table"]
-
 
 @dataclass(frozen=True)
 class Batch:

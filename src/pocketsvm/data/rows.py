@@ -11,8 +11,6 @@ from .. import _core
 from .._sklearn import validate_data
 from .sparse import safe_to_convert, sorted_copy
 
-__all__ = ["CheckedRows", "Rows", "check_rows", "check_rows_and_targets", "checked_rows"]
-
 Dtype = Literal["float32", "float64"]
 INDEX_DTYPES = (np.int32, np.int64)
 

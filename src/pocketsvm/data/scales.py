@@ -7,8 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-__all__ = ["warn_about_scales"]
-
 # Warn if one column is this many times as wide as another.
 SCALES_APART = 1000.0
 # Entries that are looked at: enough to see the scales, few enough to cost nothing.

@@ -6,8 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["check_structure", "safe_to_convert", "sorted_copy"]
-
 
 def safe_to_convert(X: Any) -> Any:
     """Make sure that scikit-learn's conversion to CSR of floats follows no broken index."""

@@ -18,8 +18,6 @@ from .errors import DataError
 from .labels import Labels
 from .reader import Batch, Table
 
-__all__ = ["ParsedText", "SvmlightReader", "load_svmlight"]
-
 BATCH_CHUNKS = 16  # chunks per batch: 4 MB of text keep all threads of a desktop busy
 EXPANSION = 12  # guess at the bytes of text per compressed byte: too small a guess costs a copy
 MAX_RESERVED = 1 << 28  # bytes of text to reserve memory for: a file's size may mislead

@@ -12,15 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._sklearn import check_weights
 from .rows import CheckedRows
 
-__all__ = [
-    "ClassTargets",
-    "Targets",
-    "ValueTargets",
-    "check_classes",
-    "class_targets",
-    "value_targets",
-]
-
 # Weights below this share of the largest count as this share: float32 would make them zero.
 LEAST_WEIGHT = 1e-20
 # Decision values are summed in float32.

@@ -15,8 +15,6 @@ from .container import Array, Described, Entry, take
 from .preparation import expected as expected_of_step
 from .sections import Sections
 
-__all__ = ["check_shapes", "check_values"]
-
 # The memory of a str beside its characters, and of a character.
 STR_SIZE, CHARACTER_SIZE = 64, np.dtype("U1").itemsize
 # The state that passes continue from, besides its vectors: one entry per vector, one per problem.

@@ -28,18 +28,6 @@ from numpy.typing import NDArray
 
 from .._replacing import PathLike, replacing
 
-__all__ = [
-    "Array",
-    "Described",
-    "Entry",
-    "Head",
-    "read_array",
-    "read_head",
-    "read_version",
-    "take",
-    "write_arrays",
-]
-
 # The line ending detects a file that was copied as text.
 MAGIC = b"PKTSVM\r\n"
 VERSION = 3

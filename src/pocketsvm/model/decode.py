@@ -15,8 +15,6 @@ from .model import Model, Training
 from .preparation import restore
 from .sections import Sections
 
-__all__ = ["decode"]
-
 
 def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict[str, Any]]:
     """Return the model, and what is kept with it.

@@ -15,8 +15,6 @@ from .model import Model, Training
 from .preparation import Scaling, describe
 from .sections import Section
 
-__all__ = ["encode"]
-
 
 def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
     """Return the sections of a model, and of what is kept with it.

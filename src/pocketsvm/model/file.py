@@ -39,8 +39,6 @@ from .encode import encode
 from .model import Model
 from .sections import open_sections, pack
 
-__all__ = ["MAX_BYTES", "errors_naming", "read_model", "write_model"]
-
 # Larger files are refused by default: a model of this size has outgrown its budget.
 MAX_BYTES = 2**31
 

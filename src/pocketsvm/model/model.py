@@ -11,8 +11,6 @@ from ..profile import Profile
 from ..training.state import VectorSet
 from .preparation import Scaling, split
 
-__all__ = ["Model", "SupportsModel", "Training"]
-
 Array = NDArray[Any]
 
 

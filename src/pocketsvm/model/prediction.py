@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from .. import _core
 from ..data.rows import CheckedRows
 
-__all__ = ["decision_values"]
-
 
 def decision_values(
     vectors: NDArray[Any],

@@ -17,8 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .container import Array, Described, Entry, take
 
-__all__ = ["Scaling", "describe", "expected", "join", "restore", "split"]
-
 CLASSES = {"StandardScaler": StandardScaler, "MinMaxScaler": MinMaxScaler}
 # The parameters that change the map; "copy", which only saves memory, is not kept.
 PARAMETERS = {"StandardScaler": ("with_mean", "with_std"), "MinMaxScaler": ("feature_range",)}

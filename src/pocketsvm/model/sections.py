@@ -20,8 +20,6 @@ from typing import Any
 
 from .container import Array, Entry, Head, take
 
-__all__ = ["SECTIONS", "Section", "Sections", "open_sections", "pack"]
-
 # Whether a reader that does not know a section must refuse the file.
 SECTIONS = {
     "decision": True,

@@ -13,8 +13,6 @@ from ..container import Array
 from ..model import Model
 from .common import INT32, Exported, cast, exportable, integer_labels, write
 
-__all__ = ["export_c"]
-
 # The maximum length of lines in the header, as in this package.
 COLUMNS = 100
 

@@ -11,8 +11,6 @@ from ..._replacing import PathLike, replacing
 from ..container import Array
 from ..model import Model
 
-__all__ = ["INT32", "INT64", "Exported", "cast", "exportable", "integer_labels", "write"]
-
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
 

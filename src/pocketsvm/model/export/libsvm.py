@@ -10,8 +10,6 @@ from ..container import Array
 from ..model import Model
 from .common import INT32, Exported, exportable, integer_labels, write
 
-__all__ = ["export_libsvm"]
-
 # The memory that LIBSVM uses: an index and a double, with padding; and a double per coefficient.
 NODE_SIZE, COEFFICIENT_SIZE = 16, 8
 

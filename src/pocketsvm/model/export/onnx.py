@@ -12,8 +12,6 @@ from ..container import Array
 from ..model import Model
 from .common import INT64, Exported, cast, exportable, integer_labels, write
 
-__all__ = ["export_onnx"]
-
 OPSET, IR_VERSION = 13, 7
 # |x - s|^2 is computed as |x|^2 + |s|^2 - 2 x s of centred vectors; the error of the exponent is
 # about gamma |s|^2 times the unit roundoff. Up to this limit, it is at most 32 * 2^-24 = 2e-6 in
