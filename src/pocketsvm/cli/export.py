@@ -15,11 +15,11 @@ def export(
     out: Annotated[str, typer.Argument(metavar="OUT", help="File to write.")],
     to: Annotated[
         Literal["libsvm", "onnx", "c"] | None,
-        typer.Option("--to", help="Format of the file.", show_default="by the ending of OUT"),
+        typer.Option(help="Format of the file.", show_default="by the ending of OUT"),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", help="Prefix of the names in C.", show_default="model"),
+        typer.Option(help="Prefix of the names in C.", show_default="model"),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -29,9 +29,7 @@ Data = Annotated[
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
 Jobs = Annotated[
     int,
-    typer.Option(
-        "--n-jobs", callback=_check_n_jobs, help="Number of threads; -1 for all processors."
-    ),
+    typer.Option(callback=_check_n_jobs, help="Number of threads; -1 for all processors."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no progress and no remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -43,14 +41,11 @@ class DataOptions:
 
     format: Annotated[
         Literal["libsvm", "csv", "tsv", "parquet"] | None,
-        typer.Option(
-            "--format", help="Format of the data file.", show_default="detected from the file"
-        ),
+        typer.Option(help="Format of the data file.", show_default="detected from the file"),
     ] = None
     label: Annotated[
         str | None,
         typer.Option(
-            "--label",
             metavar="COLUMN",
             help="Column of the label, by name or number (from 1; -1 is the last). By default the "
             "one named label, target, class or y, or else the last.",
@@ -75,10 +70,7 @@ class TrainingDataOptions(DataOptions):
     drop: Annotated[
         list[str] | None,
         typer.Option(
-            "--drop",
-            metavar="COLUMN",
-            help="Leave out a column; may be repeated.",
-            rich_help_panel=TABLES,
+            metavar="COLUMN", help="Leave out a column; may be repeated.", rich_help_panel=TABLES
         ),
     ] = None
 
@@ -98,21 +90,18 @@ class MachineOptions:
     ] = 20
     scale: Annotated[
         Literal["none", "standard", "minmax"],
-        typer.Option("--scale", help="Scale the features; the model keeps the scaler."),
+        typer.Option(help="Scale the features; the model keeps the scaler."),
     ] = "none"
     class_weight: Annotated[
         list[str] | None,
         typer.Option(
-            "--class-weight",
             metavar="LABEL=WEIGHT|balanced",
             help="Weight of a class; may be repeated. LIBSVM's -wLABEL WEIGHT does the same.",
         ),
     ] = None
     seed: Annotated[
         int,
-        typer.Option(
-            "--seed", metavar="<int>", min=0, max=2**32 - 1, help="Seed of the order of the rows."
-        ),
+        typer.Option(metavar="<int>", min=0, max=2**32 - 1, help="Seed of the order of the rows."),
     ] = 0
     regression: Annotated[
         bool, typer.Option("--regression", help="Predict numbers.", rich_help_panel=REGRESSION)

@@ -26,7 +26,6 @@ class SvmOptions:
     maintenance: Annotated[
         Literal[STRATEGIES],  # type: ignore[valid-type]
         typer.Option(
-            "--maintenance",
             metavar="STRATEGY",
             help=f"What to do when the budget overflows: {', '.join(STRATEGIES)}.",
         ),
@@ -45,7 +44,7 @@ class ValidationOptions:
 
     test: Annotated[
         str | None,
-        typer.Option("--test", metavar="FILE", help="Evaluate the model on this file."),
+        typer.Option(metavar="FILE", help="Evaluate the model on this file."),
     ] = None
     folds: Annotated[
         int | None,

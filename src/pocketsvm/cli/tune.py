@@ -42,7 +42,6 @@ class GridOptions:
     log2c: Annotated[
         str | None,
         typer.Option(
-            "--log2c",
             metavar="BEGIN,END,STEP",
             help="Powers of two for C, as in LIBSVM's grid.py, whose default is -5,15,2.",
             rich_help_panel=GRID,
@@ -51,7 +50,6 @@ class GridOptions:
     log2g: Annotated[
         str | None,
         typer.Option(
-            "--log2g",
             metavar="BEGIN,END,STEP",
             help="The same for gamma; the default of grid.py is 3,-15,-2.",
             rich_help_panel=GRID,
@@ -60,7 +58,6 @@ class GridOptions:
     budgets: Annotated[
         str | None,
         typer.Option(
-            "--budgets",
             metavar="LIST",
             help="Budgets to try, such as 100,200,500.",
             show_default="the value of --budget",
@@ -76,8 +73,7 @@ class SearchOptions:
     search: Annotated[
         Literal["halving", "grid"],
         typer.Option(
-            "--search",
-            help="Begin with few rows and keep the best third, or fit everything on all rows.",
+            help="Begin with few rows and keep the best third, or fit everything on all rows."
         ),
     ] = "halving"
     folds: Annotated[
@@ -86,7 +82,6 @@ class SearchOptions:
     scoring: Annotated[
         str | None,
         typer.Option(
-            "--scoring",
             metavar="NAME",
             help="Score to maximise, one of scikit-learn's: balanced_accuracy, roc_auc, f1 ...",
             show_default="accuracy, or r2",
@@ -94,7 +89,7 @@ class SearchOptions:
     ] = None
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the scores: .png, .svg or .pdf."),
+        typer.Option(metavar="FILE", help="Draw the scores: .png, .svg or .pdf."),
     ] = None
 
 

@@ -1,5 +1,6 @@
 """The decision boundary of a classifier."""
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ ROW_SHADE, VECTOR_SHADE = 0.65, 0.75
 SMALLEST_AREA, AREA_RANGE = 20, 110
 
 
+@dataclass(eq=False, kw_only=True, repr=False)
 class BoundaryDisplay:
     """The decision boundary in a plane, with rows and support vectors.
 
@@ -99,36 +101,20 @@ class BoundaryDisplay:
     '300 rows, ... support vectors'
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    legend_: "Legend"
-
-    def __init__(
-        self,
-        *,
-        xx0: NDArray[Any],
-        xx1: NDArray[Any],
-        response: NDArray[Any],
-        classes: NDArray[Any],
-        vectors: NDArray[Any],
-        vector_codes: NDArray[Any],
-        vector_weights: NDArray[Any],
-        rows: NDArray[Any],
-        n_rows: int,
-        row_codes: NDArray[Any] | None = None,
-        labels: tuple[str, str] = ("feature 0", "feature 1"),
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.response = response
-        self.classes = classes
-        self.vectors = vectors
-        self.vector_codes = vector_codes
-        self.vector_weights = vector_weights
-        self.rows = rows
-        self.n_rows = n_rows
-        self.row_codes = row_codes
-        self.labels = labels
+    xx0: NDArray[Any]
+    xx1: NDArray[Any]
+    response: NDArray[Any]
+    classes: NDArray[Any]
+    vectors: NDArray[Any]
+    vector_codes: NDArray[Any]
+    vector_weights: NDArray[Any]
+    rows: NDArray[Any]
+    n_rows: int
+    row_codes: NDArray[Any] | None = None
+    labels: tuple[str, str] = ("feature 0", "feature 1")
+    ax_: "Axes" = field(init=False)
+    figure_: "Figure | SubFigure" = field(init=False)
+    legend_: "Legend" = field(init=False)
 
     @classmethod
     def from_estimator(
