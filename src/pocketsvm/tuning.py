@@ -1,14 +1,21 @@
-"""The search: which values are tried, and how scikit-learn's searches are run."""
+"""Tuning: the best C, gamma and budget by cross-validation.
+
+`tune` runs one of scikit-learn's searches over a default grid, with a plan for successive halving
+(`rounds`), and returns the fitted search. `ScoreMap` holds the scores that displays and the command
+line show.
+"""
 
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import log
-from typing import Any
+from dataclasses import dataclass
+from math import floor, log
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import parallel_config
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
@@ -20,11 +27,24 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.utils import indexable
+from sklearn.utils.validation import check_is_fitted
 
-from ..data.precision import training_rows
-from ..data.rows import check_rows
-from .halving import FACTOR, rounds
-from .pipeline import last_step, parameter_name
+from .data.precision import training_rows
+from .data.rows import check_rows
+from .estimators.base import BudgetedMachine
+
+__all__ = [
+    "DEFAULT_CS",
+    "SEARCHES",
+    "Round",
+    "ScoreMap",
+    "default_gammas",
+    "last_step",
+    "parameter_name",
+    "rounds",
+    "tune",
+    "written",
+]
 
 SEARCHES = ("halving", "grid")
 # C begins where LIBSVM's guide begins, with factors of 16 instead of 4. It ends at 2^11 instead of
@@ -34,6 +54,18 @@ DEFAULT_CS = tuple(2.0**k for k in range(-5, 12, 4))
 # A good gamma depends on the scale of the data: its powers of two, around "scale", a factor of four
 # apart.
 GAMMA_STEPS = range(-6, 5, 2)
+# Each round keeps one in three candidates and takes three times as many rows.
+FACTOR = 3
+# With more halvings the first round would see less than one row in a hundred.
+MAX_HALVINGS = 4
+# Scores on fewer rows are too noisy to compare candidates.
+MIN_ROWS = 1000
+# With fewer rows per support vector the budget hardly matters.
+MIN_ROWS_PER_VECTOR = 4
+# Each fold needs some rows of the rarest class.
+MIN_ROWS_OF_RAREST = 5
+# Colors begin at this quantile of the scores, so that they distinguish good scores.
+LOWEST_COLOR = 0.25
 
 
 def tune(
@@ -254,3 +286,207 @@ def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
     scale = training_rows(check_rows(clone(machine), X, reset=True), "scale").gamma
     nearest = round(log(scale, 2))
     return [2.0 ** (nearest + step) for step in GAMMA_STEPS]
+
+
+# --- rounds of successive halving -----------------------------------------------------------------
+
+
+class Round(NamedTuple):
+    """One round of a search: the number of candidates and of the rows they are scored on."""
+
+    n_candidates: int
+    n_rows: int
+
+
+def rounds(
+    n_candidates: int,
+    n_rows: int,
+    *,
+    largest_budget: int,
+    n_rarest: int | None = None,
+    cv: int = 5,
+) -> list[Round]:
+    """Plan the rounds of successive halving.
+
+    The last round has all rows. The first has at least 1,000 rows, four rows per support vector of
+    the budget (with fewer the budget would hardly matter), and five rows of the rarest class per
+    fold.
+
+    Parameters
+    ----------
+    n_candidates, n_rows : int
+        The numbers of candidates and of rows.
+
+    largest_budget : int
+        The largest budget among the candidates.
+
+    n_rarest : int, default=None
+        The number of rows of the rarest class; None for regression.
+
+    cv : int, default=5
+        The number of folds of the cross-validation.
+
+    Returns
+    -------
+    rounds : list of Round
+        The rounds; only one if there are too few rows to begin with a part of them.
+
+    Examples
+    --------
+    >>> from pocketsvm.tuning import rounds
+    >>> for n_candidates, n_rows in rounds(30, 100_000, largest_budget=500):
+    ...     print(n_candidates, n_rows)
+    30 3703
+    10 11109
+    4 33327
+    2 99981
+    """
+    least = max(MIN_ROWS, MIN_ROWS_PER_VECTOR * largest_budget)
+    if n_rarest is not None:
+        least = max(least, -(-MIN_ROWS_OF_RAREST * cv * n_rows // n_rarest))
+    growth = max(n_rows / least, 1.0)
+    halvings = min(floor(log(n_candidates, FACTOR)), floor(log(growth, FACTOR)), MAX_HALVINGS)
+    first = n_rows // FACTOR**halvings
+    return [Round(-(-n_candidates // FACTOR**k), first * FACTOR**k) for k in range(halvings + 1)]
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMap:
+    """The scores of a search over C and gamma.
+
+    Attributes
+    ----------
+    C : list of float
+        The values of C, ascending.
+
+    gamma : list of float or str
+        The values of gamma, ascending.
+
+    scores : ndarray of shape (n_gammas, n_Cs)
+        The mean score of the folds, or NaN if no candidate of the cell could be fitted. If a cell
+        has several candidates (such as budgets), its score is the best one among those that were
+        scored on most rows.
+
+    n_rows : ndarray of shape (n_gammas, n_Cs)
+        The number of rows, training and test together, that each score is based on; 0 if the
+        search always used all rows.
+
+    best : tuple of two int
+        The cell of the best candidate.
+
+    best_score : float
+        The score of the best candidate.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVC
+    >>> from pocketsvm.tuning import ScoreMap, tune
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> clf = BudgetedSVC(budget=20, random_state=0)
+    >>> found = ScoreMap.of(tune(clf, X, y, C=[0.1, 1.0, 10.0], gamma=[0.01, 1.0]))
+    >>> found.scores.shape, found.gamma[found.best[0]]
+    ((2, 3), 1.0)
+    """
+
+    C: list[Any]
+    gamma: list[Any]
+    scores: NDArray[np.float64]
+    n_rows: NDArray[np.intp]
+    best: tuple[int, int]
+    best_score: float
+
+    @property
+    def is_final(self) -> NDArray[np.bool_]:
+        """Which cells were scored in the last round, on the largest number of rows."""
+        return np.asarray(self.n_rows == self.n_rows.max())
+
+    @property
+    def low(self) -> float:
+        """The score at which colors begin: the lower quartile."""
+        return float(np.nanquantile(self.scores, LOWEST_COLOR))
+
+    @classmethod
+    def of(cls, search: Any) -> "ScoreMap":
+        """Return the scores of a fitted search.
+
+        Parameters
+        ----------
+        search : GridSearchCV, HalvingGridSearchCV or similar
+            The search, over C or gamma or both, of an estimator of pocketsvm or a pipeline that
+            ends in one.
+
+        Returns
+        -------
+        score_map : ScoreMap
+            The scores.
+        """
+        check_is_fitted(search, "cv_results_")
+        machine = last_step(search.estimator)
+        c_name, gamma_name = (parameter_name(search.estimator, name) for name in ("C", "gamma"))
+        results = search.cv_results_
+        if not any(c_name in each or gamma_name in each for each in results["params"]):
+            raise ValueError("The search has neither C nor gamma among its parameters.")
+
+        def values(candidate: dict[str, Any]) -> tuple[Any, Any]:
+            return candidate.get(c_name, machine.C), candidate.get(gamma_name, machine.gamma)
+
+        tried = [values(candidate) for candidate in results["params"]]
+        c, gamma = (sorted(set(each), key=_order) for each in zip(*tried, strict=True))
+        cells = [(gamma.index(gamma_value), c.index(c_value)) for c_value, gamma_value in tried]
+        scores = np.full((len(gamma), len(c)), np.nan)
+        n_rows = np.zeros(scores.shape, dtype=np.intp)
+        used = results.get("n_resources", np.zeros(len(cells), dtype=np.intp))
+        for cell, score, rows in zip(cells, results["mean_test_score"], used, strict=True):
+            if rows > n_rows[cell] or np.isnan(scores[cell]) or score > scores[cell]:
+                scores[cell], n_rows[cell] = score, rows
+        best_c, best_gamma = values(search.best_params_)
+        best = gamma.index(best_gamma), c.index(best_c)
+        return cls(c, gamma, scores, n_rows, best, float(search.best_score_))
+
+    def at_border(self) -> Iterator[str]:
+        """Yield a sentence for C and for gamma if the best value is the first or last one tried."""
+        for name, values, place in (
+            ("C", self.C, self.best[1]),
+            ("gamma", self.gamma, self.best[0]),
+        ):
+            if len(values) > 1 and place in (0, len(values) - 1):
+                yield f"the best {name} is the {'largest' if place else 'smallest'} one tried"
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    """Sort numbers before strings."""
+    return isinstance(value, str), value
+
+
+def written(values: Sequence[Any]) -> list[str]:
+    """Write numbers as powers of two if all of them are, else with three digits."""
+    numbers = [value for value in values if not isinstance(value, str)]
+    if all(np.frexp(number)[0] == 0.5 for number in numbers):
+        form = "2^{:.0f}".format
+        return [value if isinstance(value, str) else form(log(value, 2)) for value in values]
+    return [value if isinstance(value, str) else f"{value:.3g}" for value in values]
+
+
+# --- estimators in pipelines ----------------------------------------------------------------------
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator of pocketsvm: the one given, or the last step of a pipeline."""
+    steps = getattr(estimator, "steps", None)
+    machine = steps[-1][1] if steps else estimator
+    if not isinstance(machine, BudgetedMachine):
+        raise TypeError(
+            "Expected an estimator of pocketsvm, or a pipeline that ends in one, got "
+            f"{type(machine).__name__}."
+        )
+    return machine
+
+
+def parameter_name(estimator: Any, name: str) -> str:
+    """Return the name that a parameter of `last_step` has in the estimator given."""
+    steps = getattr(estimator, "steps", None)
+    return f"{steps[-1][0]}__{name}" if steps else name
