@@ -64,7 +64,7 @@ def test_a_download_is_checked_and_kept(ending, server, cache):
     paths = fetch(source, page=server.page)
     assert paths == [cache / ("small" + ending), cache / ("small.t" + ending)]
     assert left_in(cache) == sorted(path.name for path in paths)
-    assert source.read(paths).X_train.shape == (4, 4)
+    assert source.read(paths).X.shape == (4, 4)
     assert fetch(source, page=server.page) == paths
     assert len(server.served) == 2
     assert fetch(source, page=server.page, force=True) == paths

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from small import TEST, TRAIN, a_file, small_source, write
 
 from pocketsvm.experiments.datasets.files import Source
-from pocketsvm.experiments.datasets.registry import DATA_SETS, DataSet, load, named
+from pocketsvm.experiments.datasets.registry import DATA_SETS, DataSet, named
 
 
 def test_the_six_are_those_of_the_paper():
@@ -80,9 +80,9 @@ def test_where_the_digest_is_not_the_only_one_rows_and_features_are_checked(cach
 
 def test_what_is_missing_or_unknown_is_named(cache):
     with pytest.raises(FileNotFoundError, match=r"WEB is missing: no w6a with w6a.t or w8a with"):
-        load("web")
+        named("web").load()
     with pytest.raises(ValueError, match=r"no data set 'MNIST'; there are SUSY, SKIN"):
-        load("MNIST")
+        named("MNIST")
 
 
 @pytest.mark.skipif("POCKETSVM_DATA" not in os.environ, reason="POCKETSVM_DATA is not set")
@@ -90,11 +90,11 @@ def test_what_is_missing_or_unknown_is_named(cache):
 def test_the_real_files_load(data_set):
     if data_set.find() is None:
         pytest.skip(f"{data_set.name} is not in $POCKETSVM_DATA")
-    split = data_set.load()
+    source, split = data_set.load()
     n_features = data_set.published.n_features
-    for X, y in ((split.X_train, split.y_train), (split.X_test, split.y_test)):
+    for X, y in ((split.X, split.y), (split.X_test, split.y_test)):
         assert X.format == "csr"
         assert X.dtype == np.float32
         assert X.shape == (len(y), n_features)
         assert_array_equal(np.unique(y), [-1, 1])
-    assert len(split.y_train) + len(split.y_test) == sum(f.n_rows for f in split.source.files)
+    assert len(split.y) + len(split.y_test) == sum(f.n_rows for f in source.files)

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from ..estimators import BudgetedSVC
-from .datasets.problems import TrainTest
+from .datasets.files import TrainTest
 from .toolkit.measure import timed
 
 POCKETSVM, EXACT = "pocketsvm", "SVC"

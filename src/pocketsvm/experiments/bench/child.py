@@ -4,6 +4,8 @@
 """
 
 import json
+import os
+import subprocess
 import sys
 from typing import Any
 
@@ -16,7 +18,7 @@ from ...estimators import BudgetedSVC
 from ..datasets.generated import SUSY_SHARPNESS, susy_like
 from ..datasets.registry import named
 from ..models import passes_only
-from ..toolkit.measure import fastest, in_child, one_thread, peak_memory, timed
+from ..toolkit.measure import fastest, one_thread, peak_memory, timed
 
 GAMMA = named("SUSY").gamma
 SQUARES = (128, 192, 256, 384)  # sizes of matrices that fit into the second-level cache, or nearly
@@ -26,7 +28,14 @@ WARM_UP_ROWS = 20_000
 
 def call(function: str, environment: dict[str, str] | None = None, **arguments: Any) -> Any:
     """Call a function of this module in a process of its own."""
-    return in_child(__name__, function, environment, **arguments)
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, function, json.dumps(arguments)],
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
 
 
 def decision_rate(n_rows: int, n_features: int, budget: int, rounds: int) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 The latter is measured if it is installed: ``pip install scikit-learn-intelex``.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..comparison import COLUMNS
-from ..datasets.problems import QUICK_ROWS, Problem, TrainTest, available
-from ..models import CACHE_MEGABYTES, EXACT, POCKETSVM, Run, fit_and_predict, make, summarise
+from ..datasets.problems import QUICK_ROWS, Problem, available
+from ..models import CACHE_MEGABYTES, EXACT, POCKETSVM, fit_and_predict, make, summarise
 from ..toolkit.measure import one_thread
 from ..toolkit.tables import Table
 
@@ -52,18 +50,12 @@ def _add_models(table: Table, problem: Problem) -> None:
     layouts = [rows]
     if not isinstance(rows.X, np.ndarray):
         layouts.append(rows._replace(X=rows.X.toarray(), X_test=rows.X_test.toarray()))
-    runs = [_measure(_intel(problem), layout) for layout in layouts]
+    exact = intelex.SVC(**problem.setting, cache_size=CACHE_MEGABYTES)
+    runs = [fit_and_predict(exact, layout, PREDICTIONS) for layout in layouts]
     fastest = min(runs, key=lambda run: run.seconds_fit)
     table.add(data=problem.label, model=INTEL, **summarise([fastest]))
     budget = problem.data_set.budgets[1]
     for name in (POCKETSVM, EXACT):
         model = make(name, **problem.setting, n_rows=problem.n_rows, budget=budget, seed=0)
-        table.add(data=problem.label, model=name, **summarise([_measure(model, rows)]))
-
-
-def _intel(problem: Problem) -> Any:
-    return intelex.SVC(**problem.setting, cache_size=CACHE_MEGABYTES)
-
-
-def _measure(model: Any, rows: TrainTest) -> Run:
-    return fit_and_predict(model, rows, PREDICTIONS)
+        run = fit_and_predict(model, rows, PREDICTIONS)
+        table.add(data=problem.label, model=name, **summarise([run]))

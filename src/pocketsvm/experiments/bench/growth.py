@@ -22,17 +22,11 @@ from ..toolkit.measure import fastest, one_thread
 from ..toolkit.results import Row
 from ..toolkit.tables import Table
 
-AXES = {
-    "n": "rows",
-    "B": "budget",
-    "d": "dense features",
-    "nnz": "non-zeros per row",
-}
-LABELS = {
-    "n": "rows n, in thousands",
-    "B": "budget B",
-    "d": "dense features d",
-    "nnz": "non-zeros per row",
+AXES = {  # what grows, in the table and in the picture
+    "n": ("rows", "rows n, in thousands"),
+    "B": ("budget", "budget B"),
+    "d": ("dense features", "dense features d"),
+    "nnz": ("non-zeros per row", "non-zeros per row"),
 }
 TIMES = {"training": ("one pass", ORANGE), "deciding": ("decision_function", BLUE)}
 DOMINANT = 7  # times the constant part
@@ -142,7 +136,7 @@ def _slopes(rows: Sequence[Row]) -> Table:
         "dominates; ± is its standard error. The more non-zeros a row has, the closer they are in "
         "memory, which lowers their slope a little.",
     )
-    for axis, name in AXES.items():
+    for axis, (name, _) in AXES.items():
         for key, (what, _) in TIMES.items():
             points = [(row["value"], row[key]) for row in rows if row["axis"] == axis]
             constant = _constant_part(points)
@@ -180,7 +174,7 @@ def _slope(points: Points) -> tuple[float, float]:
 def draw_growth(rows: Sequence[Row], slopes: Sequence[Row]) -> Figure:
     """Draw seconds over each of the four sizes; slopes are fitted to the filled points."""
     figure = new_figure(10, 7.4)
-    for panel, (axis, label) in zip(figure.subplots(2, 2).flat, LABELS.items(), strict=True):
+    for panel, (axis, (_, label)) in zip(figure.subplots(2, 2).flat, AXES.items(), strict=True):
         points = [row for row in rows if row["axis"] == axis]
         x = [point["value"] / (1000 if axis == "n" else 1) for point in points]
         fits = {row["what"]: row for row in slopes if row["axis"].startswith(f"{axis},")}

@@ -45,8 +45,8 @@ def measure(quick: bool) -> list[Table]:
     with one_thread():
         tables = [
             _instruction_sets(quick),
-            _strategies(quick),
-            _whole_trainings(quick),
+            _trainings("strategies", 1, quick),
+            _trainings("whole_trainings", 3 if quick else 20, quick),
             _prediction(quick),
         ]
     return [*tables, _threads(quick), _reading(quick), _memory(quick)]
@@ -121,33 +121,22 @@ TRAINING_NOTE = (
 )
 
 
-def _strategies(quick: bool) -> Table:
-    title = f"One pass, B = {BUDGET}"
-    table = Table("strategies", title, TRAINING_COLUMNS, TRAINING_NOTE, progress=True)
-    n_rows = 50_000 if quick else 200_000
-    X, y = susy_like(n_rows, sharpness=SUSY_SHARPNESS)
-    names = QUICK_STRATEGIES if quick else _core.strategies()
-    settings = {"C": 1.0, "gamma": named("SUSY").gamma, "max_iter": 1}
-    _compare_strategies(table, f"generated, {n_rows:,} x 18", X, y, settings, names, quick)
+def _trainings(name: str, passes: int, quick: bool) -> Table:
+    """Compare all strategies in one pass, also on generated rows, or some in a whole training."""
+    is_whole = passes > 1
+    title = f"{passes} passes, the paper's C and gamma, B = {BUDGET}"
+    if not is_whole:
+        title = f"One pass, B = {BUDGET}"
+    table = Table(name, title, TRAINING_COLUMNS, TRAINING_NOTE, progress=True)
+    names = QUICK_STRATEGIES if quick or is_whole else _core.strategies()
+    if not is_whole:
+        n_rows = 50_000 if quick else 200_000
+        X, y = susy_like(n_rows, sharpness=SUSY_SHARPNESS)
+        settings = {"C": 1.0, "gamma": named("SUSY").gamma, "max_iter": passes}
+        _compare_strategies(table, f"generated, {n_rows:,} x 18", X, y, settings, names, quick)
     for problem in available():
-        settings = {**problem.setting, "max_iter": 1}
-        _compare_strategies(table, problem.label, *problem.rows[:2], settings, names, quick)
-    return table
-
-
-def _whole_trainings(quick: bool) -> Table:
-    passes = 3 if quick else 20
-    table = Table(
-        "whole_trainings",
-        f"{passes} passes, the paper's C and gamma, B = {BUDGET}",
-        TRAINING_COLUMNS,
-        TRAINING_NOTE,
-        progress=True,
-    )
-    for problem in available():
-        X, y = problem.rows[:2]
         settings = {**problem.setting, "max_iter": passes}
-        _compare_strategies(table, problem.label, X, y, settings, QUICK_STRATEGIES, quick)
+        _compare_strategies(table, problem.label, *problem.rows[:2], settings, names, quick)
     return table
 
 
@@ -213,9 +202,7 @@ def _threads(quick: bool) -> Table:
 def _one_and_two_threads(X: Any, y: Any, budget: int, quick: bool) -> dict[str, Any]:
     settings = {"C": 1.0, "gamma": 4 * named("SUSY").gamma, "max_iter": 5}
     models = {n: passes_only(budget, n_jobs=n, **settings) for n in (1, 2)}
-    calls: dict[int, Any] = {
-        n: (lambda model=model: model.fit(X, y)) for n, model in models.items()
-    }
+    calls = {n: partial(model.fit, X, y) for n, model in models.items()}
     runs = fastest(calls, 2 if quick else 5)
     same = all(
         np.array_equal(getattr(models[1], name), getattr(models[2], name))
@@ -255,9 +242,7 @@ def _prediction(quick: bool) -> Table:
     for budget in adult.data_set.budgets:
         name = f"BudgetedSVC({budget})"
         models[name] = passes_only(budget, **adult.setting, max_iter=1).fit(X, y)
-    calls: dict[str, Any] = {
-        name: (lambda model=model: model.predict(X_test)) for name, model in models.items()
-    }
+    calls = {name: partial(model.predict, X_test) for name, model in models.items()}
     runs = fastest(calls, 5)
     for name, model in models.items():
         table.add(

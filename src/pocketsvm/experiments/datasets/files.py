@@ -8,7 +8,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,7 @@ class Source:
         """Return the path of each file, or None if it is missing."""
         return [file.find(folder) for file in self.files]
 
-    def read(self, paths: list[Path]) -> "Split":
+    def read(self, paths: list[Path]) -> "TrainTest":
         """Read the files and split them."""
         parts = [file.read(path) for file, path in zip(self.files, paths, strict=True)]
         if len(parts) == 2:
@@ -135,18 +135,16 @@ class Source:
             X, X_test, y, y_test = train_test_split(
                 X, y, test_size=TEST_SHARE, random_state=SPLIT_SEED, stratify=y
             )
-        return Split(self, X, _signs(y), X_test, _signs(y_test))
+        return TrainTest(X, _signs(y), X_test, _signs(y_test))
 
 
-@dataclass(frozen=True)
-class Split:
-    """The rows of a data set: X as CSR of float32, y as -1 and 1."""
+class TrainTest(NamedTuple):
+    """Training rows and labels, test rows and labels; those of files are CSR, and -1 and 1."""
 
-    source: Source
-    X_train: Any
-    y_train: NDArray[np.int8]
+    X: Any
+    y: NDArray[Any]
     X_test: Any
-    y_test: NDArray[np.int8]
+    y_test: NDArray[Any]
 
 
 def _digest(path: Path) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._replacing import PathLike
 from . import registry
-from .files import Split
+from .files import Source, TrainTest
 from .generated import susy_like
 from .registry import DataSet
 
@@ -18,15 +18,6 @@ SCALE_ROWS = 4_500_000  # as many as the paper's training set of SUSY has
 SCALE_TEST_ROWS = 100_000
 QUICK_ROWS, QUICK_TEST_ROWS, QUICK_SCALE_ROWS = 2_000, 4_000, 50_000
 DENSE_SHARE = 0.5  # rows are dense if more than this share of their entries is not zero
-
-
-class TrainTest(NamedTuple):
-    """Training rows and labels, test rows and labels."""
-
-    X: Any
-    y: NDArray[Any]
-    X_test: Any
-    y_test: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +48,9 @@ def load_problems(
     """Read the data sets; if SUSY is incomplete, rows generated to its size follow it."""
     problems = []
     for data_set in data_sets:
-        split = data_set.load(folder)
-        problems.append(_problem(data_set, split, quick))
-        if data_set.name == "SUSY" and split.source is not data_set.sources[0]:
+        source, rows = data_set.load(folder)
+        problems.append(_problem(data_set, source, rows, quick))
+        if data_set.name == "SUSY" and source is not data_set.sources[0]:
             problems.append(_scale(data_set, QUICK_SCALE_ROWS if quick else SCALE_ROWS))
     return problems
 
@@ -70,7 +61,7 @@ def available(quick: bool = False) -> list[Problem]:
     missing = [data_set.name for data_set in registry.DATA_SETS if data_set not in found]
     if missing:
         print(f"Skipped, because they are not in $POCKETSVM_DATA: {', '.join(missing)}.\n")
-    return [_problem(data_set, data_set.load(), quick) for data_set in found]
+    return [_problem(data_set, *data_set.load(), quick) for data_set in found]
 
 
 def labelled() -> dict[str, DataSet]:
@@ -80,21 +71,19 @@ def labelled() -> dict[str, DataSet]:
     }
 
 
-def _problem(data_set: DataSet, split: Split, quick: bool) -> Problem:
-    rows = _layout(split)
+def _problem(data_set: DataSet, source: Source, rows: TrainTest, quick: bool) -> Problem:
+    rows = _layout(rows)
     if quick:
         train = _some(rows.X, rows.y, QUICK_ROWS)
         rows = TrainTest(*train, *_some(rows.X_test, rows.y_test, QUICK_TEST_ROWS))
-    source = split.source
     return Problem(data_set, source.label, source.description, lambda: rows, len(rows.y))
 
 
-def _layout(split: Split) -> TrainTest:
+def _layout(rows: TrainTest) -> TrainTest:
     """Make the rows dense if most of their entries are not zero."""
-    X, X_test = split.X_train, split.X_test
-    if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1]:
-        X, X_test = X.toarray(), X_test.toarray()
-    return TrainTest(X, split.y_train, X_test, split.y_test)
+    if rows.X.nnz > DENSE_SHARE * rows.X.shape[0] * rows.X.shape[1]:
+        return rows._replace(X=rows.X.toarray(), X_test=rows.X_test.toarray())
+    return rows
 
 
 def _some(X: Any, y: NDArray[Any], n_rows: int) -> tuple[Any, NDArray[Any]]:

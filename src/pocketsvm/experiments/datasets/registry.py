@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._replacing import PathLike
-from .files import File, Source, Split, folders
+from .files import File, Source, TrainTest, folders
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,29 @@ class DataSet:
                 return source, paths
         return None
 
-    def load(self, folder: PathLike | None = None) -> Split:
-        """Read the data set from the first source that exists; see `load`."""
+    def load(self, folder: PathLike | None = None) -> tuple[Source, TrainTest]:
+        """Read, check and split the data set; return the source it came from, and the rows.
+
+        Parameters
+        ----------
+        folder : path-like, default=None
+            Where to search first; None means ``$POCKETSVM_DATA``.
+
+        Returns
+        -------
+        source : Source
+            The first source that exists; its description says how it differs from the paper's.
+
+        rows : TrainTest
+            The rows and labels.
+
+        Raises
+        ------
+        FileNotFoundError
+            If its files are neither there nor in the cache folder.
+        ValueError
+            If a file is damaged or not the one that its name says.
+        """
         found = self.find(folder)
         if found is None:
             names = " or ".join(
@@ -76,7 +97,7 @@ class DataSet:
                 f"that contains it, or run: pocketsvm data fetch {self.name}"
             )
         source, paths = found
-        return source.read(paths)
+        return source, source.read(paths)
 
 
 def named(name: str) -> DataSet:
@@ -86,33 +107,6 @@ def named(name: str) -> DataSet:
             return data_set
     names = ", ".join(data_set.name for data_set in DATA_SETS)
     raise ValueError(f"there is no data set '{name}'; there are {names}")
-
-
-def load(name: str, folder: PathLike | None = None) -> Split:
-    """Load a data set of the paper, checked and split.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the paper: SUSY, SKIN, IJCNN, ADULT, WEB or PHISHING, in upper or lower case.
-
-    folder : path-like, default=None
-        Where to search first; None means ``$POCKETSVM_DATA``.
-
-    Returns
-    -------
-    Split
-        ``X_train``, ``y_train``, ``X_test``, ``y_test``, and the ``source`` they came from, whose
-        description says how it differs from the paper's.
-
-    Raises
-    ------
-    FileNotFoundError
-        If its files are neither there nor in the cache folder.
-    ValueError
-        If there is no such data set, or a file is damaged or not the one that its name says.
-    """
-    return named(name).load(folder)
 
 
 def _read_registry() -> tuple[DataSet, ...]:

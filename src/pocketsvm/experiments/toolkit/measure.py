@@ -1,10 +1,8 @@
-"""Clocks, memory, threads, child processes, and a description of the machine."""
+"""Clocks, memory, threads, and a description of the machine."""
 
 import gc
-import json
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Hashable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -63,20 +61,6 @@ def fastest(calls: Mapping[Name, Callable[[], Any]], rounds: int) -> dict[Name, 
 def one_thread() -> Any:
     """Limit BLAS and OpenMP to one thread within this context, as pocketsvm is by default."""
     return threadpool_limits(1)
-
-
-def in_child(
-    module: str, function: str, environment: Mapping[str, str] | None = None, **arguments: Any
-) -> Any:
-    """Call a function in a new process, by `run_child` of a module, and return its result."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, function, json.dumps(arguments)],
-        env={**os.environ, **(environment or {})},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
 
 
 def peak_memory() -> int:
