@@ -29,7 +29,7 @@ from .datasets.generated import CASES, TEST_ROWS
 from .datasets.problems import Problem, available, labelled
 from .passes import new_trainer, run_passes, two_classes
 from .toolkit.measure import one_thread
-from .toolkit.pages import Block, write_markdown
+from .toolkit.pages import Block, read_paragraphs, write_markdown
 from .toolkit.results import Results, Row, program, select
 from .toolkit.tables import Columns, Table, headings
 
@@ -312,27 +312,7 @@ def _run_case(case: str, seed: int) -> list[Row]:
 
 # --- the page -------------------------------------------------------------------------------------
 
-TOP = (
-    "Written by `make study`, which measures everything below again. Accuracies, in per cent, are "
-    "those on a quarter of the *training* rows, which is held out and differs between the five "
-    "seeds, with the paper's C and gamma. The first row of each table is the accuracy of the "
-    "default settings. The other rows are differences from it, paired by seed, with their standard "
-    "error; the default itself is in bold. The study does not use the test sets. Earlier versions "
-    "had already been evaluated on them before the defaults were compared here; accuracies on the "
-    "test sets are in [benchmarks.md](benchmarks.md). [method.md](method.md) explains the method.",
-    "Rules for ties between vectors with the smallest coefficient were compared in version 0.1.0.",
-)
-CASES_TEXT = (
-    f"Generated rows that are difficult in one respect each, with {TEST_ROWS:,} test rows; "
-    f"`BudgetedSVC({CASE_BUDGET})` with and without `polish`, other parameters at their defaults, "
-    "mean of five seeds. The last three columns are the share of rows in the last class, in per "
-    "cent: in the labels, and in the predictions of the last iterate and of the polished model.",
-    "If one row in 100 is positive, polishing finds fewer of them than the last iterate, and on "
-    "100 rows, all of which are support vectors, it may be slightly worse. There the smoothing "
-    "distinguishes a polished model from the exact `SVC`: the narrower it is, the closer they are "
-    "(a test compares their decision values), but a narrow smoothing costs accuracy on other data "
-    "(see above). It is probably also the cause if positive rows are rare.",
-)
+TEXT = Path(__file__).with_name("study.md")  # what the page says beside its tables
 CASE_COLUMNS: Columns = headings(
     "data",
     "last iterate",
@@ -346,12 +326,14 @@ CASE_COLUMNS: Columns = headings(
 
 def blocks(results: Results) -> Iterator[Block]:
     """Yield the blocks of the page, from the results of this build."""
-    yield from ("# Study of the settings", *TOP)
+    text = read_paragraphs(TEXT, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET)
+    cases = text.index("## Generated data, polished and not")
+    yield from text[:cases]
     for title, variants in COMPARISONS.items():
         yield f"## {title}"
         for which in (0, 1):
             yield _comparison(variants, which, results)
-    yield from ("## Generated data, polished and not", *CASES_TEXT, _case_table(results))
+    yield from (*text[cases:], _case_table(results))
 
 
 def _comparison(variants: Mapping[str, Mapping[str, Any]], which: int, results: Results) -> Table:

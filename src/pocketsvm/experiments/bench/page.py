@@ -1,18 +1,16 @@
 """The benchmark page: the tables and pictures of all parts, and how they were measured."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from ..comparison import pictures as comparison_pictures
 from ..toolkit.figures import png
-from ..toolkit.pages import Block, Picture, write_html, write_markdown
+from ..toolkit.pages import Block, Picture
 from ..toolkit.tables import Table
 from .growth import draw_growth
 from .targets import targets
 
-NAME = "benchmarks"
 TITLES = {
     "peers": "Beside other models",
     "exact": "The exact SVM in two implementations",
@@ -39,13 +37,9 @@ class Record:
     machine: dict[str, Any]
     versions: dict[str, str]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON holds it."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Record":
-        """Return the record that `to_json` described."""
+        """Return the record that `asdict` described."""
         return cls(**record | {"tables": [Table(**table) for table in record["tables"]]})
 
     @property
@@ -60,16 +54,8 @@ class Record:
         )
 
 
-def write_pages(
-    records: Mapping[str, Record], remark: str, folder: Path, docs: Path | None
-) -> list[Path]:
-    """Write both pages to a folder, and the Markdown page also to another one."""
-    blocks = list(_blocks(records, remark))
-    pages = [write_html(blocks, folder, NAME), write_markdown(blocks, folder, NAME)]
-    return [*pages, write_markdown(blocks, docs, NAME)] if docs else pages
-
-
-def _blocks(records: Mapping[str, Record], remark: str) -> Iterator[Block]:
+def blocks(records: Mapping[str, Record], remark: str) -> Iterator[Block]:
+    """Yield the blocks of the page, from the stored records."""
     tables = {table.name: table for record in records.values() for table in record.tables}
     yield from ("# Benchmarks", TOP)
     if remark:

@@ -5,17 +5,17 @@ import json
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 
 from ..._replacing import replacing
 from ..toolkit.console import show
 from ..toolkit.measure import PACKAGES, machine, versions
-from ..toolkit.pages import markdown_table
+from ..toolkit.pages import markdown_table, write_pages
 from ..toolkit.tables import Table
 from . import exact, growth, peers, scale, speed
-from .page import Record, write_pages
+from .page import Record, blocks
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
 
@@ -56,7 +56,7 @@ class Benchmarks:
         )
         show(tables)
         with replacing(self.folder / f"{name}.json") as file:
-            file.write(json.dumps(record.to_json(), indent=1).encode())
+            file.write(json.dumps(asdict(record), indent=1).encode())
 
     @property
     def records(self) -> dict[str, Record]:
@@ -70,7 +70,7 @@ class Benchmarks:
 
     def write(self, remark: str = "", docs: Path | None = None) -> list[Path]:
         """Write the pages from all stored records."""
-        return write_pages(self.records, remark, self.folder, docs)
+        return write_pages(list(blocks(self.records, remark)), "benchmarks", self.folder, docs)
 
     def readme(self) -> str:
         """Return the README's table in Markdown."""

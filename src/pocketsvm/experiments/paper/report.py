@@ -8,7 +8,7 @@ from pathlib import Path
 from ..comparison import pictures as comparison_pictures
 from ..datasets.problems import Problem
 from ..toolkit.figures import svg
-from ..toolkit.pages import Block, Picture, write_html, write_markdown
+from ..toolkit.pages import Block, Picture, read_paragraphs, write_pages
 from ..toolkit.results import Row
 from ..toolkit.tables import Table
 from .figures import breakdown, surfaces
@@ -17,6 +17,7 @@ from .tables import all_tables, merging_seconds, targets
 
 TITLE = "The paper, reproduced"
 NAME = "reproduction"
+REMARKS = Path(__file__).with_name("remarks.md")
 
 # The headings, with the names of the tables below them.
 SECTIONS = {
@@ -26,42 +27,6 @@ SECTIONS = {
     "pocketsvm's defaults": ("table2-defaults",),
     "Beside other models": ("peers",),
 }
-WHY = (
-    "**Accuracy in the paper's setting** is that of the last iterate, which is noisy: the standard "
-    "deviations in the paper reach 3.9 points. Strategies that make the same decisions can differ "
-    "as much, probably because a tie that is broken differently early in a run leads to another "
-    "model.",
-    "**Splits.** The paper does not publish its splits of SUSY, SKIN and PHISHING. Ours are fixed "
-    "and described above, so accuracies on these three data sets are only roughly comparable.",
-    "**Replaced data.** If the list of data sets says that other rows replace the paper's, their "
-    "number differs, and with it lambda = 1 / (n C), the number of steps and the merging "
-    "frequency. One pass over the available part of SUSY is a much shorter training run than one "
-    "over 4.5 million rows.",
-    "**Merging frequency** depends on the data, C, gamma and the number of passes. A run with "
-    "other rows or passes than the paper's probably has another frequency.",
-    "**Training time.** Kernel rows, searches and lookups are vectorised float32 code here, except "
-    "for gss-precise, which needs float64. The share of time that a lookup can save depends on the "
-    "share that the search takes: on the machine, the speed of a kernel row and the merging "
-    "frequency.",
-    "**Ties.** Candidates tie if rows are equal, or so far apart that every merge costs the same. "
-    "Which one is chosen is then arbitrary; the paper does not say how it counts ties.",
-    "**Factors.** The paper does not say whether it sums before it divides. We do, because a mean "
-    "over the events would depend on the few whose minimum is nearly zero. That mean is also in "
-    "`runs.csv` (`factor`).",
-    "**Passes.** The coefficients of merged vectors grow with every pass, while a new vector "
-    "enters with coefficient 1. Its share m may fall below 1/400, the width of a table cell, and "
-    "the best h below 0.01, the precision of gss. This probably explains why gss and lookup-wd "
-    "decide worse over all passes than in the first. lookup-h computes WD from h, and merge looks "
-    "up a scaled WD, which should avoid the problem.",
-    "**The tables.** Ours are folded at m = 1/2, where h jumps, and WD is computed without "
-    "cancellation near kappa = 1. The paper mentions neither.",
-)
-HOW = (
-    "All runs use one thread, also in BLAS. Strategies are interleaved: run 1 of each, then run 2 "
-    "of each, and so on, so that a slow period of the machine affects all of them. Times are "
-    "medians. The number of a run is its seed. Every run is one line of `runs.csv`, with all "
-    "values of `profile_`."
-)
 
 
 @dataclass(frozen=True)
@@ -78,9 +43,7 @@ class Report:
 
     def write(self, folder: Path, docs: Path | None = None) -> list[Path]:
         """Write both pages to a folder, and the Markdown page also to another one."""
-        blocks = list(self._blocks())
-        pages = [write_html(blocks, folder, NAME), write_markdown(blocks, folder, NAME)]
-        return [*pages, write_markdown(blocks, docs, NAME)] if docs else pages
+        return write_pages(list(self._blocks()), NAME, folder, docs)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -116,8 +79,7 @@ class Report:
             )
         yield from self._sections()
         yield from ("## The functions in the table", _surfaces())
-        yield from ("## Why figures differ", *WHY)
-        yield from ("## How it was measured", HOW)
+        yield from read_paragraphs(REMARKS)
 
     def _sections(self) -> Iterator[Block]:
         pictures = self._pictures()

@@ -36,6 +36,18 @@ class Picture:
 Block = str | Table | Picture  # a text that begins with "#" is a heading
 
 
+def read_paragraphs(path: Path, **values: int) -> list[str]:
+    """Return the headings and paragraphs of a Markdown file, filled with values, as blocks."""
+    text = path.read_text(encoding="utf-8").format(**values)
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+
+
+def write_pages(blocks: Sequence[Block], name: str, folder: Path, docs: Path | None) -> list[Path]:
+    """Write both pages to a folder, and the Markdown page also to another one."""
+    pages = [write_html(blocks, folder, name), write_markdown(blocks, folder, name)]
+    return [*pages, write_markdown(blocks, docs, name)] if docs else pages
+
+
 def write_markdown(blocks: Sequence[Block], folder: Path, name: str) -> Path:
     """Write the Markdown page, and its pictures to the folder ``images`` beside it."""
     images = folder / "images"
