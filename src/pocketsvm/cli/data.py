@@ -85,7 +85,9 @@ def fetch_files(
 
 
 def _state(file: "File", check: bool) -> dict[str, Any]:
-    path = file.find()
+    from ..experiments.datasets.files import find
+
+    path = find(file.name)
     checked_by = problem = None
     if path is not None and check:
         try:

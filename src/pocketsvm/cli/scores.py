@@ -1,6 +1,5 @@
 """How good predictions are, and how that is shown."""
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -17,32 +16,7 @@ LARGEST_MATRIX = 12  # number of classes whose confusion matrix still fits a ter
 MOST_LABELS_NAMED = 10  # in a message, which should stay readable
 
 
-class Scores(ABC):
-    """Scores of predictions, which are added in batches."""
-
-    @abstractmethod
-    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
-        """Add rows: positions of their classes (-1 is an unknown label), or numbers."""
-
-    @abstractmethod
-    def as_json(self) -> dict[str, Any]:
-        """Return all scores."""
-
-    @abstractmethod
-    def summary(self) -> str:
-        """Return the main scores in one line."""
-
-    def show(self) -> None:
-        """Print the scores."""
-        show(self.summary())
-
-
-def new_scores(labels: list[str] | None) -> Scores:
-    """Return scores of a classifier with these labels, or of a regression if there are none."""
-    return _RegressionScores() if labels is None else _ClassScores(labels)
-
-
-class _ClassScores(Scores):
+class ClassScores:
     """Counts of true (rows) and predicted (columns) classes; the last row is unknown labels."""
 
     def __init__(self, labels: list[str]) -> None:
@@ -50,9 +24,11 @@ class _ClassScores(Scores):
         self.counts = np.zeros((len(labels) + 1, len(labels)), dtype=np.int64)
 
     def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Add rows by the positions of their classes; -1 is an unknown label."""
         np.add.at(self.counts, (true, predicted), 1)
 
     def as_json(self) -> dict[str, Any]:
+        """Return all scores."""
         right = np.diag(self.counts).astype(np.float64)
         support, predicted = self.counts[:-1].sum(axis=1), self.counts.sum(axis=0)
         if not support.any():
@@ -78,12 +54,14 @@ class _ClassScores(Scores):
         }
 
     def summary(self) -> str:
+        """Return the main scores in one line."""
         found = self.as_json()
         return f"accuracy {found['accuracy']:.2%} ({found['correct']:,} of {found['rows']:,})"
 
     def show(self) -> None:
+        """Print the scores."""
         found = self.as_json()
-        super().show()
+        show(self.summary())
         if found["unknown_labels"]:
             show(f"{found['unknown_labels']:,} rows have labels that the model does not know")
         table = _table("class", "precision", "recall", "F1", "rows")
@@ -109,7 +87,7 @@ def _table(first: str, *numbers: str) -> Table:
     return table
 
 
-class _RegressionScores(Scores):
+class RegressionScores:
     """True and predicted numbers."""
 
     def __init__(self) -> None:
@@ -117,6 +95,7 @@ class _RegressionScores(Scores):
         self.predicted: list[NDArray[Any]] = []
 
     def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Add rows by their numbers."""
         self.true.append(true)
         self.predicted.append(predicted)
 
@@ -131,12 +110,25 @@ class _RegressionScores(Scores):
         }
 
     def summary(self) -> str:
+        """Return the scores in one line."""
         found = self.as_json()
         r2 = "unknown" if found["r2"] is None else f"{found['r2']:.4f}"
         return (
             f"R2 {r2}, mean absolute error {found['mae']:.6g}, "
             f"root mean squared error {found['rmse']:.6g} ({found['rows']:,} rows)"
         )
+
+    def show(self) -> None:
+        """Print the scores."""
+        show(self.summary())
+
+
+Scores = ClassScores | RegressionScores
+
+
+def new_scores(labels: list[str] | None) -> Scores:
+    """Return scores of a classifier with these labels, or of a regression if there are none."""
+    return RegressionScores() if labels is None else ClassScores(labels)
 
 
 def score_file(saved: Saved, file: DataFile, task: Task, n_jobs: int) -> Scores:

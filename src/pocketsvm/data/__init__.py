@@ -6,7 +6,7 @@ Arrays of a user and data files meet in this package; what leaves it has been ch
              bytes, told by  format │
              their magic            └─► delimited, parquet ◄── arrow (pyarrow's batches)
                                               ▲
-                                        columns, labels
+                                           columns
                                               │
                            Table, Batch ◄─────┘      (reader: what every format gives)
 
@@ -17,13 +17,12 @@ Files:
 - `file` is the front door. A `DataFile` opens a path or standard input, tells its format, and picks
   the reader of the format. It gives a whole `Table`, or one `Batch` after the other in bounded
   memory.
-- `reader` states the contract of a reader. A new file format is one module with a class that
-  follows it, and one line in `file`.
+- `reader` states the contract of a reader, and keeps labels as the file spells them. A new file
+  format is one module with a class that follows it, and one line in `file`.
 - `svmlight` reads LIBSVM text into CSR rows; `load_svmlight` is its public function. `chunks` cuts
   the text and parses the chunks side by side.
 - `delimited` (CSV, TSV) and `parquet` read tables with pyarrow; `arrow` is what they share.
 - `columns` finds features and label among the columns of a table, by name or by position.
-- `labels` keeps labels as the file spells them.
 - `errors` has the one exception for what is wrong with a file. It carries hints about `Options`,
   which the command line spells as its flags.
 
@@ -36,8 +35,7 @@ Arrays:
 from .columns import Layout, Options
 from .errors import DataError, Hint
 from .file import FORMATS, DataFile
-from .labels import Labels, number
-from .reader import Batch, Table
+from .reader import Batch, Labels, Table, number
 
 __all__ = [
     "FORMATS",

@@ -9,8 +9,7 @@ import numpy as np
 
 from .columns import ColumnSelector, Layout, Options, Selection
 from .errors import DataError, Hint
-from .labels import Labels
-from .reader import Batch, Table
+from .reader import Batch, Labels, Table
 
 DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
 MISSING = "the value is missing; fill it in, or leave the row or the column out"

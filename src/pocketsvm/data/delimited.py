@@ -8,7 +8,7 @@ from typing import Any
 from .arrow import MISSING, ArrowTable, other_label, place
 from .columns import Options, Selection, listed
 from .errors import DataError, Hint
-from .labels import number
+from .reader import number
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DELIMITERS = "\t,;"  # a line has the one that occurs most often, and on ties the first

@@ -1,11 +1,71 @@
-"""What a reader of one file format gives: a whole `Table`, or one `Batch` after the other."""
+"""What a reader of one file format gives: a whole `Table`, or one `Batch` after the other.
 
-from collections.abc import Callable, Iterator
+`Labels` keeps labels as the file spells them: a code for each row, and the spelling of each code.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .columns import Layout
-from .labels import Labels
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of some rows.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows,)
+        The position of each row's label in `names`.
+
+    names : list of str
+        The labels that occur, as the file spells them.
+    """
+
+    codes: NDArray[np.intp]
+    names: list[str]
+
+    @classmethod
+    def of_numbers(cls, y: NDArray[np.float64], spell: Callable[[float], str]) -> "Labels":
+        """Return numeric labels, each distinct number spelled by a function."""
+        values, codes = np.unique(y, return_inverse=True)
+        return cls(codes, [spell(value) for value in values.tolist()])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Labels]") -> "Labels":
+        """Join the labels of batches, each of which has codes of its own."""
+        spellings = dict.fromkeys(name for part in parts for name in part.names)
+        positions = {name: k for k, name in enumerate(spellings)}
+        codes = [
+            np.array([positions[name] for name in part.names], dtype=np.intp)[part.codes]
+            for part in parts
+        ]
+        return cls(np.concatenate(codes or [np.empty(0, np.intp)]), list(positions))
+
+    def numbers(self) -> NDArray[np.float64] | None:
+        """Return the labels as numbers, or None if one of them is not a number."""
+        values = [number(name) for name in self.names]
+        return None if None in values else np.array(values, dtype=np.float64)[self.codes]
+
+    def first(self, wanted: Callable[[str], bool]) -> tuple[int, str] | None:
+        """Return the row and the spelling of the first label for which `wanted` is true."""
+        codes = [code for code, name in enumerate(self.names) if wanted(name)]
+        rows = np.flatnonzero(np.isin(self.codes, codes))
+        return (int(rows[0]), self.names[self.codes[rows[0]]]) if rows.size else None
+
+
+def number(text: str) -> float | None:
+    """Return the finite number that a text spells, or None if it spells none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in text else None
 
 
 @dataclass(frozen=True)

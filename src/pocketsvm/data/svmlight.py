@@ -15,8 +15,7 @@ from .chunks import CHUNK, parsed_chunks, place
 from .columns import Layout
 from .compression import decompressed, named_errors, regular_size, whole
 from .errors import DataError
-from .labels import Labels
-from .reader import Batch, Table
+from .reader import Batch, Labels, Table
 
 BATCH_CHUNKS = 16  # chunks per batch: 4 MB of text keep all threads of a desktop busy
 EXPANSION = 12  # guess at the bytes of text per compressed byte: too small a guess costs a copy

@@ -333,7 +333,8 @@ def blocks(results: Results) -> Iterator[Block]:
         yield f"## {title}"
         for which in (0, 1):
             yield _comparison(variants, which, results)
-    yield from (*text[cases:], _case_table(results))
+    yield from text[cases:]
+    yield _case_table(results)
 
 
 def _comparison(variants: Mapping[str, Mapping[str, Any]], which: int, results: Results) -> Table:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from io import BufferedReader
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +56,6 @@ class Entry:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     offset: int = 0
-
-    @classmethod
-    def of(cls, array: Array) -> Self:
-        """Describe an array."""
-        return cls(array.dtype, array.shape)
 
     @property
     def size(self) -> int:

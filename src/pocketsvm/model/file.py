@@ -59,7 +59,7 @@ def write_model(model: Model, path: PathLike, extra: Mapping[str, Any]) -> None:
     """
     sections, arrays = pack(encode(model, extra))
     header = {"written_by": f"pocketsvm {version('pocketsvm')}", "sections": sections}
-    entries = {name: Entry.of(array) for name, array in arrays.items()}
+    entries = {name: Entry(array.dtype, array.shape) for name, array in arrays.items()}
     # The checks of the reader ensure that the file can be read.
     _read(Head(VERSION, header, entries, 0), lambda name, _: arrays[name])
     write_arrays(path, header, arrays)

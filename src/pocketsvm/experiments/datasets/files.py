@@ -74,10 +74,6 @@ class File:
     all_features: bool = True
     one_text: bool = True
 
-    def find(self, folder: PathLike | None = None) -> Path | None:
-        """Return the path of the file; see `find`."""
-        return find(self.name, folder)
-
     def read(self, path: Path) -> tuple[Any, NDArray[Any]]:
         """Return X (CSR, float32) and y; raise ValueError if they are not those of this file."""
         X, y = load_svmlight(path)
@@ -120,7 +116,7 @@ class Source:
 
     def find(self, folder: PathLike | None = None) -> list[Path | None]:
         """Return the path of each file, or None if it is missing."""
-        return [file.find(folder) for file in self.files]
+        return [find(file.name, folder) for file in self.files]
 
     def read(self, paths: list[Path]) -> "TrainTest":
         """Read the files and split them."""

@@ -7,7 +7,7 @@ from .. import models
 from ..comparison import comparison_table
 from ..datasets.problems import Problem
 from ..toolkit.results import Row, figures, select
-from ..toolkit.tables import Cell, Table, add_target, compare, headings, target_table
+from ..toolkit.tables import Table, add_target, compare, headings, target_table
 from .audit import PRECISE
 from .protocol import BASELINE, CURVE_BUDGETS, OURS, Setting
 
@@ -106,10 +106,7 @@ def time_saved(rows: Sequence[Row], problems: Sequence[Problem], setting: Settin
         published = problem.data_set.published
         saved = published.time_saved.get(budget, {})
         base = figures(rows, "seconds_total", **where, strategy=BASELINE)
-        cells = [
-            _saved(figures(rows, "seconds_total", **where, strategy=s), base, saved.get(s))
-            for s in others
-        ]
+        cells = [compare(_time_saved(rows, where, s), saved.get(s), ".1f") for s in others]
         frequency = fmean(figures(rows, "merge_frequency", **where))
         at_hand = published.merge_frequency if budget == min(problem.data_set.budgets) else None
         table.add(
@@ -170,10 +167,10 @@ def _paper_settings(
                 yield problem, budget, where
 
 
-def _saved(seconds: Sequence[float], base: Sequence[float], published: float | None) -> Cell:
-    if not seconds or not base:
-        return Cell("–")
-    return compare([_percent_saved(median(seconds), median(base))], published, ".1f")
+def _time_saved(rows: Sequence[Row], where: Row, strategy: str) -> list[float]:
+    """Return the share of the training time that is saved, or nothing if a time is missing."""
+    times = [figures(rows, "seconds_total", **where, strategy=s) for s in (strategy, BASELINE)]
+    return [_percent_saved(*map(median, times))] if all(times) else []
 
 
 def _percent_saved(seconds: float, base: float) -> float:
@@ -273,11 +270,8 @@ def targets(rows: Sequence[Row], problems: Sequence[Problem], setting: Setting) 
     add_target(table, what, merging, "≥", MERGING_TIME_SAVED, ".1f")
     total = {}
     for problem, budget, where in _paper_settings(rows, problems, setting):
-        gss = figures(rows, "seconds_total", **where, strategy=BASELINE)
         for strategy in ("lookup-h", "lookup-wd", OURS):
-            seconds = figures(rows, "seconds_total", **where, strategy=strategy)
-            if seconds and gss:
-                saved = _percent_saved(median(seconds), median(gss))
+            for saved in _time_saved(rows, where, strategy):
                 total[f"{problem.label}, B = {budget}, {strategy}"] = saved
     what = "training time saved relative to gss, %, except for noise"
     add_target(table, what, total, "≥", -NOISE, ".1f")

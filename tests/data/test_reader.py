@@ -1,4 +1,4 @@
-"""Labels: as the file spells them, and as numbers."""
+"""What readers give: labels as the file spells them, and as numbers."""
 
 import pyarrow as pa
 import pytest
