@@ -110,7 +110,7 @@ def tune(
     The model is trained on all rows.
     """
     from ..tuning import ScoreMap
-    from . import fitting, score_map, searching
+    from . import fitting, searching
     from .console import Reporter, print_json
     from .reading import read_training_set
 
@@ -127,20 +127,20 @@ def tune(
     saved = fitting.save(searched.best_estimator_, rows, model)
     found = ScoreMap.of(searched)
     if search.plot is not None:
-        score_map.draw(found, search.plot)
+        searching.draw(found, search.plot)
     result = fitting.describe(saved, model, rows, seconds)
     result |= searching.describe(searched, found, search, rows)
     if output.json:
         print_json(result)
     elif not output.quiet:
-        score_map.show_map(found)
-        score_map.show_best(result, found)
+        searching.show_map(found)
+        searching.show_best(result, found)
         fitting.show_model(result)
 
 
 def _check_outputs(model: str, plot: str | None, data: str) -> None:
     """Refuse files that cannot be written, before the work is done."""
-    from . import fitting, score_map
+    from . import fitting, searching
 
     for path in (model,) if plot is None else (model, plot):
         options.check_apart(path, data)
@@ -148,4 +148,4 @@ def _check_outputs(model: str, plot: str | None, data: str) -> None:
     if plot is not None:
         if os.path.realpath(plot) == os.path.realpath(model):
             raise typer.BadParameter(f"{plot} is the model, too.", param_hint="--plot")
-        score_map.check_picture(plot)
+        searching.check_picture(plot)

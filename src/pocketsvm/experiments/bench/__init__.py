@@ -1,5 +1,5 @@
 """The benchmarks: speed, growth of cost, other models, the exact SVM, and scale.
 
-Each part is a module whose `measure` returns tables. `run` stores them and `page` shows them, with
-the project's targets from `targets`. `child` holds what is measured in a process of its own.
+Each part is a module whose `measure` returns tables. `run` stores them and shows them on a page,
+with the project's targets from `targets`. `child` holds what is measured in a process of its own.
 """

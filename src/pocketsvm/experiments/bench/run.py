@@ -4,18 +4,21 @@ import datetime as dt
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from ..._replacing import replacing
+from ..comparison import pictures as comparison_pictures
 from ..toolkit.console import show
+from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
-from ..toolkit.pages import markdown_table, write_pages
+from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
 from . import exact, growth, peers, scale, speed
-from .page import Record, blocks
+from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
 
@@ -26,6 +29,35 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "exact": exact.measure,
     "scale": scale.measure,
 }
+
+
+@dataclass(frozen=True)
+class Record:
+    """The tables of one part, and how they were measured."""
+
+    tables: list[Table]
+    quick: bool
+    seconds: float
+    date: str
+    command: str
+    machine: dict[str, Any]
+    versions: dict[str, str]
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> "Record":
+        """Return the record that `asdict` described."""
+        return cls(**record | {"tables": [Table(**table) for table in record["tables"]]})
+
+    @property
+    def provenance(self) -> str:
+        """How the tables were measured, in one paragraph."""
+        m = self.machine
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return (
+            f"Measured by `{self.command}` on {self.date} in {self.seconds:,.0f} s: {m['cpu']}, "
+            f"{m['cores']} cores, {m['instruction_set']}, {m['system']} · Python {m['python']}, "
+            f"{versions}"
+        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +102,7 @@ class Benchmarks:
 
     def write(self, remark: str = "", docs: Path | None = None) -> list[Path]:
         """Write the pages from all stored records."""
-        return write_pages(list(blocks(self.records, remark)), "benchmarks", self.folder, docs)
+        return write_pages(list(_blocks(self.records, remark)), "benchmarks", self.folder, docs)
 
     def readme(self) -> str:
         """Return the README's table in Markdown."""
@@ -80,3 +112,47 @@ class Benchmarks:
                 f"{self.folder} has no results of the part 'peers': measure it first"
             )
         return markdown_table(peers.readme_table(records["peers"].tables[0].rows))
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+TITLES = {
+    "peers": "Beside other models",
+    "exact": "The exact SVM in two implementations",
+    "speed": "Speed",
+    "growth": "How cost grows",
+    "scale": "Scale",
+}
+TOP = (
+    "Written by `make bench`, which measures everything below again. Times are the fastest of "
+    "interleaved runs unless a table says otherwise; only compare times within a table."
+)
+QUICK_WARNING = "**This was a quick run, whose sizes are too small for conclusions.**"
+
+
+def _blocks(records: Mapping[str, Record], remark: str) -> Iterator[Block]:
+    tables = {table.name: table for record in records.values() for table in record.tables}
+    yield from ("# Benchmarks", TOP)
+    if remark:
+        yield remark
+    if any(record.quick for record in records.values()):
+        yield QUICK_WARNING
+    if table := targets({name: table.rows for name, table in tables.items()}):
+        yield from ("## Targets", table)
+    for name, title in TITLES.items():
+        if name in records and any(records[name].tables):
+            yield f"## {title}"
+            yield from _pictures(name, tables)
+            yield from filter(None, records[name].tables)
+            yield records[name].provenance
+
+
+def _pictures(part: str, tables: Mapping[str, Table]) -> list[Picture]:
+    if part == "growth":
+        figure = growth.draw_growth(tables["growth"].rows, tables["slopes"].rows)
+        caption = "Seconds over n, B, d and non-zeros; slopes are fitted to the filled points"
+        return [Picture("growth.png", caption, png(figure))]
+    if part == "peers":
+        files = {"size": "accuracy-by-size.png", "fit": "accuracy-by-time.png"}
+        return comparison_pictures(tables["peers"].rows, files, png)
+    return []
