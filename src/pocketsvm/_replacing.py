@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-__all__ = ["PathLike", "replacing"]
-
 PathLike = str | os.PathLike[str]
 
 

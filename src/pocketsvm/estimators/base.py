@@ -34,8 +34,6 @@ from ..training.strategies import STRATEGIES
 from .callbacks import PassTasks
 from .saving import save_model
 
-__all__ = ["BudgetedMachine"]
-
 
 class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     """The base of the estimators."""

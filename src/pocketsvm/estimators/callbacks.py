@@ -6,8 +6,6 @@ from typing import Any
 from ..training.passes import PassReport
 from ..training.state import VectorSet
 
-__all__ = ["PassTasks", "given_data"]
-
 
 def given_data(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     """Bundle the data for callbacks as the user gave them, with feature names."""

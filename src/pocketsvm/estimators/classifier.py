@@ -13,8 +13,6 @@ from ..data.targets import check_classes, class_targets
 from .base import BudgetedMachine
 from .callbacks import given_data
 
-__all__ = ["BudgetedSVC"]
-
 LOSS = "hinge"
 
 

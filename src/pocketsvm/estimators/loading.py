@@ -12,8 +12,6 @@ from .classifier import BudgetedSVC
 from .regressor import BudgetedSVR
 from .saving import check_estimator
 
-__all__ = ["load_model", "read_estimator"]
-
 # The estimators that a model file may name.
 ESTIMATORS: dict[str, type[BudgetedMachine]] = {
     cls.__name__: cls for cls in (BudgetedSVC, BudgetedSVR)

@@ -15,8 +15,6 @@ from ..training.state import VectorSet
 from .base import BudgetedMachine
 from .callbacks import given_data
 
-__all__ = ["BudgetedSVR"]
-
 LOSS = "epsilon_insensitive"
 
 

@@ -11,8 +11,6 @@ from ..model.file import write_model
 from ..model.model import Model, SupportsModel
 from ..model.preparation import split
 
-__all__ = ["check_estimator", "save_model"]
-
 # The core counts threads in a C int.
 MAX_THREADS = 2**31 - 1
 

@@ -5,8 +5,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["ONE_BLAS_THREAD"]
-
 
 class _OneBlasThread:
     """A context in which BLAS runs on one thread.

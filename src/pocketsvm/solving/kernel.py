@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from .. import _core
 from ..data.rows import Rows
 
-__all__ = ["JITTER", "Kernel"]
-
 Array = NDArray[Any]
 
 # Added to the diagonal of K, which is nearly singular if merged vectors nearly coincide: it keeps

@@ -13,16 +13,6 @@ from numpy.typing import NDArray
 
 from ..data.targets import ClassTargets, ValueTargets
 
-__all__ = [
-    "CLASS_LOSSES",
-    "VALUE_LOSSES",
-    "EpsilonInsensitive",
-    "Hinge",
-    "Loss",
-    "losses_of",
-    "rounded_ramp",
-]
-
 Array = NDArray[Any]
 
 # The width of a hinge, in units of the margin.

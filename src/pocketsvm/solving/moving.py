@@ -24,8 +24,6 @@ from .kernel import Kernel
 from .newton import Problem, Solution, polish
 from .sample import Sample
 
-__all__ = ["Effort", "move"]
-
 Array = NDArray[Any]
 
 # Rows further than this from where the loss begins, in units of its width, are left out.

@@ -28,8 +28,6 @@ from .kernel import JITTER, Kernel
 from .losses import Loss, rounded_ramp
 from .sample import Sample
 
-__all__ = ["Problem", "Solution", "distinct", "polish"]
-
 Array = NDArray[Any]
 
 # Newton steps from one starting point; problems that need more are rarely solvable in float32.

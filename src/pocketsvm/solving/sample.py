@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from ..data.rows import Rows
 from .losses import Loss
 
-__all__ = ["Sample", "sample_size"]
-
 Array = NDArray[Any]
 
 # Kernel values are kept in memory as float32, up to this many bytes. More rows than that are

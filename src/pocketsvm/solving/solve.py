@@ -18,8 +18,6 @@ from .moving import Effort, move
 from .newton import Solution, distinct, polish
 from .sample import Sample, sample_size
 
-__all__ = ["last_iterate", "solve"]
-
 # A Newton step costs the cube of the number of vectors: with more than this, the model is the last
 # iterate of the passes.
 MOST_VECTORS = 5000

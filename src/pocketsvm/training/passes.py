@@ -18,8 +18,6 @@ from .regularisation import check_continuation
 from .settings import Settings
 from .state import PassState, VectorSet
 
-__all__ = ["OnPass", "PassReport", "make_trainers", "passes", "run_passes"]
-
 # In the passes the intercept multiplies one more feature, and this is the square of its value. With
 # one, the intercept changes so much that the vectors get worse; close to zero, it takes many of
 # them to move it.

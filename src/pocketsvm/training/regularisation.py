@@ -1,7 +1,5 @@
 """The regularisation lambda, and the ranges in which training is numerically safe."""
 
-__all__ = ["ALPHA_RANGE", "check_continuation", "regularisation"]
-
 # partial_fit cannot know the length of its stream: without `alpha`, it assumes this many rows.
 ASSUMED_STREAM_ROWS = 10_000
 # 1 / alpha scales every coefficient, and decision values are summed in the precision of the rows.

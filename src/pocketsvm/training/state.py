@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from ..profile import Profile
 
-__all__ = ["PassState", "VectorSet"]
-
 
 @dataclass(frozen=True, eq=False)
 class PassState:

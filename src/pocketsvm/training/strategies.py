@@ -2,6 +2,4 @@
 
 from .. import _core
 
-__all__ = ["STRATEGIES"]
-
 STRATEGIES = tuple(_core.strategies())
