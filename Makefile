@@ -32,28 +32,26 @@ test: lint native-test sanitize-test pytest ## all checks: lint, native tests (a
 pytest: $(PACKAGE) ## the Python tests, in parallel; make pytest ARGS="-k merge -x" passes arguments on
 	$(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
-native-test: $(TOOLS) ## the native unit tests
-	@$(CHECK) compiler "$(CXX)"
-	$(CMAKE) -S . -B build/native -G Ninja -D CMAKE_BUILD_TYPE=Release -D POCKETSVM_NATIVE_TESTS=ON
-	$(CMAKE) --build build/native --target native_tests
-	build/native/native_tests
+native-test: $(PACKAGE) ## the native unit tests
+	$(CMAKE) --build build/extension --target native_tests
+	build/extension/native_tests
 
 sanitize-test: $(TOOLS) ## the native unit tests under the address and undefined-behaviour sanitizers
 	@$(CHECK) compiler "$(CXX)"
 	@$(CHECK) sanitizers "$(CXX)"
 	$(CMAKE) -S . -B build/sanitize -G Ninja -D CMAKE_BUILD_TYPE=Debug \
-	    -D POCKETSVM_NATIVE_TESTS=ON -D SANITIZE=ON
+	    -D NATIVE_TESTS_ONLY=ON -D SANITIZE=ON
 	$(CMAKE) --build build/sanitize --target native_tests
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/sanitize/native_tests
 
 arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run under qemu
 	@$(CHECK) arm "$(ARM_CXX)" "$(QEMU)"
 	@$(MAKE) --no-print-directory native-test
-	$(CMAKE) -S . -B build/arm -G Ninja -D CMAKE_BUILD_TYPE=Release -D POCKETSVM_NATIVE_TESTS=ON \
+	$(CMAKE) -S . -B build/arm -G Ninja -D CMAKE_BUILD_TYPE=Release -D NATIVE_TESTS_ONLY=ON \
 	    -D CMAKE_SYSTEM_NAME=Linux -D CMAKE_SYSTEM_PROCESSOR=aarch64 \
 	    -D CMAKE_CXX_COMPILER="$(ARM_CXX)" -D CMAKE_EXE_LINKER_FLAGS=-static
 	$(CMAKE) --build build/arm --target native_tests
-	$(QEMU) build/arm/native_tests $$(build/native/native_tests | sed -n 's/^core: avx2, models //p')
+	$(QEMU) build/arm/native_tests $$(build/extension/native_tests | sed -n 's/^core: avx2, models //p')
 
 bench: $(PACKAGE) ## measure speed and accuracy on this machine, and write docs/benchmarks.md
 	$(PY) -m pocketsvm.cli bench --out build/bench $(if $(findstring --quick,$(ARGS)),,--docs docs) $(ARGS)
