@@ -1,7 +1,7 @@
 """The private and experimental names of scikit-learn that pocketsvm uses.
 
 They may change in any release of scikit-learn. No other module imports a private name of it, so a
-change is mended here. scikit-learn has no type annotations: the functions below add them.
+change is handled here. scikit-learn has no type annotations: the functions below add them.
 """
 
 from collections.abc import Callable

@@ -129,6 +129,16 @@ def test_a_numeric_column_in_place_of_the_label_is_questioned(call, folder, valu
     assert "taken from column 'a'; if it is another, say --label COLUMN" in err
 
 
+def test_a_warning_about_scales_names_the_flag(call, folder):
+    X = np.random.default_rng(0).normal(size=(300, 2)) * [1.0, 5000.0]
+    labels = ["yes" if x > 0 else "no" for x in X[:, 0]]
+    write_csv(folder / "wide.csv", ["kind", "a", "b"], X, labels)
+    code, _, err = call("train", "wide.csv", "m.psvm", *FAST)
+    assert code == 0
+    assert "differ in scale" in err
+    assert "--scale standard" in err
+
+
 def test_too_many_sparse_rows_are_not_made_dense(call, moons, monkeypatch):
     monkeypatch.setattr(reading, "MOST_DENSE_BYTES", 100)
     code, _, err = call("train", "moons.txt", "m.psvm", "--scale", "minmax")

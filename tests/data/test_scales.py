@@ -12,7 +12,7 @@ def test_columns_of_very_different_scale_give_a_warning(layout, dtype):
     X, y = moons()
     X = np.column_stack([X, np.full(len(X), 7.0)])  # constant columns are ignored
     scaled = layout((X * [1.0, 5000.0, 1.0]).astype(dtype))
-    message = r"column 1 ranges over .*, column 0 over .*StandardScaler.*--scale standard"
+    message = r"column 1 ranges over .*, column 0 over .*StandardScaler"
     with pytest.warns(UserWarning, match=message) as caught:
         small_svc().fit(scaled, y)
     assert caught[0].filename == __file__

@@ -90,7 +90,9 @@ def _shown_warnings() -> Iterator[None]:
     """Show each warning that is meant for users as one line on stderr."""
 
     def show_warning(message: Any, *_: Any, **__: Any) -> None:
-        print(f"pocketsvm: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        from .hints import with_hint  # the library is loaded: it has warned
+
+        print(f"pocketsvm: warning: {' '.join(with_hint(message).split())}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -107,7 +109,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory"
     if isinstance(error, ValueError):
-        from .hints import with_hint  # loads the data package, which is loaded already by now
+        from .hints import with_hint  # the library is loaded: it has raised
 
         return with_hint(error)
     return str(error)

@@ -1,13 +1,16 @@
-"""Hints about data files, spelled as flags of the command line."""
+"""Advice of the library, in the flags of the command line."""
 
 import shlex
 
 from ..data import DataError, Hint
+from ..data.scales import ScaleWarning
 
 
-def with_hint(error: BaseException) -> str:
-    """Return the message of an error, whose advice names flags instead of Python arguments."""
-    return error.message(_flag) if isinstance(error, DataError) else str(error)
+def with_hint(problem: BaseException) -> str:
+    """Return the message of an error or a warning; its advice names flags, not Python arguments."""
+    if isinstance(problem, ScaleWarning):
+        return f"{problem} The flag --scale standard does the same."
+    return problem.message(_flag) if isinstance(problem, DataError) else str(problem)
 
 
 def _flag(hint: Hint) -> str:

@@ -15,13 +15,13 @@ from .rows import CheckedRows, Dtype, Rows
 # roundoff. These limits hold it near 512 * 2^-24 = 3e-5 in float32, 2^40 * 2^-53 = 1e-4 in float64.
 FLOAT32_SPREAD = 512.0
 FLOAT64_SPREAD = 2.0**40
-# More than that, the squared norm of a row over the variance of the rows, is a large offset.
+# An offset is large if the squared norm of a row is this many times the variance of the rows.
 LARGEST_OFFSET = 2.0**20
 # Beyond these, squared norms overflow, or gamma itself leaves float32's range.
 LARGEST_SQUARED_NORM = {"float32": 1e37, "float64": 1e300}
 FLOAT32_GAMMA = (1e-30, 1e30)
 
-# Entries whose variance, set against their squares, is below this are equal but for rounding.
+# Entries are equal up to rounding if their variance, relative to their squares, is below this.
 CONSTANT = 1e-22
 
 

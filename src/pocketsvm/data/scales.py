@@ -9,19 +9,29 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 # Warn if one column is this many times as wide as another.
 SCALES_APART = 1000.0
-# Entries that are looked at: enough to see the scales, few enough to cost nothing.
+# Entries that are looked at, in at least so many rows: enough to see the scales, few enough to
+# cost nothing.
 SAMPLE_FOR_SCALES = 1 << 17
+LEAST_ROWS = 100
+# A column counts if it has this many entries that are not zero, and this share of the rows: fewer
+# values have no scale.
+LEAST_ENTRIES = 10
+LEAST_SHARE = 0.01
+
+
+class ScaleWarning(UserWarning):
+    """Columns have very different scales."""
 
 
 def warn_about_scales(X: Any) -> None:
-    """Warn where some columns are so much wider than others that the kernel sees only those.
+    """Warn if some columns are so much wider than others that the kernel sees only those.
 
-    Judged on evenly spaced rows. Both the ranges and the standard deviations have to differ so
-    much: rare binary columns have small deviations and the same range, standardised columns with
-    outliers large ranges and the same deviation. Constant columns do not count, nor do those with
-    few entries that are not zero: a handful of values has no scale.
+    The columns are compared on evenly spaced rows. Both the ranges and the standard deviations must
+    differ: rare binary columns have small deviations but the same range, and standardised columns
+    with outliers have large ranges but the same deviation. Constant columns do not count, nor do
+    columns with few entries that are not zero.
     """
-    n_sampled = max(100, SAMPLE_FOR_SCALES // X.shape[1])
+    n_sampled = max(LEAST_ROWS, SAMPLE_FOR_SCALES // X.shape[1])
     X = X[:: -(-X.shape[0] // n_sampled)]
     is_sparse: bool = sp.issparse(X)
     if is_sparse:
@@ -34,7 +44,7 @@ def warn_about_scales(X: Any) -> None:
             deviations = X.std(axis=0, dtype=np.float64)
         n_entries = np.count_nonzero(X, axis=0)
     ranges = np.subtract(most, least, dtype=np.float64)
-    varies = np.flatnonzero((ranges > 0) & (n_entries >= max(10, 0.01 * X.shape[0])))
+    varies = np.flatnonzero((ranges > 0) & (n_entries >= max(LEAST_ENTRIES, LEAST_SHARE * X.shape[0])))
     if not varies.size:
         return
     ranges, deviations = ranges[varies], deviations[varies]
@@ -45,8 +55,8 @@ def warn_about_scales(X: Any) -> None:
         warnings.warn(
             f"The columns of X differ in scale: column {varies[wide]} ranges over "
             f"{ranges[wide]:.3g}, column {varies[narrow]} over {ranges[narrow]:.3g}. The "
-            "kernel's distances are those in the wide columns, and the narrow ones hardly count. "
-            "Standardise X: make_pipeline(StandardScaler(), ...), with MaxAbsScaler for sparse X, "
-            "or --scale standard on the command line.",
+            "distances of the kernel depend on the wide columns, and the narrow ones hardly count. "
+            "Standardise X: make_pipeline(StandardScaler(), ...), with MaxAbsScaler for sparse X.",
+            ScaleWarning,
             stacklevel=6,
         )
