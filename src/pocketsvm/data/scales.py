@@ -44,7 +44,9 @@ def warn_about_scales(X: Any) -> None:
             deviations = X.std(axis=0, dtype=np.float64)
         n_entries = np.count_nonzero(X, axis=0)
     ranges = np.subtract(most, least, dtype=np.float64)
-    varies = np.flatnonzero((ranges > 0) & (n_entries >= max(LEAST_ENTRIES, LEAST_SHARE * X.shape[0])))
+    varies = np.flatnonzero(
+        (ranges > 0) & (n_entries >= max(LEAST_ENTRIES, LEAST_SHARE * X.shape[0]))
+    )
     if not varies.size:
         return
     ranges, deviations = ranges[varies], deviations[varies]
