@@ -109,3 +109,11 @@ def test_private_names_of_scikit_learn_are_imported_in_one_module(module):
         if each.path[0] == "sklearn" and any(part.startswith("_") for part in each.path)
     ]
     assert not private or module == Path("_sklearn.py")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_private_methods_of_scikit_learn_are_called_in_one_module(module):
+    private = {"_validate_params", "_get_param_names", "_init_callback_context"}
+    tree = ast.parse((SOURCE / module).read_text())
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & private
+    assert not used or module == Path("_sklearn.py")

@@ -1,7 +1,7 @@
 """The private and experimental names of scikit-learn that pocketsvm uses.
 
-They may change in any release of scikit-learn. No other module imports a private name of it, so a
-change is handled here. scikit-learn has no type annotations: the functions below add them.
+They may change in any release of scikit-learn. No other module uses a private name of it, so
+only this module needs a fix. scikit-learn has no type annotations: the functions below add them.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,15 @@ __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
+    "callback_context",
     "check_partial_fit_first_call",
     "check_weights",
     "fit_context",
     "num_samples",
+    "parameter_names",
     "safe_indexing",
     "validate_data",
+    "validate_parameters",
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -47,6 +50,22 @@ def check_weights(sample_weight: Any, X: Any, **options: Any) -> NDArray[Any]:
     """Return one checked weight per row."""
     weights: NDArray[Any] = _check_sample_weight(sample_weight, X, **options)
     return weights
+
+
+def validate_parameters(estimator: Any) -> None:
+    """Raise ValueError if a parameter of the estimator violates its constraints."""
+    estimator._validate_params()
+
+
+def parameter_names(estimator: type) -> list[str]:
+    """Return the names of the parameters of an estimator's class."""
+    names: list[str] = estimator._get_param_names()  # type: ignore[attr-defined]
+    return names
+
+
+def callback_context(estimator: Any, task_name: str, max_subtasks: int) -> Any:
+    """Return the task of a fit, for the callbacks of the estimator."""
+    return estimator._init_callback_context(task_name=task_name, max_subtasks=max_subtasks)
 
 
 def num_samples(X: Any) -> int:

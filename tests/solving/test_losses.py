@@ -4,8 +4,6 @@ The tests take the names from the core, so a new loss needs no edit here: it nee
 `pocketsvm.solving.losses` and a function of the same name in `reference.py`.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import reference
@@ -15,7 +13,6 @@ from sklearn.svm import SVC
 
 from pocketsvm import BudgetedSVC, _core
 from pocketsvm.solving.losses import CLASS_LOSSES, VALUE_LOSSES, Hinge
-from pocketsvm.solving.newton import Problem
 
 PARAMETER = 0.25  # of the losses on values
 DECISIONS = np.linspace(-3.0, 3.0, 60)  # none of them at a kink
@@ -33,22 +30,6 @@ def solver_loss(name, width):
     return VALUE_LOSSES[name].of(VALUES, PARAMETER, width), VALUES, PARAMETER
 
 
-def problem(loss):
-    """Return the solver's problem without a penalty: its objective is the sum of the losses."""
-    kernel = SimpleNamespace(penalty=np.zeros((1, 1)))
-    return Problem(kernel, loss, np.linspace(0.5, 2.0, len(DECISIONS)), fit_intercept=True)
-
-
-def weighted_losses(loss, decisions):
-    """Return the weighted loss of each row, as the solver's objective adds it up."""
-    every = problem(loss)
-    alone = np.eye(len(decisions)) * every.c
-    beta = np.zeros(1)
-    return np.array(
-        [Problem(every.kernel, loss, c, True).objective(beta, decisions) for c in alone]
-    )
-
-
 def test_every_loss_of_the_core_is_solved_for():
     assert sorted(CLASS_LOSSES) == sorted(_core.class_losses())
     assert sorted(VALUE_LOSSES) == sorted(_core.target_losses())
@@ -57,23 +38,36 @@ def test_every_loss_of_the_core_is_solved_for():
 
 
 @EVERY_LOSS
-def test_value_without_smoothing_is_the_reference(name):
+def test_loss_without_smoothing_is_the_reference(name):
     loss, targets, parameter = solver_loss(name, width=1e-9)
     value, pull = getattr(reference, name)(targets, DECISIONS, parameter)
-    c = problem(loss).c
-    assert_allclose(weighted_losses(loss, DECISIONS), c * value, atol=1e-8)
-    assert_allclose(problem(loss).slopes(DECISIONS)[0], -c * pull, atol=1e-12)
+    assert_allclose(loss.values(DECISIONS), value, atol=1e-8)
+    assert_allclose(loss.slopes(DECISIONS), -pull, atol=1e-8)
 
 
 @EVERY_LOSS
 @pytest.mark.parametrize("width", [0.05, 0.5])
-def test_slope_is_the_finite_difference_of_the_value(name, width):
+def test_slopes_and_curvatures_are_finite_differences(name, width):
     loss, _, _ = solver_loss(name, width)
     step = 1e-6
-    rise = weighted_losses(loss, DECISIONS + step) - weighted_losses(loss, DECISIONS - step)
-    slopes, bends = problem(loss).slopes(DECISIONS)
-    assert_allclose(slopes, rise / (2 * step), atol=1e-4)
-    assert 0 < np.count_nonzero(bends) < len(bends)  # rows on the smooth part and off it
+    below, above = DECISIONS - step, DECISIONS + step
+    rise = loss.values(above) - loss.values(below)
+    assert_allclose(loss.slopes(DECISIONS), rise / (2 * step), atol=1e-4)
+    bend = loss.slopes(above) - loss.slopes(below)
+    smooth = loss.curvatures(below) == loss.curvatures(above)  # no kink of the slope in between
+    assert_allclose(loss.curvatures(DECISIONS)[smooth], (bend / (2 * step))[smooth], atol=1e-3)
+    assert np.count_nonzero(loss.curvatures(DECISIONS))
+    assert smooth.mean() > 0.9
+
+
+@EVERY_LOSS
+def test_losses_of_chosen_and_near_rows(name):
+    loss, _, _ = solver_loss(name, width=0.5)
+    chosen = np.arange(0, len(DECISIONS), 3)
+    part = loss.take(chosen)
+    assert_allclose(part.values(DECISIONS[chosen]), loss.values(DECISIONS)[chosen])
+    near = loss.near(DECISIONS, 2.0)
+    assert np.count_nonzero(loss.slopes(DECISIONS)[~near]) == 0
 
 
 @EVERY_LOSS

@@ -31,7 +31,7 @@ def export(
     kind = to or ENDINGS.get(os.path.splitext(out)[1].lower())
     if kind is None:
         raise typer.BadParameter(
-            f"the ending of {out} does not tell: use --to, or {', '.join(ENDINGS)}.",
+            f"the format cannot be inferred from {out}: use --to, or {', '.join(ENDINGS)}.",
             param_hint="--to",
         )
     if name is not None and kind != "c":

@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from .. import estimators
+from .._sklearn import validate_parameters
 from ..data import DataFile, number
 from ..model.preparation import join, split
 from .console import FitProgress, Reporter, print_json, show
@@ -44,7 +45,7 @@ def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> An
         **parameters,
     )
     try:
-        machine._validate_params()
+        validate_parameters(machine)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return join(SCALERS[options.scale]() if options.scale in SCALERS else None, machine)

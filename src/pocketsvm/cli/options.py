@@ -109,7 +109,10 @@ class MachineOptions:
     epsilon: Annotated[
         float,
         typer.Option(
-            "--epsilon", "-p", help="Errors up to this cost nothing.", rich_help_panel=REGRESSION
+            "--epsilon",
+            "-p",
+            help="Width of the tube: smaller errors cost nothing.",
+            rich_help_panel=REGRESSION,
         ),
     ] = 0.1
 

@@ -19,7 +19,7 @@ from .errors import DataError
 
 CHUNK = 1 << 18  # bytes of text: they and their parsed rows fit into the cache of one core
 MAX_LINE = 1 << 30  # bytes of a streamed line, which has to be kept until its end is found
-AHEAD = 2  # chunks in work or waiting per helper thread, so that none runs out of work
+AHEAD = 2  # chunks being parsed or waiting, per helper thread, so that none runs out of work
 PENDING = 4  # chunks per thread that may wait for an earlier one, which bounds the memory
 
 Fill = Callable[["_core.SvmlightChunk"], None]

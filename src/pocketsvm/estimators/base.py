@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
-from .._sklearn import CallbackSupportMixin, Interval, StrOptions
+from .._sklearn import CallbackSupportMixin, Interval, StrOptions, callback_context
 from ..data.precision import training_rows
 from ..data.rows import CheckedRows, Rows, check_rows
 from ..data.scales import warn_about_scales
@@ -113,9 +113,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             # None replaces the names of an earlier fit in the estimator that callbacks get.
             return {"feature_names_in_": names} | _fitted_attributes(model)
 
-        task = self._init_callback_context(
-            task_name="partial_fit" if stream else "fit", max_subtasks=settings.n_passes
-        )
+        task = callback_context(self, "partial_fit" if stream else "fit", settings.n_passes)
         task.call_on_fit_task_begin(estimator=self, **given)
         tell = PassTasks(self, task, given, attributes)
 
@@ -174,10 +172,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
 
     def _adopt(self, model: Model) -> None:
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two models."""
-        attributes = _fitted_attributes(model)
-        if model.feature_names is None:
-            self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(attributes)
+        kept = {key: value for key, value in vars(self).items() if key != "feature_names_in_"}
+        self.__dict__ = kept | _fitted_attributes(model)
 
     def to_model(self) -> Model:
         """Return the fitted model, with the state that further training continues from.

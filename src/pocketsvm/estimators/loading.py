@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._replacing import PathLike
+from .._sklearn import parameter_names
 from ..model.file import MAX_BYTES, errors_naming, read_model
 from ..model.model import Model
 from ..model.preparation import join
@@ -100,6 +101,6 @@ def _unfitted(model: Model) -> BudgetedMachine:
     if cls is None:
         name = training.estimator[:100]
         raise ValueError(f"it holds a {name!r}, which this pocketsvm does not know.")
-    for unknown in training.parameters.keys() - set(cls._get_param_names()):
+    for unknown in training.parameters.keys() - set(parameter_names(cls)):
         raise ValueError(f"its parameter {unknown[:100]!r} is not known to this pocketsvm.")
     return cls(**training.parameters)

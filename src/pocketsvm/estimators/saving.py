@@ -7,6 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
+from .._sklearn import validate_parameters
 from ..model.file import write_model
 from ..model.model import Model, SupportsModel
 from ..model.preparation import split
@@ -79,7 +80,7 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
 
 def check_estimator(machine: Any, model: Model) -> None:
     """Check the parameters of an estimator, and that it can have this model."""
-    machine._validate_params()
+    validate_parameters(machine)
     if not abs(machine.n_jobs or 0) <= MAX_THREADS:
         raise ValueError(f"its n_jobs={str(machine.n_jobs)[:100]} is out of range.")
     if is_classifier(machine) != (model.classes is not None):

@@ -49,6 +49,8 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
 
 
 def _training(training: Training, vectors: Array) -> Section:
+    if not training.estimator:
+        raise ValueError("it does not name its estimator; take the model from `to_model()`.")
     state = training.vectors
     parameters = dict(training.parameters)
     if not isinstance(parameters.get("random_state"), Integral):

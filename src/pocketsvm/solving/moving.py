@@ -28,9 +28,9 @@ Array = NDArray[Any]
 
 # Rows further than this from where the loss begins, in units of its width, are left out.
 REACH = 2.0
-# A frugal move measures the way of each vector in units of the kernel's width over its coefficient,
-# because a vector of small weight has far to go. This share of the mean square coefficient is
-# added, so that the unit stays bounded.
+# A frugal move scales the step of each vector by the kernel's width over its coefficient, because
+# vectors with small coefficients must move further. This share of the mean square coefficient is
+# added, so that the scale stays bounded.
 DAMPING = 0.1
 # Newton steps for the coefficients in each step: they start close to the solution.
 MOST_NEWTON_STEPS = 20
@@ -199,8 +199,7 @@ def _reached(sample: Sample, solutions: list[Solution]) -> NDArray[np.bool_]:
     """Tell which rows have a loss in some output, or nearly have one."""
     reached = np.zeros(len(sample.c), dtype=bool)
     for loss, solution in zip(sample.losses, solutions, strict=True):
-        for u, _ in loss.ramps(solution.decisions):
-            reached |= u > -REACH * loss.width
+        reached |= loss.near(solution.decisions, REACH)
     return reached
 
 
@@ -270,7 +269,7 @@ class Path:
 
     def _gradient(self, problem: Problem, vectors: Array, solution: Solution) -> Array:
         kernel, beta = problem.kernel, solution.coefficients
-        slope, _ = problem.slopes(solution.decisions)
+        slope = problem.slopes(solution.decisions)
         counted = np.flatnonzero(slope)
 
         def of_chunk(chunk: slice) -> tuple[Array, Array]:

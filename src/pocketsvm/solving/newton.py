@@ -6,10 +6,7 @@ are good. With them fixed, the SVM's own problem has one unknown per vector, and
     minimise over beta, b    1/2 beta' (K + JITTER I) beta  +  sum_i c_i loss_i(k_i beta + b),
 
 where K holds the kernel values among the vectors, k_i those of row i, c_i is C times the weight of
-the row. A loss is made of ramps max(0, u), with u linear in the decision value; here their kinks
-are rounded off, `width` to either side:
-
-    ramp(u) = 0 for u < -width,   (u + width)^2 / (4 width) in between,   u for u > width.
+the row. `losses.py` rounds off the kinks of the losses.
 
 The problem is convex and piecewise quadratic. Newton's method with a line search solves it in a few
 steps. Each step needs the kernel values once, and updates the second derivative by the rows that
@@ -25,7 +22,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .blas import ONE_BLAS_THREAD
 from .kernel import JITTER, Kernel
-from .losses import Loss, rounded_ramp
+from .losses import Loss
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -49,6 +46,9 @@ BRACKET_MARGIN = 0.1
 CONTINUATION_WIDTHS = (256.0, 64.0, 16.0, 4.0)
 # The curvature of the intercept if no row is on the rounded part, as a share of the largest.
 INTERCEPT_CURVATURE = 1e-6
+# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
+# factor from one ridge to the next.
+FIRST_RIDGE, NEXT_RIDGE = 1e-14, 100
 # If the curvatures of all rows add up to more than this, the rounding errors of subtracting them
 # would exceed JITTER: then the second derivative is computed from scratch in each step.
 MOST_BENT = 0.001 * JITTER / np.finfo(np.float64).eps
@@ -122,20 +122,20 @@ class Problem:
 
     def __init__(self, kernel: Kernel, loss: Loss, c: Array, fit_intercept: bool) -> None:
         self.kernel, self.loss, self.c = kernel, loss, c
-        self.fit_intercept, self.width = fit_intercept, loss.width
+        self.fit_intercept = fit_intercept
 
     def objective(self, beta: Array, decisions: Array) -> float:
         """Return the objective where the coefficients give these decision values."""
-        loss = sum(rounded_ramp(u, self.width) for u, _ in self.loss.ramps(decisions))
-        return float(0.5 * beta @ self.kernel.penalty @ beta + self.c @ loss)
+        losses = self.loss.values(decisions)
+        return float(0.5 * beta @ self.kernel.penalty @ beta + self.c @ losses)
 
-    def slopes(self, decisions: Array) -> tuple[Array, Array]:
-        """Return the slope of the weighted loss of every row, and how many of its ramps bend."""
-        slope, bends = np.zeros(len(self.c)), np.zeros(len(self.c))
-        for u, sign in self.loss.ramps(decisions):
-            slope += np.clip((u + self.width) / (2 * self.width), 0, 1) * self.c * sign
-            bends += np.abs(u) <= self.width
-        return slope, bends
+    def slopes(self, decisions: Array) -> Array:
+        """Return the slope of the weighted loss of every row."""
+        return self.loss.slopes(decisions) * self.c
+
+    def curvatures(self, decisions: Array) -> Array:
+        """Return the curvature of the weighted loss of every row."""
+        return self.loss.curvatures(decisions) * self.c
 
     def gradient(self, beta: Array, slope: Array) -> Array:
         """Return the gradient in (beta, b) if the rows have these slopes."""
@@ -150,15 +150,15 @@ class Problem:
             gradient[:-1] += pull
         return gradient
 
-    def unbent(self) -> Array:
-        """Return the second derivative in (beta, b) if no ramp bends."""
+    def without_rows(self) -> Array:
+        """Return the second derivative in (beta, b) if no row has a curvature."""
         return np.pad(self.kernel.penalty, (0, 1))
 
-    def bend(self, hessian: Array, change: Array) -> None:
-        """Update the second derivative for rows of which more ramps bend, or fewer."""
-        curvature = np.sqrt(np.abs(change) * self.c / (2 * self.width))
-        hessian += self.outer(np.flatnonzero(change > 0), curvature)
-        hessian -= self.outer(np.flatnonzero(change < 0), curvature)
+    def update(self, hessian: Array, change: Array) -> None:
+        """Update the second derivative for a change of the curvatures."""
+        factors = np.sqrt(np.abs(change))
+        hessian += self.outer(np.flatnonzero(change > 0), factors)
+        hessian -= self.outer(np.flatnonzero(change < 0), factors)
 
     def outer(self, chosen: Array, factors: Array) -> Array:
         """Sum the outer products of the chosen rows, with a one appended, times their factors."""
@@ -179,14 +179,14 @@ class Problem:
             return np.append(_solve(hessian[:n, :n], -gradient[:n]), 0.0)
         # If no row is on the rounded part, the intercept has no curvature: a little is added.
         held = hessian.copy()
-        held[n, n] += INTERCEPT_CURVATURE * self.c.sum() / (2 * self.width)
+        held[n, n] += INTERCEPT_CURVATURE * self.c.sum() / (2 * self.loss.width)
         return _solve(held, -gradient)
 
     def slope_along(
         self, beta: Array, decisions: Array, step: Array, change: Array, length: float
     ) -> float:
         """Return the slope of the objective along the step, at this length."""
-        slopes, _ = self.slopes(decisions + length * change)
+        slopes = self.slopes(decisions + length * change)
         penalty = step[:-1] @ self.kernel.penalty @ (beta + length * step[:-1])
         return float(penalty + slopes @ change)
 
@@ -244,24 +244,24 @@ class Problem:
         decisions = self.kernel.decide(beta, intercept)
         before = value = self.objective(beta, decisions)
         steps, converged, gradient = 0, False, np.zeros(1)
-        hessian, bent = self.unbent(), np.zeros(len(self.c))
+        hessian, known = self.without_rows(), np.zeros(len(self.c))
         while steps < min(most_steps, MAX_STEPS):
-            slope, bends = self.slopes(decisions)
-            gradient = self.gradient(beta, slope)
-            many = np.count_nonzero(bends - bent) > np.count_nonzero(bends)
+            gradient = self.gradient(beta, self.slopes(decisions))
+            curvatures = self.curvatures(decisions)
+            many = np.count_nonzero(curvatures - known) > np.count_nonzero(curvatures)
             if many or hessian[-1, -1] > MOST_BENT:  # the last entry is the sum over all rows
-                hessian, bent = self.unbent(), np.zeros(len(self.c))
-            self.bend(hessian, bends - bent)
-            bent = bends
+                hessian, known = self.without_rows(), np.zeros(len(self.c))
+            self.update(hessian, curvatures - known)
+            known = curvatures
             step = self.newton_step(gradient, hessian)
-            promise = float(gradient @ step)
-            converged = -promise <= TOLERANCE * value
+            predicted = float(gradient @ step)
+            converged = -predicted <= TOLERANCE * value
             if converged:
                 break
             change = self.kernel.decide(step[:-1], step[-1])
-            length, found = self.line_search(beta, decisions, step, change, promise)
+            length, found = self.line_search(beta, decisions, step, change, predicted)
             if not found < value:  # only rounding errors are left
-                converged = -promise <= ROUNDING * value
+                converged = -predicted <= ROUNDING * value
                 break
             value = found
             beta, intercept = beta + length * step[:-1], intercept + length * step[-1]
@@ -281,6 +281,6 @@ def _solve(matrix: Array, right: Array) -> Array:
         except LinAlgError:
             if not np.isfinite(matrix[diagonal]).all():
                 return np.zeros_like(right)
-            ridge = max(100 * ridge, 1e-14 * float(np.mean(matrix[diagonal])))
+            ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * float(np.mean(matrix[diagonal])))
             matrix = matrix.copy()
             matrix[diagonal] += ridge
