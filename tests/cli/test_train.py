@@ -4,6 +4,7 @@ import json
 import os
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -50,6 +51,20 @@ def test_train_on_tables_is_fit_on_their_arrays(succeed, folder, blobs):
         assert_same_model(model, clf)
         assert model.feature_names_in_.tolist() == ["a", "b", "c"]
         assert model.classes_.tolist() == ["ash", "elm", "oak"]
+
+
+def test_commands_ignore_the_index_that_pandas_wrote(succeed, blobs):
+    pd.read_csv("blobs.csv").sort_values("a").to_parquet("blobs.parquet")
+    pd.read_csv("blobs.csv").sort_values("a").to_csv("sorted.csv", index=False)
+    for name in ("sorted.csv", "blobs.parquet"):
+        succeed("train", name, f"{name}.psvm", *FAST)
+        succeed("tune", name, f"tuned.{name}.psvm", *FAST, "-c", "1", "-g", "1e-4,1e-3")
+    for kind in ("", "tuned."):
+        models = f"{kind}sorted.csv.psvm", f"{kind}blobs.parquet.psvm"
+        assert_same_model(*map(load_model, models))
+        for command in ("predict", "evaluate"):
+            expected = succeed(command, models[0], "sorted.csv")
+            assert succeed(command, models[1], "blobs.parquet") == expected
 
 
 def test_options_become_parameters(succeed, moons):
