@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..data import DataFile, Labels, Layout, Options, Table, number
+from ..data import LARGEST_EXACT, DataFile, Labels, Layout, Options, Table, number
 from .console import Reporter
 from .options import DataOptions, MachineOptions
 
@@ -18,8 +18,6 @@ MOST_DENSE_BYTES = 2**32
 # A file with more classes than this, and fewer rows per class than that, probably has a numeric
 # column in place of the label.
 MANY_CLASSES, ROWS_PER_CLASS = 20, 10
-# float64 does not hold all whole numbers beyond this one.
-LARGEST_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,16 @@ def numbers_of(labels: Labels, name: str) -> NDArray[np.float64]:
 def _targets(labels: Labels) -> tuple[NDArray[Any], list[str] | None]:
     """Return labels for a fit: numbers and how each class is spelled if all are, else texts.
 
-    Spellings of the same number are one class, spelled as the first of them.
+    Spellings of the same number are one class, spelled as the first of them. If some of them differ
+    in leading zeros, they are different classes, and all labels are texts.
     """
     numbers = labels.numbers()
     if numbers is None or np.abs(numbers).max() > LARGEST_EXACT:
         return np.array(labels.names)[labels.codes], None
-    _, first = np.unique(numbers, return_index=True)
+    labels = labels.merged()
+    values, first = np.unique(numbers, return_index=True)
+    if len(values) < len(labels.names):
+        return np.array(labels.names)[labels.codes], None
     return numbers, [labels.names[code] for code in labels.codes[first]]
 
 

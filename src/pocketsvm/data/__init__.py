@@ -35,10 +35,11 @@ Arrays:
 from .columns import Layout, Options
 from .errors import DataError, Hint
 from .file import FORMATS, DataFile
-from .reader import Batch, Labels, Table, number
+from .reader import LARGEST_EXACT, Batch, Labels, Table, meaning, number
 
 __all__ = [
     "FORMATS",
+    "LARGEST_EXACT",
     "Batch",
     "DataError",
     "DataFile",
@@ -47,5 +48,6 @@ __all__ = [
     "Layout",
     "Options",
     "Table",
+    "meaning",
     "number",
 ]
