@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Layout
+from .columns import LabelRule, Layout
 
 LARGEST_EXACT = 2**53 - 1  # larger whole numbers may share one float64
 
@@ -120,11 +120,16 @@ class Table:
 
     layout : Layout
         Where the file has its features and its label.
+
+    label_rule : {"option", "name", "last"} or None
+        Why this column is the label: the options say so, it is the only one with a usual name, or
+        it is the last one. None for LIBSVM text, which has no columns.
     """
 
     X: Any
     labels: Labels
     layout: Layout
+    label_rule: LabelRule | None = None
 
 
 class Reader(Protocol):
