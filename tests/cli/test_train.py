@@ -121,7 +121,10 @@ def test_training_prints_a_summary(call, moons, blobs):
     assert "test accuracy 9" in out
     assert err.startswith("moons.txt: 300 rows, 2 features; label: at the start of each line\n")
     assert "training" not in err  # less than five seconds
-    assert call("train", "moons.txt", "m.psvm", *FAST, "-q", "--test", "moons.txt") == (0, "", "")
+    scores = out.splitlines()[-1] + "\n"
+    quiet = ["train", "moons.txt", "m.psvm", *FAST, "-q"]
+    assert call(*quiet) == (0, "", "")
+    assert call(*quiet, "--test", "moons.txt") == (0, scores, "")  # results are not remarks
     found = json.loads(call("train", "moons.txt", "m.psvm", *FAST, "--json")[1])
     assert (found["rows"], found["vectors"], found["classes"]) == (300, 20, ["-1.0", "+1"])
 
@@ -210,7 +213,8 @@ def test_a_folder_without_permission(call, folder, moons):
         (["train", "moons.txt", "."], 1, "not a regular file"),
         (["train", "moons.txt", "/dev/full"], 1, "not a regular file"),
         (["train", "moons.txt"], 2, "MODEL file to write, or -v FOLDS"),
-        (["train", "moons.txt", "m.psvm", "-v", "3"], 2, "MODEL file to write, or -v FOLDS"),
+        (["train", "moons.txt", "m.psvm", "-v", "3"], 2, "writes no model; leave out m.psvm or -v"),
+        (["train", "moons.txt", "-v", "3", "--test", "moons.txt"], 2, "leave out --test or -v"),
         (["train", "moons.txt", "-v", "1"], 2, "Invalid value for '-v'"),
         (["train", "moons.txt", "m.psvm", "-B", "1"], 2, "Invalid value for '--budget' / '-B'"),
         (["train", "moons.txt", "m.psvm", "--max-iter", "0"], 2, "Invalid value for '--max-iter'"),
