@@ -161,7 +161,7 @@ def test_an_interrupt_leaves_no_model(folder, moons):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # may be ignored here
     ) as process:
         try:
-            assert "read 300 rows" in process.stderr.readline()
+            assert "moons.txt: 300 rows" in process.stderr.readline()
             time.sleep(0.2)
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)

@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -22,6 +23,45 @@ def test_labels_keep_their_spelling(succeed, moons, blobs):
     succeed("train", "blobs.csv", "m.psvm", *FAST, "--scale", "standard")
     labels = succeed("predict", "m.psvm", "blobs.csv").splitlines()
     assert np.mean(np.array(labels) == blobs[1]) > 0.5
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_labels_that_differ_in_leading_zeros_are_different_classes(succeed, folder, blobs, kind):
+    spelled = {"oak": "01", "elm": "1", "ash": "+2"}
+    table = pd.read_csv("blobs.csv").assign(tree=[spelled[label] for label in blobs[1]])
+    write = getattr(table, f"to_{kind}")
+    write(f"codes.{kind}", index=False)
+    succeed("train", f"codes.{kind}", "m.psvm", *FAST, "--scale", "standard", "-w01", "2")
+    assert load_model("m.psvm").classes_.tolist() == ["+2", "01", "1"]
+    labels = succeed("predict", "m.psvm", f"codes.{kind}").splitlines()
+    assert set(labels) == {"01", "1", "+2"}
+    n_right = sum(np.array(labels) == table["tree"])
+    table = table.replace({"tree": {"1": "1.0", "+2": "2"}})  # other spellings of the same numbers
+    table.to_csv("other.csv", index=False)
+    for name in (f"codes.{kind}", "other.csv"):
+        found = json.loads(succeed("evaluate", "m.psvm", name, "--json"))
+        assert (found["correct"], found["unknown_labels"]) == (n_right, 0)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "classes"),
+    [
+        ({"oak": "01", "elm": "02", "ash": "10"}, [1, 2, 10]),
+        ({"oak": "1", "elm": "-1.0", "ash": "+1"}, [-1, 1]),
+    ],
+)
+def test_labels_that_are_different_numbers_are_numbers(succeed, folder, blobs, spelled, classes):
+    labels = [spelled[label] for label in blobs[1]]
+    write_csv(folder / "numbers.csv", ["a", "b", "c", "tree"], blobs[0], labels)
+    succeed("train", "numbers.csv", "m.psvm", *FAST)
+    assert load_model("m.psvm").classes_.tolist() == classes
+    assert set(succeed("predict", "m.psvm", "numbers.csv").splitlines()) <= set(labels)
+
+
+def test_leading_zeros_mean_nothing_in_libsvm_text(succeed, folder):
+    (folder / "a.txt").write_text("01 1:1\n1 1:2\n-1 1:8\n-1.0 1:9\n")
+    succeed("train", "a.txt", "m.psvm", *FAST)
+    assert load_model("m.psvm").classes_.tolist() == [-1, 1]
 
 
 def test_decision_values_follow_the_label(succeed, moons, blobs):

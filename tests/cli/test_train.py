@@ -4,6 +4,7 @@ import json
 import os
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -52,6 +53,52 @@ def test_train_on_tables_is_fit_on_their_arrays(succeed, folder, blobs):
         assert model.classes_.tolist() == ["ash", "elm", "oak"]
 
 
+def test_commands_ignore_the_index_that_pandas_wrote(succeed, blobs):
+    pd.read_csv("blobs.csv").sort_values("a").to_parquet("blobs.parquet")
+    pd.read_csv("blobs.csv").sort_values("a").to_csv("sorted.csv", index=False)
+    for name in ("sorted.csv", "blobs.parquet"):
+        succeed("train", name, f"{name}.psvm", *FAST)
+        succeed("tune", name, f"tuned.{name}.psvm", *FAST, "-c", "1", "-g", "1e-4,1e-3")
+    for kind in ("", "tuned."):
+        models = f"{kind}sorted.csv.psvm", f"{kind}blobs.parquet.psvm"
+        assert_same_model(*map(load_model, models))
+        for command in ("predict", "evaluate"):
+            expected = succeed(command, models[0], "sorted.csv")
+            assert succeed(command, models[1], "blobs.parquet") == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "label"),
+    [
+        ("a,b,c,tree", [], "column 'tree' (the last column)"),
+        ("a,b,c,tree", ["--label", "4"], "column 'tree' (named by --label)"),
+        (
+            "a,b,c,Class",
+            [],
+            "column 'Class' (the only column named label, target, class or y)",
+        ),
+        (None, [], "column 4 (the last column)"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_one_line_tells_what_was_read(call, folder, blobs, command, header, options, label):
+    rows = (folder / "blobs.csv").read_text().split("\n", 1)[1]
+    (folder / "a.csv").write_text(rows if header is None else f"{header}\n{rows}")
+    grid = ["-c", "1", "-g", "1e-4,1e-3"] if command == "tune" else []
+    arguments = [command, "a.csv", "m.psvm", *FAST, *options, *grid]
+    code, _, err = call(*arguments)
+    assert code == 0
+    assert err.startswith(f"a.csv: 300 rows, 3 features; label: {label}\n")
+    assert "rows" not in call(*arguments, "-q")[2]
+
+
+def test_an_ambiguous_label_asks_for_the_flag(refuse, folder):
+    (folder / "points.csv").write_text("x,y,kind\n1,2,a\n3,4,b\n")
+    message = "beside a column 'x', a coordinate. Say which column is the label: --label COLUMN."
+    for command in ("train", "tune"):
+        refuse([command, "points.csv", "m.psvm"], 1, message)
+
+
 def test_options_become_parameters(succeed, moons):
     options = ["--no-polish", "--no-intercept", "--alpha", "1e-3", "--maintenance", "removal"]
     succeed("train", "moons.txt", "m.psvm", *FAST, *options, "-w+1", "5", "-w-1", "0.5")
@@ -72,9 +119,12 @@ def test_training_prints_a_summary(call, moons, blobs):
     assert code == 0
     assert "20 support vectors from 300 rows" in out
     assert "test accuracy 9" in out
-    assert "read 300 rows of 2 features" in err
+    assert err.startswith("moons.txt: 300 rows, 2 features; label: at the start of each line\n")
     assert "training" not in err  # less than five seconds
-    assert call("train", "moons.txt", "m.psvm", *FAST, "-q", "--test", "moons.txt") == (0, "", "")
+    scores = out.splitlines()[-1] + "\n"
+    quiet = ["train", "moons.txt", "m.psvm", *FAST, "-q"]
+    assert call(*quiet) == (0, "", "")
+    assert call(*quiet, "--test", "moons.txt") == (0, scores, "")  # results are not remarks
     found = json.loads(call("train", "moons.txt", "m.psvm", *FAST, "--json")[1])
     assert (found["rows"], found["vectors"], found["classes"]) == (300, 20, ["-1.0", "+1"])
 
@@ -163,7 +213,8 @@ def test_a_folder_without_permission(call, folder, moons):
         (["train", "moons.txt", "."], 1, "not a regular file"),
         (["train", "moons.txt", "/dev/full"], 1, "not a regular file"),
         (["train", "moons.txt"], 2, "MODEL file to write, or -v FOLDS"),
-        (["train", "moons.txt", "m.psvm", "-v", "3"], 2, "MODEL file to write, or -v FOLDS"),
+        (["train", "moons.txt", "m.psvm", "-v", "3"], 2, "writes no model; leave out m.psvm or -v"),
+        (["train", "moons.txt", "-v", "3", "--test", "moons.txt"], 2, "leave out --test or -v"),
         (["train", "moons.txt", "-v", "1"], 2, "Invalid value for '-v'"),
         (["train", "moons.txt", "m.psvm", "-B", "1"], 2, "Invalid value for '--budget' / '-B'"),
         (["train", "moons.txt", "m.psvm", "--max-iter", "0"], 2, "Invalid value for '--max-iter'"),

@@ -69,7 +69,7 @@ def csv_text(delimiter=",", header=True, newline="\n", end=True, quote=""):
 
 def parquet_bytes(columns):
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer)
+    pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(columns), buffer)
     return buffer.getvalue()
 
 

@@ -16,7 +16,45 @@ def test_the_label_by_name_and_number(write, label):
 def test_the_label_has_a_usual_name_or_is_the_last(write):
     text = "x,Label,z\n1,cat,2\n3,dog,4\n"
     assert read(write(text, "a.csv")).layout == Layout(2, ["x", "z"], "Label")
-    assert read(write("y,label,z\n1,2,2\n3,4,4\n", "a.csv")).layout.label == "z"  # two usual names
+
+
+@pytest.mark.parametrize(
+    ("names", "label", "rule", "options"),
+    [
+        ("a,Target,b", "a", "option", {"label": "a"}),
+        ("a,Target,b", "Target", "name", {}),
+        ("a,label,class", "class", "name", {"drop": ["label"]}),
+        ("a,y,b", "y", "name", {}),
+        ("x,y,b", "y", "option", {"label": "y"}),
+        ("x,y,b", "y", "name", {"drop": ["x"]}),
+        ("x,y,b", "b", "last", {"drop": ["y"]}),
+        ("x,y", "y", "name", {}),  # no third column that could be the label of coordinates
+        ("a,b,kind", "kind", "last", {}),
+    ],
+)
+def test_the_table_tells_why_a_column_is_the_label(write, names, label, rule, options):
+    values = ",".join("1" for _ in names.split(","))
+    table = read(write(f"{names}\n{values}\n", "a.csv"), **options)
+    assert (table.layout.label, table.label_rule) == (label, rule)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("y,label,z", "several columns that could be the label: 'y', 'label'"),
+        ("Class,b,target", "several columns that could be the label: 'Class', 'target'"),
+        ("x,y,kind", "column 'y' could be the label or, beside a column 'x', a coordinate"),
+        ("kind,X,Y", "column 'Y' could be the label or"),
+    ],
+)
+def test_the_label_must_be_named_if_it_is_ambiguous(write, names, message):
+    path = write(f"{names}\n1,2,3\n4,5,6\n", "a.csv")
+    with pytest.raises(ValueError, match=rf"{message}.* Options\(label=\.\.\.\)"):
+        read(path)
+    with pytest.raises(ValueError, match=message):
+        stream(path, Layout(2))  # LIBSVM text has no names: one of the three must be the label
+    (batch,) = stream(path, Layout(2, names.split(",")[:2], names.split(",")[2]))
+    assert_array_equal(batch.X, [[1, 2], [4, 5]])
 
 
 def test_columns_can_be_dropped(write):

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from pocketsvm.data import Labels, number
+from pocketsvm.data import Labels, meaning, number
 
 from .samples import parquet_bytes, read, spelled
 
@@ -32,6 +32,15 @@ def test_joined_labels_have_common_codes():
 def test_labels_are_numbers_if_all_of_them_are():
     assert_array_equal(Labels([1, 0, 1], ["2.0", "+1"]).numbers(), [1, 2, 1])
     assert Labels([0, 1], ["1", "one"]).numbers() is None
+
+
+def test_spellings_of_one_number_are_merged_unless_they_have_leading_zeros():
+    merged = Labels([0, 1, 2, 3, 4, 5], ["1.0", "01", "1", "+1", "001", "2"]).merged()
+    assert spelled(merged) == ["1.0", "01", "1.0", "1.0", "001", "2"]
+    assert merged.names == ["1.0", "01", "001", "2"]
+    assert meaning("-0") == meaning("0.0") == 0
+    for text in ("01", "-00", "+007.5", "one", "9007199254740993"):
+        assert meaning(text) == text
 
 
 @pytest.mark.parametrize(

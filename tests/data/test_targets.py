@@ -42,6 +42,14 @@ def test_weights_that_leave_fewer_than_two_classes_are_rejected():
         small_svc(class_weight={0: 0}).partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
 
 
+def test_class_weights_of_texts_that_look_like_numbers():
+    y = np.array(["01", "1", "2"])
+    found = targets.class_weights({"01": 3.0, "2": 0.5}, y, y, None)
+    assert_array_equal(found, [3.0, 1.0, 0.5])
+    with pytest.raises(ValueError, match="are not in class_weight"):
+        targets.class_weights({"01": 3.0, "03": 0.5}, y, y, None)
+
+
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
 def test_bad_class_weights_are_rejected(value):
     with pytest.raises(ValueError, match="class_weight must be finite and not negative"):

@@ -170,7 +170,10 @@ def show_trained(
     reporter: Reporter,
     output: OutputOptions,
 ) -> None:
-    """Evaluate a model on the test file, if there is one, and print its summary."""
+    """Evaluate a model on the test file, if there is one, and print its summary.
+
+    The scores were asked for, so they are printed even if the output is to be quiet.
+    """
     scores = None
     if test_file is not None:
         with reporter.task("testing") as task:
@@ -178,7 +181,8 @@ def show_trained(
         result["test"] = scores.as_json()
     if output.json:
         print_json(result)
-    elif not output.quiet:
+        return
+    if not output.quiet:
         show_model(result)
-        if scores is not None:
-            show(f"test {scores.summary()}")
+    if scores is not None:
+        show(f"test {scores.summary()}")

@@ -1,6 +1,5 @@
 """Data files as the commands read them: rows and labels for a fit."""
 
-import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -9,17 +8,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..data import DataFile, Labels, Layout, Options, Table, number
+from ..data import LABEL_NAMES, LARGEST_EXACT, DataFile, Labels, Layout, Options, Table, number
 from .console import Reporter
 from .options import DataOptions, MachineOptions
 
+LABEL_RULES = {
+    "option": "named by --label",
+    "name": f"the only column named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}",
+    "last": "the last column",
+}
 # Scaling makes sparse rows dense: they may take this many bytes, so that memory is not exhausted.
 MOST_DENSE_BYTES = 2**32
 # A file with more classes than this, and fewer rows per class than that, probably has a numeric
 # column in place of the label.
 MANY_CLASSES, ROWS_PER_CLASS = 20, 10
-# float64 does not hold all whole numbers beyond this one.
-LARGEST_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,10 @@ def open_data(path: str, options: DataOptions) -> DataFile:
 def read_training_set(
     path: str, options: DataOptions, machine: MachineOptions, n_jobs: int, reporter: Reporter
 ) -> TrainingSet:
-    """Read a data file for a fit, and report its size."""
+    """Read a data file for a fit, and report its size and its label."""
     with open_data(path, options) as file, reporter.task("reading") as task:
-        begin = time.perf_counter()
         table = file.read(n_jobs=n_jobs, advance=lambda n_rows: task.advance(n_rows, n_rows))
-    n_rows, n_features = table.X.shape
-    seconds = time.perf_counter() - begin
-    reporter.say(f"read {n_rows:,} rows of {n_features:,} features in {seconds:.1f} s")
+    reporter.say(f"{file.name}: {_summary(table)}")
     needs_dense = sp.issparse(table.X) and machine.scale != "none"
     X = _dense(table.X, machine.scale) if needs_dense else table.X
     if machine.regression:
@@ -64,6 +63,20 @@ def read_training_set(
     y, spellings = _targets(table.labels)
     _check_classes(y, table, path)
     return TrainingSet(X, y, spellings, table.layout)
+
+
+def _summary(table: Table) -> str:
+    """Return what was read: rows, features, and which column is the label and why."""
+    n_rows, n_features = table.X.shape
+    size = f"{_counted(n_rows, 'row')}, {_counted(n_features, 'feature')}"
+    if table.label_rule is None:
+        return f"{size}; label: at the start of each line"
+    label = _label_name(table.layout)
+    return f"{size}; label: column {label} ({LABEL_RULES[table.label_rule]})"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def numbers_of(labels: Labels, name: str) -> NDArray[np.float64]:
@@ -78,12 +91,16 @@ def numbers_of(labels: Labels, name: str) -> NDArray[np.float64]:
 def _targets(labels: Labels) -> tuple[NDArray[Any], list[str] | None]:
     """Return labels for a fit: numbers and how each class is spelled if all are, else texts.
 
-    Spellings of the same number are one class, spelled as the first of them.
+    Spellings of the same number are one class, spelled as the first of them. If some of them differ
+    in leading zeros, they are different classes, and all labels are texts.
     """
     numbers = labels.numbers()
     if numbers is None or np.abs(numbers).max() > LARGEST_EXACT:
         return np.array(labels.names)[labels.codes], None
-    _, first = np.unique(numbers, return_index=True)
+    labels = labels.merged()
+    values, first = np.unique(numbers, return_index=True)
+    if len(values) < len(labels.names):
+        return np.array(labels.names)[labels.codes], None
     return numbers, [labels.names[code] for code in labels.codes[first]]
 
 
@@ -117,5 +134,10 @@ def _label_hint(layout: Layout) -> str:
     """Name the column that the label was taken from."""
     if layout.label is None:
         return ""
-    name = layout.label + 1 if isinstance(layout.label, int) else layout.label
-    return f" The label is taken from column {str(name)!r}; if it is another, say --label COLUMN."
+    name = _label_name(layout)
+    return f" The label is taken from column {name}; if it is another, say --label COLUMN."
+
+
+def _label_name(layout: Layout) -> str:
+    """Return the name of the label's column for a message, or its number."""
+    return str(layout.label + 1) if isinstance(layout.label, int) else repr(layout.label)

@@ -1,6 +1,6 @@
 """Models in files, with what the command line adds: spellings of labels and the files' layout."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from ..data import Labels, Layout, number
+from ..data import Labels, Layout, meaning, number
 from ..estimators.loading import read_estimator
 from ..estimators.saving import save_model
 from ..model import Model
@@ -106,9 +106,14 @@ class Saved:
     def known_codes(self, labels: Labels) -> NDArray[np.intp]:
         """Return the classes of labels in a file, by spelling or by number; -1 for others."""
         positions: dict[Any, int] = {name: k for k, name in enumerate(self.labels)}
+        by_number: dict[Any, int] = {}
+        value: Callable[[str], Any] = number
         if self.estimator.classes_.dtype.kind in "biuf":
-            positions |= {float(label): k for k, label in enumerate(self.estimator.classes_)}
-        known = [positions.get(name, positions.get(number(name), -1)) for name in labels.names]
+            by_number = {float(label): k for k, label in enumerate(self.estimator.classes_)}
+        elif all(number(name) is not None for name in positions):  # they differ in leading zeros
+            by_number = {meaning(name): k for name, k in positions.items()}
+            value = meaning
+        known = [positions.get(name, by_number.get(value(name), -1)) for name in labels.names]
         return np.array(known, dtype=np.intp)[labels.codes]
 
 

@@ -78,8 +78,7 @@ def train(
     from .reading import open_data, read_training_set
 
     test, folds = validation.test, validation.folds
-    if (model is None) == (folds is None):
-        raise typer.BadParameter("give a MODEL file to write, or -v FOLDS to cross-validate.")
+    _check_purpose(model, test, folds)
     options.check_apart(model, data, test)
     estimator = fitting.new_estimator(
         machine,
@@ -105,3 +104,17 @@ def train(
             saved = fitting.save(estimator, rows, model, n_jobs)
             result = fitting.describe(saved, model, rows, seconds)
             fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)
+
+
+def _check_purpose(model: str | None, test: str | None, folds: int | None) -> None:
+    """Refuse arguments that ask for a model and for a cross-validation, or for neither."""
+    if model is None and folds is None:
+        raise typer.BadParameter("give a MODEL file to write, or -v FOLDS to cross-validate.")
+    if model is not None and folds is not None:
+        raise typer.BadParameter(
+            f"-v only cross-validates and writes no model; leave out {model} or -v."
+        )
+    if test is not None and folds is not None:
+        raise typer.BadParameter(
+            f"-v only cross-validates and does not read {test}; leave out --test or -v."
+        )

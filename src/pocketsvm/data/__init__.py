@@ -32,13 +32,15 @@ Arrays:
 - `targets` checks y, classes and weights.
 """
 
-from .columns import Layout, Options
+from .columns import LABEL_NAMES, Layout, Options
 from .errors import DataError, Hint
 from .file import FORMATS, DataFile
-from .reader import Batch, Labels, Table, number
+from .reader import LARGEST_EXACT, Batch, Labels, Table, meaning, number
 
 __all__ = [
     "FORMATS",
+    "LABEL_NAMES",
+    "LARGEST_EXACT",
     "Batch",
     "DataError",
     "DataFile",
@@ -47,5 +49,6 @@ __all__ = [
     "Layout",
     "Options",
     "Table",
+    "meaning",
     "number",
 ]

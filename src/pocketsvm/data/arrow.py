@@ -59,7 +59,8 @@ class ArrowTable(ABC):
                 labels.append(batch.labels)
             advance(len(batch.X))
         X = np.concatenate(batches or [np.empty((0, len(selection.features)))])
-        return Table(X, Labels.joined(labels), selection.layout(self.has_names))
+        layout = selection.layout(self.has_names)
+        return Table(X, Labels.joined(labels), layout, selection.label_rule)
 
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
         """Yield batches with the features of a model."""

@@ -8,13 +8,16 @@ of a file are read.
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
+from typing import Literal
 
 from .errors import DataError, Hint
 
 LABEL_NAMES = ("label", "target", "class", "y")
+LabelRule = Literal["option", "name", "last"]
 MAX_LISTED = 10  # names in one message: more would hide what the message says
 
 NAME_THE_LABEL = Hint("Say which one it is: {}.", "label")
+SAY_THE_LABEL = Hint("Say which column is the label: {}.", "label")
 DROP_ROW_NUMBERS = Hint(
     "If it only numbers the rows, leave it out ({} for the first), or give it a name.", "drop", "1"
 )
@@ -88,11 +91,16 @@ class Selection:
 
     label : int or None
         Position of the label; None if it is not read.
+
+    label_rule : {"option", "name", "last"} or None
+        Why this is the label of a training file: the user says so, it is the only column with a
+        usual name, or it is the last column.
     """
 
     names: list[str]
     features: list[int]
     label: int | None
+    label_rule: LabelRule | None = None
 
     @property
     def used(self) -> list[int]:
@@ -133,7 +141,7 @@ class ColumnSelector:
         dropped = set(self._positions(self.options.drop))
         if len(dropped) == len(self.names):
             raise DataError(f"{self.file}: all columns are dropped.")
-        label = self._label_position(dropped)
+        label, rule = self._find_label(dropped)
         if label in dropped:
             raise DataError(f"{self.file}: column {self.names[label]!r} is both label and dropped.")
         features = self._all_but(label, dropped)
@@ -141,7 +149,7 @@ class ColumnSelector:
             raise DataError(f"{self.file} has no columns beside the label's.")
         if has_names:
             self._check_names([self.names[k] for k in features])
-        return Selection(self.names, features, label)
+        return Selection(self.names, features, label, rule)
 
     def for_model(self, layout: Layout, with_label: bool) -> Selection:
         """Select the features of a model, and the label if it is wanted."""
@@ -152,7 +160,7 @@ class ColumnSelector:
         if not with_label:
             return Selection(self.names, features, None)
         if self.options.label is not None:
-            label = self._label_position()
+            label, _ = self._find_label()
         if label is None:
             raise DataError(
                 f"{self.file} has no column for the label; it has {listed(self.names)}.",
@@ -181,9 +189,9 @@ class ColumnSelector:
         n_columns, n_unused = len(self.names), len(layout.dropped)
         label = None
         if self.options.label is not None:
-            label = self._label_position()
+            label, _ = self._find_label()
         elif n_columns == layout.n_features + n_unused + 1:
-            label = layout.label if isinstance(layout.label, int) else self._label_position()
+            label = layout.label if isinstance(layout.label, int) else self._find_label()[0]
         dropped = set(layout.dropped)
         if label is None and isinstance(layout.label, int):  # the columns after it move up
             dropped = {k - (k > layout.label) for k in dropped}
@@ -201,12 +209,27 @@ class ColumnSelector:
     def _all_but(self, label: int | None, dropped: Set[int]) -> list[int]:
         return [k for k in range(len(self.names)) if k != label and k not in dropped]
 
-    def _label_position(self, dropped: Set[int] = frozenset()) -> int:
+    def _find_label(self, dropped: Set[int] = frozenset()) -> tuple[int, LabelRule]:
         """Return the label's column: as the user says, or by its usual names, or the last."""
         if self.options.label is not None:
-            return self._positions([self.options.label])[0]
-        usual = [k for k, name in enumerate(self.names) if name.lower() in LABEL_NAMES]
-        return usual[0] if len(usual) == 1 else self._all_but(None, dropped)[-1]
+            return self._positions([self.options.label])[0], "option"
+        columns = self._all_but(None, dropped)
+        usual = [k for k in columns if self.names[k].lower() in LABEL_NAMES]
+        if not usual:
+            return columns[-1], "last"
+        if len(usual) > 1:
+            found = listed([self.names[k] for k in usual])
+            raise DataError(
+                f"{self.file} has several columns that could be the label: {found}.", NAME_THE_LABEL
+            )
+        beside = {self.names[k].lower() for k in columns if k != usual[0]}
+        if self.names[usual[0]].lower() == "y" and "x" in beside and len(beside) > 1:
+            raise DataError(
+                f"{self.file}: column {self.names[usual[0]]!r} could be the label or, beside a "
+                "column 'x', a coordinate.",
+                SAY_THE_LABEL,
+            )
+        return usual[0], "name"
 
     def _positions(self, columns: Sequence[str]) -> list[int]:
         """Return the positions of columns that are given by name or by number."""

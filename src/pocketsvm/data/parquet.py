@@ -1,6 +1,11 @@
-"""Parquet: tables in columns, read by pyarrow, a few pages of each column at a time."""
+"""Parquet: tables in columns, read by pyarrow, a few pages of each column at a time.
+
+A file that pandas wrote may hold the index of the data frame in columns of its own. They are
+not data, and are left out unless the user or the model names them.
+"""
 
 import io
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,8 +13,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from .arrow import DROP, ArrowTable, arrow_errors, other_label
-from .columns import Options, Selection
+from .columns import Layout, Options, Selection
 from .errors import DataError
+from .reader import Batch
 
 MAGIC = b"PAR1"  # the first bytes of every file
 BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
@@ -52,20 +58,32 @@ class ParquetTable(ArrowTable):
                 pre_buffer=False,  # a pre-buffered row group would be in memory as a whole
                 buffer_size=BUFFER_BYTES,
             )
-            self.names = list(self.file.schema_arrow.names)
+            self.schema = self.file.schema_arrow
+        self._select_data({options.label, *options.drop})
+
+    def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
+        """Yield batches with the features of a model, which may be in the index of this file."""
+        options = self.options
+        self._select_data({options.label, *options.drop, layout.label, *(layout.names or ())})
+        return super().batches(layout, labels)
+
+    def _select_data(self, named: set[str | int | None]) -> None:
+        """Leave out the columns of a pandas index that nobody names."""
+        left_out = _index_columns(self.schema.metadata) - named
+        self.fields = [field for field in self.schema if field.name not in left_out]
+        self.names = [field.name for field in self.fields]
         if not self.names:
-            raise DataError(f"{name} has no columns.")
+            raise DataError(f"{self.name} has no columns{' beside an index' if left_out else ''}.")
 
     def record_batches(self, selection: Selection) -> Iterator[Any]:
         """Yield pyarrow's batches, of numbers and, for the label, numbers or text."""
         import pyarrow as pa
 
-        schema = self.file.schema_arrow
         keys = [self.names[k] for k in selection.used]
         if len(set(keys)) < len(keys):
             raise DataError(f"{self.name} has two columns of one name.")
         for k in selection.used:
-            self._check_type(schema.field(k), selection, k)
+            self._check_type(self.fields[k], selection, k)
         batch_size = max(BATCH_VALUES // len(keys), 1)
         for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
             yield pa.record_batch([batch.column(key) for key in keys], names=keys)
@@ -84,3 +102,17 @@ class ParquetTable(ArrowTable):
         what = "a label must be text or a number" if is_label else "a feature must be a number"
         problem = f"{self.name}, column {field.name!r}: {what}, got {field.type}."
         raise other_label(problem, selection, k) if is_text else DataError(problem, DROP)
+
+
+def _index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:
+    """Return the columns that hold the index of a pandas data frame.
+
+    pandas describes the frame in the metadata of the file. A range index is described there by its
+    bounds and has no column.
+    """
+    try:
+        described = json.loads((metadata or {}).get(b"pandas", b"{}"))
+    except (ValueError, RecursionError):
+        return set()
+    index = described.get("index_columns") if isinstance(described, dict) else None
+    return {name for name in index if isinstance(name, str)} if isinstance(index, list) else set()

@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -11,7 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Layout
+from .columns import LabelRule, Layout
+
+LARGEST_EXACT = 2**53 - 1  # larger whole numbers may share one float64
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,18 @@ class Labels:
         values = [number(name) for name in self.names]
         return None if None in values else np.array(values, dtype=np.float64)[self.codes]
 
+    def merged(self) -> "Labels":
+        """Return the labels with one spelling, the first, for those that mean the same class.
+
+        Spellings of one number, such as 1, +1 and 1.0, mean the same class, unless they differ in
+        leading zeros: 01 and 1 are codes rather than numbers.
+        """
+        first: dict[str | float, str] = {}
+        names = [first.setdefault(meaning(name), name) for name in self.names]
+        positions = {name: k for k, name in enumerate(first.values())}
+        codes = np.array([positions[name] for name in names], dtype=np.intp)
+        return Labels(codes[self.codes], list(positions))
+
     def first(self, wanted: Callable[[str], bool]) -> tuple[int, str] | None:
         """Return the row and the spelling of the first label for which `wanted` is true."""
         codes = [code for code, name in enumerate(self.names) if wanted(name)]
@@ -66,6 +81,12 @@ def number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) and "_" not in text else None
+
+
+def meaning(label: str) -> str | float:
+    """Return the number that a label means, or its text if it has leading zeros or is no number."""
+    value = None if re.match(r"[+-]?0[0-9]", label) else number(label)
+    return label if value is None or abs(value) > LARGEST_EXACT else value
 
 
 @dataclass(frozen=True)
@@ -99,11 +120,16 @@ class Table:
 
     layout : Layout
         Where the file has its features and its label.
+
+    label_rule : {"option", "name", "last"} or None
+        Why this column is the label: the options say so, it is the only one with a usual name, or
+        it is the last one. None for LIBSVM text, which has no columns.
     """
 
     X: Any
     labels: Labels
     layout: Layout
+    label_rule: LabelRule | None = None
 
 
 class Reader(Protocol):

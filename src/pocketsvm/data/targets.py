@@ -254,14 +254,18 @@ def class_weights(
     """One non-negative, finite weight a class."""
     if class_weight is None:
         return np.ones(len(classes))
-    labels = y if class_weight == "balanced" else classes
-    weights = compute_class_weight(
-        class_weight,
-        classes=classes,
-        y=labels,
-        sample_weight=sample_weight if class_weight == "balanced" else None,
-    )
-    weights = np.asarray(weights, dtype=np.float64)
+    known = classes.tolist()
+    if isinstance(class_weight, dict) and set(class_weight) <= set(known):
+        # scikit-learn would take labels such as "01" for integers.
+        weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+    else:
+        balanced = class_weight == "balanced"
+        weights = compute_class_weight(
+            class_weight,
+            classes=classes,
+            y=y if balanced else classes,
+            sample_weight=sample_weight if balanced else None,
+        ).astype(np.float64, copy=False)
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(
             f"The weights in class_weight must be finite and not negative, got {class_weight!r}."
