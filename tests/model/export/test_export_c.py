@@ -8,9 +8,7 @@ import export_models as models
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_moons
 
-from pocketsvm import BudgetedSVC
 from pocketsvm.model import Model
 from pocketsvm.model.export import export_c
 
@@ -76,13 +74,25 @@ def test_c_decides_the_same(tmp_path, run_c, setting):
 
 
 def test_c_of_a_float64_model_takes_double(tmp_path, run_c):
-    X, y = make_moons(300, noise=0.2, random_state=0)
-    X += 1e5
-    clf = BudgetedSVC(30, gamma=1.0, polish=False, random_state=0).fit(X, y)
+    clf, X = models.float64_model()
     export_c(clf, tmp_path / "model.h")
     values, labels = run_c(X, real="double")
     assert_allclose(values[:, 0], clf.decision_function(X), rtol=0, atol=models.tolerance(clf))
     assert_array_equal(labels, clf.predict(X))
+
+
+# scikit-learn's check of finite rows adds up all numbers, which may give inf - inf.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")
+@models.WITHOUT_INTERCEPT
+def test_c_gives_far_rows_the_same_class(tmp_path, run_c, setting):
+    clf, X = models.fitted(**setting, polish=False, fit_intercept=False)
+    far = models.far_rows(clf, X)
+    export_c(clf, tmp_path / "model.h")
+    values, labels = run_c(far, real="float" if far.dtype == np.float32 else "double")
+    expected = clf.decision_function(far).reshape(len(far), -1)
+    assert (expected != 0).all()
+    assert_allclose(values, expected, rtol=1e-4)
+    assert_array_equal(labels, clf.predict(far))
 
 
 @models.REGRESSIONS

@@ -14,7 +14,7 @@ import numpy as np
 from ..._replacing import PathLike
 from ..container import Array
 from ..model import Model
-from .common import INT32, Exported, cast, exportable, integer_labels, write
+from .common import INT32, Exported, cast, exportable, integer_labels, max_exponent, write
 
 # The maximum length of lines in the header, as in this package.
 COLUMNS = 100
@@ -46,7 +46,8 @@ static inline void {name}_decision(const {real} *x, {real} *out)
             const {real} difference = {row}[i] - {name}_vectors[j][i];
             distance += difference * difference;
         }}
-        const {real} kernel = {exp}(-{gamma} * distance);
+        const {real} exponent = {gamma} * distance;
+        const {real} kernel = {exp}(exponent < {bound} ? -exponent : -{bound});
         for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] += {name}_coefficients[j][o] * kernel;
     }}
 }}
@@ -125,6 +126,10 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     ``model_predict`` returns a position in it. If the support vectors are float64, because the
     values of the training rows needed it, everything in the header is ``double``, including rows.
 
+    Kernel values are at least 2^-125 (2^-1021 in float64), as in the library: rows that are far
+    from all vectors get the same class, which depends on the sum of the coefficients if the
+    intercept is zero.
+
     A program can include several models if their names differ in more than upper and lower case.
     If two different models have the same name, the program does not compile.
 
@@ -185,6 +190,8 @@ def _words(model: Model, name: str) -> dict[str, Any]:
     n_vectors, n_features = model.vectors.shape
     is_float = model.vectors.dtype == np.float32
     answers_labels = model.classes is None or integer_labels(model.classes, INT32) is not None
+    numbers = np.array([model.gamma, max_exponent(model)])
+    gamma, bound = _literals(cast(numbers, model.vectors.dtype))
     position = f"The position of a row's label in {name}_labels."
     return {
         "name": name,
@@ -198,7 +205,8 @@ def _words(model: Model, name: str) -> dict[str, Any]:
         "real": "float" if is_float else "double",
         "exp": "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
-        "gamma": _literals(cast(np.array([model.gamma]), model.vectors.dtype))[0],
+        "gamma": gamma,
+        "bound": bound,
         "row": "scaled" if model.scaling else "x",
         "answer": "The label of a row." if answers_labels else position,
         "label": f"{name}_labels[best]" if answers_labels else "best",
