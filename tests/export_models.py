@@ -28,6 +28,14 @@ def fitted(n_classes=2, labels=None, n_features=2, **parameters):
     return clf, np.concatenate([X[500:], 100 * X[500:520]])
 
 
+def float64_model(**parameters):
+    """Return a model whose vectors are float64, because its rows need it, and these rows."""
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    X += 1e5
+    settings = {"budget": 30, "gamma": 1.0, "polish": False, "random_state": 0} | parameters
+    return BudgetedSVC(**settings).fit(X, y), X
+
+
 def exact(estimator, X):
     """Return decision values in float64, (n_rows, n_outputs)."""
     model = Model.of(estimator)
@@ -60,7 +68,7 @@ def regression(**parameters):
     X = X.astype(np.float32)
     settings = {"budget": 20, "C": 10.0, "max_iter": 3, "random_state": 0} | parameters
     model = BudgetedSVR(**settings).fit(X[:250], y[:250])
-    return model, np.concatenate([X[250:], 100 * X[250:260]])
+    return model, np.concatenate([X[250:], 100 * X[250:260], 1e19 * X[250:260]], dtype=np.float32)
 
 
 def scaled():
@@ -76,6 +84,21 @@ def scaled():
     )
 
 
+def far_rows(clf, X):
+    """Return rows so far out that all kernel values are at their lower bound, up to overflow."""
+    directions = X / np.linalg.norm(X, axis=1, keepdims=True)
+    rows = np.concatenate([scale * directions for scale in (1e3, 1e10, 1e19, 1e25, 3e38)])
+    return rows.astype(clf.support_vectors_.dtype)
+
+
+WITHOUT_INTERCEPT = pytest.mark.parametrize(
+    "setting",
+    [
+        {"n_classes": n_classes, "n_features": n_features, "gamma": gamma}
+        for n_classes, n_features in ((2, 2), (2, 5), (3, 2), (5, 20))
+        for gamma in ("scale", 5.0)  # with 5.0, most of these models are float64
+    ],
+)
 SEVERAL = [
     pytest.param({"n_classes": 2}, id="two classes"),
     pytest.param({"n_classes": 2, "labels": [-1, 1]}, id="labels -1 and 1"),

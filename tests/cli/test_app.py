@@ -14,10 +14,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from pocketsvm import BudgetedSVC, __version__, tuning
+from pocketsvm.cli import options
 from pocketsvm.cli.app import COMMANDS
 from pocketsvm.cli.options import DataOptions
 from pocketsvm.cli.tune import SearchOptions
 from pocketsvm.data import FORMATS
+from pocketsvm.estimators import saving
 
 from .files import FAST
 
@@ -176,3 +178,7 @@ def test_an_interrupt_leaves_no_model(folder, moons):
 def test_an_unknown_command(refuse):
     refuse(["unknown"], 2, "unknown")
     refuse(["trian"], 2, "Did you mean 'train'?")
+
+
+def test_the_largest_number_of_threads_is_that_of_model_files():
+    assert options.MAX_THREADS == saving.MAX_THREADS

@@ -220,6 +220,7 @@ def test_a_folder_without_permission(call, folder, moons):
         (["train", "moons.txt", "m.psvm", "--max-iter", "0"], 2, "Invalid value for '--max-iter'"),
         (["train", "moons.txt", "m.psvm", "--seed", "-1"], 2, "Invalid value for '--seed'"),
         (["train", "moons.txt", "m.psvm", "--n-jobs", "0"], 2, "0 threads do nothing"),
+        (["train", "moons.txt", "m.psvm", "--n-jobs", "1025"], 2, "give at most 1024"),
         (["train", "moons.txt", "m.psvm", "-c", "0"], 2, "'C'"),
         (["train", "moons.txt", "m.psvm", "-B", "x"], 2, "valid integer"),
         (["train", "moons.txt", "m.psvm", "-g", "x"], 2, "'gamma'"),

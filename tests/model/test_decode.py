@@ -18,6 +18,16 @@ FORGERIES = {
         value("training", "profile", "seconds_total", to=10**400),
         "too large",
     ),
+    "profile of huge integers": (
+        value("training", "profile", "steps", to=10**400),
+        "'steps' is 10.* in its profile, which is out of range",
+    ),
+    "profile beyond int64": (value("training", "profile", "merges", to=2**63), "'merges' is 9223"),
+    "profile below int64": (
+        value("training", "profile", "moves", to=-(2**63) - 1),
+        "'moves' is -9",
+    ),
+    "negative profile": (value("training", "profile", "moves", to=-1), "'moves' is -1 in its prof"),
     "parameter a list": (
         value("training", "parameters", "gamma", to=[1]),
         "not a value of a parameter",

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from .._replacing import replacing
 from ..data import Batch
 from .console import Task, one_line_of_json
+from .escaping import escaped
 from .saved import Saved
 
 Columns = dict[str, NDArray[Any]]  # name -> one value, or one row of values, per row of the file
@@ -35,11 +37,15 @@ def answers(
 
 
 def as_lines(batches: Iterable[Columns]) -> Iterator[str]:
-    """Yield batches as lines: the values of a row, separated by tabs."""
+    """Yield batches as lines: the values of a row, separated by tabs.
+
+    Control characters in labels are escaped, so that each row is one line and safe to print.
+    """
+    spell_label = cache(escaped)
     for columns in batches:
         texts: list[Any] = []
         for values in columns.values():
-            spell = str if values.dtype == object else repr
+            spell = spell_label if values.dtype == object else repr
             texts += (map(spell, part) for part in values.reshape(len(values), -1).T.tolist())
         yield "\n".join(map("\t".join, zip(*texts, strict=True))) + "\n"
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .escaping import escaped, escaped_lines
 from .lazy import LazyGroup
 
 # The modules of the commands in the order of --help, each with the first sentence of its help.
@@ -71,7 +72,7 @@ def run(arguments: list[str] | None = None) -> int:
             print("pocketsvm: interrupted", file=sys.stderr)
         return int(stop.code or _flush())
     except USER_ERRORS as error:
-        print(f"pocketsvm: {_message(error)}", file=sys.stderr)
+        print(f"pocketsvm: {escaped_lines(_message(error))}", file=sys.stderr)
         _flush()
     return 1
 
@@ -92,7 +93,8 @@ def _shown_warnings() -> Iterator[None]:
     def show_warning(message: Any, *_: Any, **__: Any) -> None:
         from .hints import with_hint  # the library is loaded: it has warned
 
-        print(f"pocketsvm: warning: {' '.join(with_hint(message).split())}", file=sys.stderr)
+        text = escaped(" ".join(with_hint(message).split()))
+        print(f"pocketsvm: warning: {text}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

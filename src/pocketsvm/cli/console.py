@@ -11,25 +11,29 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
+from .escaping import escaped, escaped_json
+
 # A log stays short, and a reader still sees that the command is alive.
 SECONDS_BETWEEN_LINES = 5.0
 
 
 def show(renderable: Any) -> None:
-    """Print a result: a text or any renderable of rich."""
-    Console(highlight=False, markup=False, emoji=False).print(
-        renderable, soft_wrap=isinstance(renderable, str)
-    )
+    """Print a result: a line, or a renderable of rich whose texts are `escaped`."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    if isinstance(renderable, str):
+        console.print(escaped(renderable), soft_wrap=True)
+    else:
+        console.print(renderable)
 
 
 def print_json(value: Any) -> None:
     """Print a result as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    print(escaped_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def one_line_of_json(value: Any) -> str:
     """Return a value as JSON without line breaks."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return escaped_json(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 class Reporter:
@@ -43,7 +47,7 @@ class Reporter:
     def say(self, message: str) -> None:
         """Print a line, unless quiet."""
         if not self.quiet:
-            self.console.print(message, soft_wrap=True)
+            self.console.print(escaped(message), soft_wrap=True)
 
     @contextmanager
     def task(self, name: str, total: float | None = None) -> Iterator["Task"]:

@@ -19,7 +19,7 @@ def export(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="Prefix of the names in C.", show_default="model"),
+        typer.Option(help="Prefix of the names in C.", show_default="by the name of OUT"),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from . import options
+from .escaping import escaped
 
 MOST_SHOWN = 8  # entries of a list, such as classes, so that they fit a few lines
 
@@ -59,10 +60,10 @@ def _describe(path: str) -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        return "\n".join(f"{key} = {_shown(entry)}" for key, entry in value.items())
+        return "\n".join(f"{_shown(key)} = {_shown(entry)}" for key, entry in value.items())
     if isinstance(value, list):
         some = ", ".join(map(_shown, value[:MOST_SHOWN]))
         return some if len(value) <= MOST_SHOWN else f"{some} and {len(value) - MOST_SHOWN:,} more"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return f"{value:,}" if type(value) is int else str(value)
+    return f"{value:,}" if type(value) is int else escaped(str(value))

@@ -11,11 +11,15 @@ import typer
 
 TABLES = "Tables (CSV, TSV, Parquet)"
 REGRESSION = "Regression"
+# Model files keep no larger number (`estimators.saving`, which would take long to import here).
+MAX_THREADS = 1024
 
 
 def _check_n_jobs(given: int) -> int:
     if given == 0:
         raise typer.BadParameter("0 threads do nothing; give 1 or more, or -1 for all processors.")
+    if abs(given) > MAX_THREADS:
+        raise typer.BadParameter(f"{given} is out of range; give at most {MAX_THREADS}.")
     return given
 
 

@@ -9,6 +9,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 
 from ..data import DataFile
 from .console import Task, show
+from .escaping import escaped
 from .reading import numbers_of
 from .saved import Saved
 
@@ -67,13 +68,14 @@ class ClassScores:
         table = _table("class", "precision", "recall", "F1", "rows")
         for row in found["classes"]:
             numbers = (f"{row[name]:.4f}" for name in ("precision", "recall", "f1"))
-            table.add_row(row["label"], *numbers, f"{row['rows']:,}")
+            table.add_row(escaped(row["label"]), *numbers, f"{row['rows']:,}")
         show("")
         show(table)
         if len(self.labels) > LARGEST_MATRIX:
             return
-        matrix = _table("true \\ predicted", *self.labels)
-        for label, counts in zip(self.labels, found["confusion"], strict=True):
+        labels = [escaped(label) for label in self.labels]
+        matrix = _table("true \\ predicted", *labels)
+        for label, counts in zip(labels, found["confusion"], strict=True):
             matrix.add_row(label, *(f"{count:,}" for count in counts))
         show("")
         show(matrix)

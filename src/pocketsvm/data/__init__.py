@@ -28,7 +28,9 @@ Files:
 
 Arrays:
 
-- `rows` checks the X of a user and prepares it for the native core.
+- `rows` checks the X of a user, with `sparse` for the structure of sparse matrices; `precision`
+  decides between float32 and float64, and the value of gamma; `scales` warns about columns of very
+  different scales.
 - `targets` checks y, classes and weights.
 """
 

@@ -12,8 +12,8 @@ from ..model.file import write_model
 from ..model.model import Model, SupportsModel
 from ..model.preparation import split
 
-# The core counts threads in a C int.
-MAX_THREADS = 2**31 - 1
+# A file may come from anyone, and must not start more threads than any machine can use.
+MAX_THREADS = 1024
 
 
 def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | None = None) -> None:
@@ -81,8 +81,11 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
 def check_estimator(machine: Any, model: Model) -> None:
     """Check the parameters of an estimator, and that it can have this model."""
     validate_parameters(machine)
-    if not abs(machine.n_jobs or 0) <= MAX_THREADS:
-        raise ValueError(f"its n_jobs={str(machine.n_jobs)[:100]} is out of range.")
+    if machine.n_jobs is not None and not 1 <= abs(machine.n_jobs) <= MAX_THREADS:
+        raise ValueError(
+            f"its n_jobs={str(machine.n_jobs)[:100]} is out of range: use None, 1 to {MAX_THREADS} "
+            f"threads, or -1 to -{MAX_THREADS} (all processors, all but one, and so on)."
+        )
     if is_classifier(machine) != (model.classes is not None):
         n_classes = 0 if model.classes is None else len(model.classes)
         raise ValueError(f"it is a {type(machine).__name__} with {n_classes} classes.")

@@ -21,7 +21,7 @@ STR_SIZE, CHARACTER_SIZE = 64, np.dtype("U1").itemsize
 STATE_OF_VECTORS = {"coefficients": "float64", "births": "int64"}
 STATE_OF_PROBLEMS = {"sizes": "int64", "bias": "float64", "steps": "int64"}
 GENERATOR_WORDS = 4
-# Further passes add to the number of steps, which is an int64.
+# The largest count in a file: further passes add to the number of steps, which is an int64.
 MAX_STEPS = 2**62
 # The one step is a scaler; pipelines of more steps cannot be built from a file yet.
 MAX_PREPARATION_STEPS = 1

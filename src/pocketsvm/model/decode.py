@@ -10,6 +10,7 @@ import numpy as np
 
 from ..profile import Profile
 from ..training.state import PassState, VectorSet
+from .check import MAX_STEPS
 from .container import Array, take
 from .model import Model, Training
 from .preparation import restore
@@ -73,6 +74,11 @@ def _profile(found: dict[str, Any]) -> Profile:
     """Return the profile; unknown fields are ignored, missing ones take their default."""
     kinds: dict[str, type[Any]] = {f.name: type(f.default) for f in fields(Profile)}
     known = {name: take(found, name, kind) for name, kind in kinds.items() if name in found}
+    for name, number in known.items():
+        if isinstance(number, int) and not 0 <= number <= MAX_STEPS:
+            raise ValueError(
+                f"{name!r} is {str(number)[:100]} in its profile, which is out of range."
+            )
     return Profile(**known)
 
 

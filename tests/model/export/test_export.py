@@ -31,11 +31,13 @@ def test_export_model_names_the_format(tmp_path, to):
     if to == "onnx":
         pytest.importorskip("onnx")
     clf, _ = fitted(labels=[10, 20])
-    exported = export_model(clf, tmp_path / "one", to)
-    FORMATS[to](clf, tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert exported.path == str(tmp_path / "one")
-    assert exported.file_size == (tmp_path / "one").stat().st_size
+    path = tmp_path / "model"
+    exported = export_model(clf, path, to)
+    content = path.read_bytes()
+    FORMATS[to](clf, path)
+    assert path.read_bytes() == content
+    assert exported.path == str(path)
+    assert exported.file_size == len(content)
     assert exported.labels == [10, 20]
 
 

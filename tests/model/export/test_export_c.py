@@ -8,9 +8,7 @@ import export_models as models
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_moons
 
-from pocketsvm import BudgetedSVC
 from pocketsvm.model import Model
 from pocketsvm.model.export import export_c
 
@@ -32,20 +30,34 @@ int main(void)
 
 
 @pytest.fixture
-def run_c(tmp_path):
-    """Decision values and predictions by a program around model.h."""
+def compile_c(tmp_path):
+    """Compile a program; return a function that gives it rows and reads the numbers it prints."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler cc")
 
-    def run(X, real="float"):
-        (tmp_path / "main.c").write_text(PROGRAM)
+    def compile_program(program, real="float"):
+        (tmp_path / "main.c").write_text(program)
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-DFLOAT={real}"]
         subprocess.run(
             [compiler, *flags, "-o", "program", "main.c", "-lm"], check=True, cwd=tmp_path
         )
-        done = subprocess.run([tmp_path / "program"], input=X.tobytes(), capture_output=True)
-        table = np.array([line.split() for line in done.stdout.splitlines()], dtype=float)
+
+        def run(X):
+            done = subprocess.run([tmp_path / "program"], input=X.tobytes(), capture_output=True)
+            return np.array([line.split() for line in done.stdout.splitlines()], dtype=float)
+
+        return run
+
+    return compile_program
+
+
+@pytest.fixture
+def run_c(compile_c):
+    """Decision values and predictions by a program around model.h."""
+
+    def run(X, real="float"):
+        table = compile_c(PROGRAM, real)(X)
         return table[:, :-1], table[:, -1]
 
     return run
@@ -62,13 +74,25 @@ def test_c_decides_the_same(tmp_path, run_c, setting):
 
 
 def test_c_of_a_float64_model_takes_double(tmp_path, run_c):
-    X, y = make_moons(300, noise=0.2, random_state=0)
-    X += 1e5
-    clf = BudgetedSVC(30, gamma=1.0, polish=False, random_state=0).fit(X, y)
+    clf, X = models.float64_model()
     export_c(clf, tmp_path / "model.h")
     values, labels = run_c(X, real="double")
     assert_allclose(values[:, 0], clf.decision_function(X), rtol=0, atol=models.tolerance(clf))
     assert_array_equal(labels, clf.predict(X))
+
+
+# scikit-learn's check of finite rows adds up all numbers, which may give inf - inf.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")
+@models.WITHOUT_INTERCEPT
+def test_c_gives_far_rows_the_same_class(tmp_path, run_c, setting):
+    clf, X = models.fitted(**setting, polish=False, fit_intercept=False)
+    far = models.far_rows(clf, X)
+    export_c(clf, tmp_path / "model.h")
+    values, labels = run_c(far, real="float" if far.dtype == np.float32 else "double")
+    expected = clf.decision_function(far).reshape(len(far), -1)
+    assert (expected != 0).all()
+    assert_allclose(values, expected, rtol=1e-4)
+    assert_array_equal(labels, clf.predict(far))
 
 
 @models.REGRESSIONS
@@ -115,6 +139,61 @@ def test_c_tells_its_size(tmp_path):
     assert f"Tables: {exported.table_size:,} bytes" in text
     assert "static inline int iris_2_predict(const float *x)" in text
     assert "malloc" not in text
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("iris_2.h", "iris_2"),
+        ("tumours-v2.1.h", "tumours_v2_1"),
+        ("2 moons.h", "model_2_moons"),
+        ("_x.h", "x"),
+        ("größe.h", "gr_e"),
+        ("日本.h", "model"),
+    ],
+)
+def test_c_takes_its_name_from_the_file(tmp_path, file, name):
+    clf, _ = models.fitted()
+    export_c(clf, tmp_path / file)
+    text = (tmp_path / file).read_text()
+    assert f"#ifndef {name.upper()}_H\n" in text
+    assert f"static inline int {name}_predict(const float *x)" in text
+    export_c(clf, tmp_path / file, name="chosen")
+    assert "static inline int chosen_predict(const float *x)" in (tmp_path / file).read_text()
+
+
+TWO_MODELS = """\
+#include <stdio.h>
+#include "moons.h"
+#include "blobs.h"
+#include "moons.h"
+
+int main(void)
+{
+    float x[MOONS_FEATURES == BLOBS_FEATURES ? MOONS_FEATURES : -1];
+    while (fread(x, sizeof x, 1, stdin) == 1)
+        printf("%d %d\\n", moons_predict(x), blobs_predict(x));
+    return 0;
+}
+"""
+
+
+def test_a_program_can_include_two_models(tmp_path, compile_c):
+    moons, X = models.fitted(2, labels=[3, 4])
+    blobs, _ = models.fitted(3, labels=[5, 6, 7])
+    export_c(moons, tmp_path / "moons.h")
+    export_c(blobs, tmp_path / "blobs.h")
+    table = compile_c(TWO_MODELS)(X)
+    models.assert_same_labels(table[:, 0], moons, X)
+    models.assert_same_labels(table[:, 1], blobs, X)
+
+
+def test_two_models_of_the_same_name_do_not_compile(tmp_path, compile_c, capfd):
+    for n_classes, file in (2, "moons.h"), (3, "blobs.h"):
+        export_c(models.fitted(n_classes)[0], tmp_path / file, name="twin")
+    with pytest.raises(subprocess.CalledProcessError):
+        compile_c('#include "moons.h"\n#include "blobs.h"\n')
+    assert "Two models have the name twin" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["", "2d", "a-b", "a b", "ä", "_x", "a;"])

@@ -88,9 +88,7 @@ def test_onnx_does_not_cancel(tmp_path, run_onnx, gamma, offset):
 
 
 def test_onnx_of_a_float64_model_takes_float64(tmp_path, run_onnx):
-    X, y = make_moons(300, noise=0.2, random_state=0)
-    X += 1e5
-    clf = BudgetedSVC(30, gamma=1.0, polish=False, random_state=0).fit(X, y)
+    clf, X = models.float64_model()
     assert clf.support_vectors_.dtype == np.float64
     export_onnx(clf, tmp_path / "svm.onnx")
     found = run_onnx(tmp_path / "svm.onnx", X)
@@ -104,6 +102,20 @@ def test_onnx_far_rows_have_no_kernel(tmp_path, run_onnx):
     far = np.concatenate([1e18 * X, 1e25 * X, np.full_like(X, 3e38)]).astype(np.float32)
     found = run_onnx(tmp_path / "svm.onnx", far)["decision"]
     assert_allclose(found, np.broadcast_to(clf.intercept_, found.shape), rtol=1e-6)
+
+
+# scikit-learn's check of finite rows adds up all numbers, which may give inf - inf.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")
+@models.WITHOUT_INTERCEPT
+def test_onnx_gives_far_rows_the_same_class(tmp_path, run_onnx, setting):
+    clf, X = models.fitted(**setting, polish=False, fit_intercept=False)
+    far = models.far_rows(clf, X)
+    export_onnx(clf, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", far)
+    expected = clf.decision_function(far)
+    assert (expected != 0).all()
+    assert_allclose(found["decision"], expected, rtol=1e-4)
+    assert_array_equal(found["label"], clf.predict(far))
 
 
 @models.REGRESSIONS

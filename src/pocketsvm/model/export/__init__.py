@@ -59,7 +59,7 @@ def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exp
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> clf = BudgetedSVC(budget=10, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     exported = export_model(clf, os.path.join(folder, "moons.h"), to="c", name="moons")
+    ...     exported = export_model(clf, os.path.join(folder, "moons.h"), to="c")
     >>> exported.labels
     [0, 1]
     """

@@ -1,9 +1,12 @@
 """Export to C: one C99 header that needs only the standard library's ``expf``."""
 
+import os
 import re
 import textwrap
+import zlib
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ import numpy as np
 from ..._replacing import PathLike
 from ..container import Array
 from ..model import Model
-from .common import INT32, Exported, cast, exportable, integer_labels, write
+from .common import INT32, Exported, cast, exportable, integer_labels, max_exponent, write
 
 # The maximum length of lines in the header, as in this package.
 COLUMNS = 100
@@ -23,7 +26,7 @@ HEADER = """\
  * Tables: {table_size} bytes, constant. No memory is allocated; {real} throughout.
 {features} */
 #ifndef {NAME}_H
-#define {NAME}_H
+#define {NAME}_H {checksum}
 
 #include <math.h>
 
@@ -43,7 +46,8 @@ static inline void {name}_decision(const {real} *x, {real} *out)
             const {real} difference = {row}[i] - {name}_vectors[j][i];
             distance += difference * difference;
         }}
-        const {real} kernel = {exp}(-{gamma} * distance);
+        const {real} exponent = {gamma} * distance;
+        const {real} kernel = {exp}(exponent < {bound} ? -exponent : -{bound});
         for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] += {name}_coefficients[j][o] * kernel;
     }}
 }}
@@ -52,6 +56,11 @@ SCALE = """\
     {real} scaled[{NAME}_FEATURES];
     for (int i = 0; i < {NAME}_FEATURES; ++i)
         scaled[i] = (x[i] - {name}_offsets[i]) * {name}_factors[i];
+"""
+FOOTER = """
+#elif {NAME}_H != {checksum}
+#error "Two models have the name {name}: export one of them with another name."
+#endif
 """
 PREDICT_VALUE = """
 /* The value of a row. */
@@ -86,13 +95,13 @@ static inline int {name}_predict(const {real} *x)
 """
 
 
-def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
+def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exported:
     """Write a C99 header with the whole model: constant tables and two functions.
 
-    ``void model_decision(const float *x, float *out)`` writes the ``MODEL_OUTPUTS`` decision values
-    of a row of ``MODEL_FEATURES`` numbers. ``int model_predict(const float *x)`` returns the label
-    of the row; for a regression, it returns the value, a float. Link with ``-lm`` if ``expf`` needs
-    it.
+    With the name "model", ``void model_decision(const float *x, float *out)`` writes the
+    ``MODEL_OUTPUTS`` decision values of a row of ``MODEL_FEATURES`` numbers.
+    ``int model_predict(const float *x)`` returns the label of the row; for a regression, it returns
+    the value, a float. Link with ``-lm`` if ``expf`` needs it.
 
     Parameters
     ----------
@@ -102,8 +111,9 @@ def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
     path : str or path-like
         The file.
 
-    name : str, default="model"
-        The prefix of the functions, tables and macros.
+    name : str, default=None
+        The prefix of the include guard, functions, tables and macros. None means the name of the
+        file without its last suffix, made an identifier: ``tumours-v2.h`` gives ``tumours_v2``.
 
     Returns
     -------
@@ -116,6 +126,13 @@ def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
     ``model_predict`` returns a position in it. If the support vectors are float64, because the
     values of the training rows needed it, everything in the header is ``double``, including rows.
 
+    Kernel values are at least 2^-125 (2^-1021 in float64), as in the library: rows that are far
+    from all vectors get the same class, which depends on the sum of the coefficients if the
+    intercept is zero.
+
+    A program can include several models if their names differ in more than upper and lower case.
+    If two different models have the same name, the program does not compile.
+
     Examples
     --------
     >>> import os, tempfile
@@ -125,9 +142,11 @@ def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> clf = BudgetedSVC(budget=10, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     export_c(clf, os.path.join(folder, "moons.h"), "moons").table_size
+    ...     export_c(clf, os.path.join(folder, "moons.h")).table_size
     132
     """
+    if name is None:
+        name = _name_of(path)
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(
             f"name must be an identifier of C that starts with a letter, got {name!r}."
@@ -141,13 +160,23 @@ def export_c(estimator: Any, path: PathLike, name: str = "model") -> Exported:
         table, labels = _label_table(model.classes, words)
         tables.append(table)
     table_size = sum(table.size for table in tables)
-    content = (HEADER + "{tables}" + DECISION + predict + "\n#endif\n").format(
-        **words,
-        tables="".join(table.text for table in tables),
-        table_size=f"{table_size:,}",
-        scale=SCALE.format(**words) if model.scaling else "",
-    )
+    words["table_size"] = f"{table_size:,}"
+    words["tables"] = "".join(table.text for table in tables)
+    words["scale"] = SCALE.format(**words) if model.scaling else ""
+    words["checksum"] = _checksum("{tables}{scale}{gamma}".format(**words))
+    content = (HEADER + "{tables}" + DECISION + predict + FOOTER).format(**words)
     return write(path, content.encode("ascii"), table_size, labels)
+
+
+def _name_of(path: PathLike) -> str:
+    """Return the stem of a file as an identifier that starts with a letter."""
+    name = re.sub("[^A-Za-z0-9_]+", "_", Path(os.fsdecode(path)).stem).strip("_")
+    return name if name[:1].isalpha() else f"model_{name}".rstrip("_")
+
+
+def _checksum(text: str) -> str:
+    """Return a number in C that tells models of the same name apart."""
+    return f"0x{zlib.crc32(text.encode('ascii')):08x}"
 
 
 @dataclass(frozen=True)
@@ -161,6 +190,8 @@ def _words(model: Model, name: str) -> dict[str, Any]:
     n_vectors, n_features = model.vectors.shape
     is_float = model.vectors.dtype == np.float32
     answers_labels = model.classes is None or integer_labels(model.classes, INT32) is not None
+    numbers = np.array([model.gamma, max_exponent(model)])
+    gamma, bound = _literals(cast(numbers, model.vectors.dtype))
     position = f"The position of a row's label in {name}_labels."
     return {
         "name": name,
@@ -174,7 +205,8 @@ def _words(model: Model, name: str) -> dict[str, Any]:
         "real": "float" if is_float else "double",
         "exp": "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
-        "gamma": _literals(cast(np.array([model.gamma]), model.vectors.dtype))[0],
+        "gamma": gamma,
+        "bound": bound,
         "row": "scaled" if model.scaling else "x",
         "answer": "The label of a row." if answers_labels else position,
         "label": f"{name}_labels[best]" if answers_labels else "best",

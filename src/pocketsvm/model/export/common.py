@@ -1,5 +1,6 @@
 """What the exports share: labels, precision, and writing the file."""
 
+import math
 import os
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,9 @@ from ..model import Model
 
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
+# The library bounds t in kernel values 2^-t, so that they stay normal numbers. Without an
+# intercept, this bound decides rows that are far from all vectors, so exports must apply it too.
+MAX_EXPONENT_BASE_2 = {"float32": 125.0, "float64": 1021.0}
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,11 @@ def exportable(estimator: Any) -> Model:
         return model
     vectors = np.zeros((1, model.vectors.shape[1]), dtype=model.vectors.dtype)
     return replace(model, vectors=vectors, dual_coef=np.zeros((len(model.intercept), 1)))
+
+
+def max_exponent(model: Model) -> float:
+    """Return the largest gamma |x - s|^2 of a kernel value; larger ones are replaced by it."""
+    return MAX_EXPONENT_BASE_2[model.vectors.dtype.name] * math.log(2)
 
 
 def write(path: PathLike, content: bytes, table_size: int, labels: list[Any] | None) -> Exported:

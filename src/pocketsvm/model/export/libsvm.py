@@ -43,6 +43,9 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     In LIBSVM's format, a vector contributes to the pairs of one class only. A vector that serves a
     single class is written once; a vector that serves all K classes is written K - 1 times.
 
+    LIBSVM does not bound kernel values below, as the library does at 2^-125 (2^-1021 in float64).
+    Without an intercept, rows that are so far from all vectors can get another class.
+
     The file cannot hold a scaling: scale the data with LIBSVM's ``svm-scale``.
 
     Examples

@@ -1,6 +1,7 @@
 """Export to ONNX: standard operators of opset 13, for any runtime."""
 
 import json
+import math
 from importlib.metadata import version
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from ..._replacing import PathLike
 from ..container import Array
 from ..model import Model
-from .common import INT64, Exported, cast, exportable, integer_labels, write
+from .common import INT64, Exported, cast, exportable, integer_labels, max_exponent, write
 
 OPSET, IR_VERSION = 13, 7
 # |x - s|^2 is computed as |x|^2 + |s|^2 - 2 x s of centred vectors; the error of the exponent is
@@ -48,6 +49,10 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
 
     Labels are int64 if ``classes_`` are integers, booleans or floats with integer values; otherwise
     they are strings.
+
+    Kernel values are at least 2^-125 (2^-1021 in float64), as in the library: rows that are far
+    from all vectors get the same class, which depends on the sum of the coefficients if the
+    intercept is zero.
 
     Examples
     --------
@@ -129,6 +134,11 @@ def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
     if real != model.vectors.dtype:
         rows = graph.cast(rows, real, "rows")
     rows = graph.add("Sub", [rows, graph.constant("centre", centre.astype(real))], "centred")
+    # Where a feature is clipped, the row is so far from all vectors that every exponent is bounded
+    # below; without clipping, large features could overflow and give NaN.
+    reach = real.type(np.abs(vectors).max() + 2 * math.sqrt(max_exponent(model) / model.gamma))
+    limits = [graph.constant("lowest", -reach), graph.constant("highest", reach)]
+    rows = graph.add("Clip", [rows, *limits], "clipped")
     # The exponent -gamma |x - s|^2 is the sum of three parts.
     squares = graph.add("Mul", [rows, rows], "squares")
     axes = graph.constant("axes", np.array([1], dtype=np.int64))
@@ -139,8 +149,9 @@ def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
     of_vectors = graph.constant("of_vectors", -gamma * np.square(vectors).sum(axis=1))
     exponents = graph.add("Add", [products, of_vectors], "partial_exponents")
     exponents = graph.add("Add", [exponents, of_rows], "exponents")
+    bound = graph.constant("bound", real.type(-max_exponent(model)))
     zero = graph.constant("zero", real.type(0))
-    kernel = graph.add("Exp", [graph.add("Min", [exponents, zero], "clipped")], "kernel")
+    kernel = graph.add("Exp", [graph.add("Clip", [exponents, bound, zero], "bounded")], "kernel")
     coefficients = graph.constant("coefficients", cast(model.dual_coef.T, real))
     sums = graph.add("MatMul", [kernel, coefficients], "sums")
     values = graph.add("Add", [sums, graph.constant("intercept", cast(model.intercept, real))], "f")
