@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from children import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_moons
@@ -157,6 +158,55 @@ def test_an_interrupt_leaves_no_thread_behind():
     with pytest.raises(KeyboardInterrupt):
         tune(slow, X, Y, C=[1] * 50, gamma=[1.0], n_jobs=2, callbacks=[Interrupt()])
     assert threading.active_count() == before
+
+
+INTERRUPTED_SEARCH = """
+import signal
+import threading
+import time
+
+from sklearn.datasets import make_moons
+
+from pocketsvm import BudgetedSVC
+from pocketsvm.estimators import base
+from pocketsvm.tuning import tune
+
+is_over, n_late, solve, passes = False, 0, base.solve, base.passes
+both_pass = threading.Barrier(2, action=lambda: print("started", flush=True))
+
+
+def noted_passes(*arguments):
+    both_pass.wait()
+    return passes(*arguments)
+
+
+def slow_solve(*arguments):
+    global n_late
+    n_late += is_over
+    time.sleep(1.0)
+    return solve(*arguments)
+
+
+def handler(signum, frame):
+    global is_over
+    is_over = True
+    raise KeyboardInterrupt
+
+
+base.passes, base.solve = noted_passes, slow_solve
+signal.signal(signal.SIGINT, handler)
+X, y = make_moons(600, noise=0.2, random_state=0)
+endless = BudgetedSVC(budget=20, max_iter=10**6, random_state=0)
+try:
+    tune(endless, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2)
+except KeyboardInterrupt:
+    print("interrupted", n_late, threading.active_count(), flush=True)
+"""
+
+
+def test_an_interrupted_search_polishes_no_more():
+    lines, _ = interrupt(INTERRUPTED_SEARCH, delay=0.2)
+    assert lines == ["started", "interrupted 0 1"]
 
 
 def test_errors_name_what_is_wrong_with_the_input():

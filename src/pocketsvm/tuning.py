@@ -216,10 +216,15 @@ def _make_search(
     )
 
 
+class _SearchIsOver(Exception):  # noqa: N818
+    """Ends the fits of an interrupted search; nobody sees it but the search's own threads."""
+
+
 class _Watch:
     """A callback on all fits of a search, which ends them if the search is interrupted.
 
-    No thread may outlive the search, because Python cannot stop threads in native code.
+    No thread may outlive the search, because Python cannot stop threads in native code. An
+    exception ends a fit, because one whose callback only stops the passes would still be polished.
     """
 
     def __init__(self) -> None:
@@ -232,12 +237,14 @@ class _Watch:
     teardown = setup
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Remember the thread."""
+        """Remember the thread; end the fit if the search is over."""
         self.threads.add(threading.current_thread())
+        self.on_fit_task_end(estimator, context)
 
-    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        """Stop the passes if the search is over."""
-        return self.is_over
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """End the fit if the search is over."""
+        if self.is_over:
+            raise _SearchIsOver
 
     @contextmanager
     def ended(self) -> Iterator[None]:
