@@ -171,19 +171,23 @@ from pocketsvm import BudgetedSVC
 from pocketsvm.estimators import base
 from pocketsvm.tuning import tune
 
-is_over, n_late, solve, passes = False, 0, base.solve, base.passes
-both_pass = threading.Barrier(2, action=lambda: print("started", flush=True))
+is_over, n_late, passes, solve = False, 0, base.passes, base.solve
+both = threading.Barrier(2, action=lambda: print("started", flush=True))
 
 
 def noted_passes(*arguments):
-    both_pass.wait()
+    if PHASE == "passes":
+        both.wait()
     return passes(*arguments)
 
 
 def slow_solve(*arguments):
     global n_late
     n_late += is_over
-    time.sleep(1.0)
+    if PHASE == "polishing":
+        both.wait()
+        while True:
+            time.sleep(0.01)
     return solve(*arguments)
 
 
@@ -196,16 +200,18 @@ def handler(signum, frame):
 base.passes, base.solve = noted_passes, slow_solve
 signal.signal(signal.SIGINT, handler)
 X, y = make_moons(600, noise=0.2, random_state=0)
-endless = BudgetedSVC(budget=20, max_iter=10**6, random_state=0)
+max_iter = 10**6 if PHASE == "passes" else 1
+svc = BudgetedSVC(budget=20, max_iter=max_iter, random_state=0)
 try:
-    tune(endless, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2)
+    tune(svc, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2)
 except KeyboardInterrupt:
     print("interrupted", n_late, threading.active_count(), flush=True)
 """
 
 
-def test_an_interrupted_search_polishes_no_more():
-    lines, _ = interrupt(INTERRUPTED_SEARCH, delay=0.2)
+@pytest.mark.parametrize("phase", ["passes", "polishing"])
+def test_an_interrupted_search_ends_its_fits_and_polishes_no_more(phase):
+    lines, _ = interrupt(f"PHASE = {phase!r}\n{INTERRUPTED_SEARCH}", delay=0.2)
     assert lines == ["started", "interrupted 0 1"]
 
 

@@ -5,6 +5,7 @@
 line show.
 """
 
+import ctypes
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -230,32 +231,47 @@ class _Watch:
     def __init__(self) -> None:
         self.is_over = False
         self.threads: set[threading.Thread] = set()
+        self._lock = threading.Lock()
+        self._fitting: set[int] = set()  # threads in a fit, where an exception may be raised
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing; the protocol of callbacks requires this method."""
+        """Begin a fit: remember its thread."""
+        with self._lock:
+            self.threads.add(threading.current_thread())
+            self._fitting.add(threading.get_ident())
 
-    teardown = setup
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End a fit, also one that has failed."""
+        with self._lock:
+            self._fitting.discard(threading.get_ident())
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Remember the thread; end the fit if the search is over."""
-        self.threads.add(threading.current_thread())
-        self.on_fit_task_end(estimator, context)
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """End the fit if the search is over."""
         if self.is_over:
             raise _SearchIsOver
 
+    on_fit_task_end = on_fit_task_begin
+
     @contextmanager
     def ended(self) -> Iterator[None]:
-        """On an exception, let every fit end after its current pass, and wait for it."""
+        """On an exception, end every fit and wait for its thread."""
         try:
             yield
         except BaseException:
-            self.is_over = True
+            with self._lock:
+                self.is_over = True
+                for thread_id in self._fitting - {threading.get_ident()}:
+                    _end_fit(thread_id)
             for thread in self.threads - {threading.current_thread()}:
                 thread.join()
             raise
+
+
+def _end_fit(thread_id: int) -> None:
+    """Raise an exception in another thread, as Ctrl-C does in the main thread."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread_id), ctypes.py_object(_SearchIsOver)
+    )
 
 
 def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
