@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -182,4 +183,15 @@ def test_an_interrupt_while_threads_are_set_leaves_them_as_before(n_calls, is_se
                 use_twice()
         assert blas_threads() == before
         use_twice()
+        assert blas_threads() == before
+
+
+def test_a_thread_that_ends_without_leaving_does_not_count():
+    with threadpool_limits(2, "blas"):  # also on a machine with one core
+        before = blas_threads()
+        thread = threading.Thread(target=ONE_BLAS_THREAD.__enter__)
+        thread.start()
+        thread.join()
+        with ONE_BLAS_THREAD:
+            assert blas_threads() == [1] * len(before)
         assert blas_threads() == before

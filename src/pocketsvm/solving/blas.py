@@ -27,7 +27,7 @@ class _OneBlasThread:
     def __init__(self) -> None:
         # A signal handler may fork, or fit a model, while its own thread holds the lock.
         self._lock = threading.RLock()
-        self._inside: set[int] = set()  # threads
+        self._inside: set[threading.Thread] = set()
         self._before: list[tuple[Any, int]] = []  # libraries and their numbers of threads
         # A fork waits while a thread sets a library, whose locks the child would inherit.
         os.register_at_fork(
@@ -43,7 +43,7 @@ class _OneBlasThread:
                     self._before = self._before or [(blas, blas.num_threads) for blas in LIBRARIES]
                     for blas, _ in self._before:
                         _set_threads(blas, 1)
-                self._inside.add(threading.get_ident())
+                self._inside.add(threading.current_thread())
         except BaseException:
             self.__exit__()
             raise
@@ -57,7 +57,9 @@ class _OneBlasThread:
 
     def _leave(self) -> None:
         with self._lock:
-            self._inside.discard(threading.get_ident())
+            # A thread that ended without leaving, because of an interrupt, does not count.
+            alive = {thread for thread in self._inside if thread.is_alive()}
+            self._inside = alive - {threading.current_thread()}
             if not self._inside:
                 self._restore()
 
