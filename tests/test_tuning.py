@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from children import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_moons
@@ -157,6 +158,61 @@ def test_an_interrupt_leaves_no_thread_behind():
     with pytest.raises(KeyboardInterrupt):
         tune(slow, X, Y, C=[1] * 50, gamma=[1.0], n_jobs=2, callbacks=[Interrupt()])
     assert threading.active_count() == before
+
+
+INTERRUPTED_SEARCH = """
+import signal
+import threading
+import time
+
+from sklearn.datasets import make_moons
+
+from pocketsvm import BudgetedSVC
+from pocketsvm.estimators import base
+from pocketsvm.tuning import tune
+
+is_over, n_late, passes, solve = False, 0, base.passes, base.solve
+both = threading.Barrier(2, action=lambda: print("started", flush=True))
+
+
+def noted_passes(*arguments):
+    if PHASE == "passes":
+        both.wait()
+    return passes(*arguments)
+
+
+def slow_solve(*arguments):
+    global n_late
+    n_late += is_over
+    if PHASE == "polishing":
+        both.wait()
+        while True:
+            time.sleep(0.01)
+    return solve(*arguments)
+
+
+def handler(signum, frame):
+    global is_over
+    is_over = True
+    raise KeyboardInterrupt
+
+
+base.passes, base.solve = noted_passes, slow_solve
+signal.signal(signal.SIGINT, handler)
+X, y = make_moons(600, noise=0.2, random_state=0)
+max_iter = 10**6 if PHASE == "passes" else 1
+svc = BudgetedSVC(budget=20, max_iter=max_iter, random_state=0)
+try:
+    tune(svc, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2)
+except KeyboardInterrupt:
+    print("interrupted", n_late, threading.active_count(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("phase", ["passes", "polishing"])
+def test_an_interrupted_search_ends_its_fits_and_polishes_no_more(phase):
+    lines, _ = interrupt(f"PHASE = {phase!r}\n{INTERRUPTED_SEARCH}", delay=0.2)
+    assert lines == ["started", "interrupted 0 1"]
 
 
 def test_errors_name_what_is_wrong_with_the_input():

@@ -5,6 +5,7 @@
 line show.
 """
 
+import ctypes
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -216,39 +217,61 @@ def _make_search(
     )
 
 
+class _SearchIsOver(Exception):  # noqa: N818
+    """Ends the fits of an interrupted search; nobody sees it but the search's own threads."""
+
+
 class _Watch:
     """A callback on all fits of a search, which ends them if the search is interrupted.
 
-    No thread may outlive the search, because Python cannot stop threads in native code.
+    No thread may outlive the search, because Python cannot stop threads in native code. An
+    exception ends a fit, because one whose callback only stops the passes would still be polished.
     """
 
     def __init__(self) -> None:
         self.is_over = False
         self.threads: set[threading.Thread] = set()
+        self._lock = threading.Lock()
+        self._fitting: set[int] = set()  # threads in a fit, where an exception may be raised
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing; the protocol of callbacks requires this method."""
+        """Begin a fit: remember its thread."""
+        with self._lock:
+            self.threads.add(threading.current_thread())
+            self._fitting.add(threading.get_ident())
 
-    teardown = setup
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End a fit, also one that has failed."""
+        with self._lock:
+            self._fitting.discard(threading.get_ident())
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Remember the thread."""
-        self.threads.add(threading.current_thread())
+        """End the fit if the search is over."""
+        if self.is_over:
+            raise _SearchIsOver
 
-    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        """Stop the passes if the search is over."""
-        return self.is_over
+    on_fit_task_end = on_fit_task_begin
 
     @contextmanager
     def ended(self) -> Iterator[None]:
-        """On an exception, let every fit end after its current pass, and wait for it."""
+        """On an exception, end every fit and wait for its thread."""
         try:
             yield
         except BaseException:
-            self.is_over = True
+            with self._lock:
+                self.is_over = True
+                for thread_id in self._fitting - {threading.get_ident()}:
+                    _end_fit(thread_id)
             for thread in self.threads - {threading.current_thread()}:
                 thread.join()
             raise
+
+
+def _end_fit(thread_id: int) -> None:
+    """Raise an exception in another thread, as Ctrl-C does in the main thread."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread_id), ctypes.py_object(_SearchIsOver)
+    )
 
 
 def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
