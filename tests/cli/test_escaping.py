@@ -62,7 +62,7 @@ def test_evaluate_escapes(call, succeed, folder, hostile):
     code, out, err = call(*arguments)
     assert (code, out) == (1, "")
     assert_safe(err)
-    assert f"it knows {SHOWN[0]}" in err
+    assert f"it knows {', '.join(SHOWN)}." in err
     X, y = problem(3)
     save_model(small().fit(X, y), "spelled.psvm", extra={"spellings": HOSTILE})
     shown = succeed("evaluate", "spelled.psvm", *arguments[2:])

@@ -33,7 +33,7 @@ class ClassScores:
         right = np.diag(self.counts).astype(np.float64)
         support, predicted = self.counts[:-1].sum(axis=1), self.counts.sum(axis=0)
         if not support.any():
-            known = ", ".join(self.labels[:MOST_LABELS_NAMED])
+            known = ", ".join(map(escaped, self.labels[:MOST_LABELS_NAMED]))
             raise ValueError(f"no row has a label that the model knows; it knows {known}.")
         columns = {
             "label": self.labels,
