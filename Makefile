@@ -11,12 +11,16 @@ CHECK := tools/check_machine.sh
 PY := .venv/bin/python
 CMAKE := MAKEFLAGS= PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/cmake
 
+BUILD_TOOLS := .venv/.build-tools
 TOOLS := .venv/.tools
 PACKAGE := .venv/.package
 ARM_CXX ?= aarch64-linux-gnu-g++
 QEMU ?= qemu-aarch64
 NATIVE_SOURCES := $(shell find native -name '*.?pp')
 PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
+
+# The output of parallel targets is not mixed, if this make can do that.
+SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test pytest native-test sanitize-test arm bench study docs lint format clean
@@ -27,7 +31,8 @@ help: ## list the targets
 demo: $(PACKAGE) ## train all strategies on generated data: a table, and demo/boundary.png
 	$(PY) examples/demo.py
 
-test: lint native-test sanitize-test pytest ## all checks: lint, native tests (also sanitized), pytest
+test: ## all checks: lint, native tests (also sanitized), pytest; two at a time
+	$(MAKE) --no-print-directory -j2 $(SYNC) sanitize-test lint native-test pytest
 
 pytest: $(PACKAGE) ## the Python tests, in parallel; make pytest ARGS="-k merge -x" passes arguments on
 	$(PY) -m pytest -n auto --dist worksteal $(ARGS)
@@ -36,7 +41,7 @@ native-test: $(PACKAGE) ## the native unit tests
 	$(CMAKE) --build build/extension --target native_tests
 	build/extension/native_tests
 
-sanitize-test: $(TOOLS) ## the native unit tests under the address and undefined-behaviour sanitizers
+sanitize-test: $(BUILD_TOOLS) ## the native unit tests under the address and undefined-behaviour sanitizers
 	@$(CHECK) compiler "$(CXX)"
 	@$(CHECK) sanitizers "$(CXX)"
 	$(CMAKE) -S . -B build/sanitize -G Ninja -D CMAKE_BUILD_TYPE=Debug \
@@ -79,11 +84,15 @@ clean: ## remove all that was made, .venv included
 	rm -rf .venv build dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples -name __pycache__ -prune -exec rm -r {} +
 
-# The development tools and what the build needs, from pyproject's dependency groups.
-$(TOOLS): pyproject.toml
+# What the build needs, and then all development tools, from pyproject's dependency groups.
+$(BUILD_TOOLS): pyproject.toml
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(CHECK) python "$(PYTHON)"
 	$(PY) -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
 	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PY) -m pip install --quiet --group build
+	@touch $@
+
+$(TOOLS): $(BUILD_TOOLS)
 	$(PY) -m pip install --quiet --group dev
 	@touch $@
 
