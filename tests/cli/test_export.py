@@ -48,7 +48,7 @@ def test_exports_include_the_scaling_or_refuse_it(call, succeed, folder, blobs):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["export", "none.psvm", "out.xyz"], 2, "ending of out.xyz does not tell"),
+        (["export", "none.psvm", "out.xyz"], 2, "format cannot be inferred from out.xyz"),
     ],
 )
 def test_errors(refuse, moons, blobs, arguments, code, message):
