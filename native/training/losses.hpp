@@ -10,7 +10,6 @@
 namespace pocketsvm::POCKETSVM_SET {
 
 // ----- losses on classes: y is +1 or -1
-// -----------------------------------------------------------
 
 // max(0, 1 - y f)
 struct Hinge {
@@ -19,7 +18,6 @@ struct Hinge {
 };
 
 // ----- losses on target values, constructed from their parameter
-// ----------------------------------
 
 // max(0, |y - f| - epsilon)
 struct EpsilonInsensitive {
@@ -34,13 +32,11 @@ struct EpsilonInsensitive {
 };
 
 // ----- the lists
-// ----------------------------------------------------------------------------------
 
 using ClassLosses = NamedTypes<Hinge>;
 using TargetLosses = NamedTypes<EpsilonInsensitive>;
 
 // ----- losses with the data of the rows
-// -----------------------------------------------------------
 
 // One class against the rest: reads the class and the weight of a row.
 template <class Loss>
