@@ -1,5 +1,6 @@
 """The study of the settings, on small data."""
 
+import numpy as np
 import pytest
 
 from pocketsvm.experiments import study
@@ -34,8 +35,6 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path):
 
 
 def test_the_smallest_coefficients_are_dropped():
-    import numpy as np
-
     state = {
         "vectors": np.arange(4.0)[:, None],
         "coefficients": np.array([3.0, -1.0, 2.0, -4.0]),

@@ -23,10 +23,12 @@ def test_values_are_formatted_by_their_columns():
     table = Table("t", "", {"name": ("model", ""), "share": ("share, %", ".1%")})
     table.add("SVC", 0.5)
     table.add(name="other", share=None, ignored=1)
+    table.add("information", float("inf"))
     assert table.headings == ["model", "share, %"]
     assert [[str(cell) for cell in line] for line in table.lines] == [
         ["SVC", "50.0%"],
         ["other", "–"],
+        ["information", "inf%"],
     ]
     assert table.numeric == [False, True]
     assert table.rows[1]["ignored"] == 1

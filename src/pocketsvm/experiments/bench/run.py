@@ -117,7 +117,7 @@ class Benchmarks:
 # --- the page -------------------------------------------------------------------------------------
 
 TITLES = {
-    "peers": "Beside other models",
+    "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
     "speed": "Speed",
     "growth": "How cost grows",

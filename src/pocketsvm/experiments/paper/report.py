@@ -25,7 +25,7 @@ SECTIONS = {
     "Time": ("table3-time", "merging-time"),
     "Decisions": ("table3-decisions",),
     "pocketsvm's defaults": ("table2-defaults",),
-    "Beside other models": ("peers",),
+    "Compared with other models": ("peers",),
 }
 
 
@@ -109,7 +109,7 @@ class Report:
         for table in self.tables:
             if table.name == "peers":
                 files = {key: f"{NAME}-accuracy-over-{key}.svg" for key in ("size", "fit")}
-                pictures["Beside other models"] = comparison_pictures(table.rows, files, svg)
+                pictures["Compared with other models"] = comparison_pictures(table.rows, files, svg)
         return pictures
 
 

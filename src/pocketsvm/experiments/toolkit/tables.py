@@ -10,7 +10,7 @@ Columns = Mapping[str, tuple[str, str]]  # by key: the heading and the format of
 
 LONG_TABLE = 40  # tables with at least as many rows are collapsed on pages
 MISSING = "–"
-NUMBER = re.compile(rf"([≤≥] )?[-+]?\d|{MISSING}$")
+NUMBER = re.compile(rf"([≤≥] )?[-+]?(\d|inf\b)|{MISSING}$")
 TARGET_NOTE = "The targets are goals that this project set itself."
 
 
