@@ -2,6 +2,7 @@
 // is both the name of the set and the namespace of its code.
 #include "kernel/prediction.hpp"
 #include "merging/pairs.hpp"
+#include "solving/kernel_sums.hpp"
 #include "training/trainer.hpp"
 
 #define POCKETSVM_TEXT_OF(x) #x
@@ -28,6 +29,22 @@ Predictor* make_predictor(Precision precision, const ModelView& model) {
 
 Table* make_table(std::size_t size, bool scaled) { return new PairTable(size, scaled); }
 
+void kernel_decisions(const KernelView& kernel, std::size_t n_outputs, const double* coefficients,
+                      const double* intercepts, double* out) {
+    if (kernel.precision == Precision::float32)
+        KernelSums<float>(kernel).decisions(n_outputs, coefficients, intercepts, out);
+    else
+        KernelSums<double>(kernel).decisions(n_outputs, coefficients, intercepts, out);
+}
+
+void kernel_pull(const KernelView& kernel, std::size_t n_outputs, const double* slopes,
+                 double* out) {
+    if (kernel.precision == Precision::float32)
+        KernelSums<float>(kernel).pull(n_outputs, slopes, out);
+    else
+        KernelSums<double>(kernel).pull(n_outputs, slopes, out);
+}
+
 }  // namespace
 
 extern const Core core;
@@ -38,6 +55,8 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    make_trainer,
                    make_predictor,
                    make_table,
-                   solve_pairs};
+                   solve_pairs,
+                   kernel_decisions,
+                   kernel_pull};
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -182,6 +182,14 @@ struct ModelView {
     double gamma;
 };
 
+// Kernel values of rows with vectors, C order.
+struct KernelView {
+    Precision precision;
+    std::size_t n_rows;
+    std::size_t n_vectors;
+    const void* values;
+};
+
 class Table {
   public:
     virtual ~Table();
@@ -206,6 +214,12 @@ struct Core {
     Table* (*make_table)(std::size_t size, bool scaled);
     void (*golden_section)(std::size_t n, const double* m, const double* kappa, double eps,
                            double* h, double* wd);
+    // out[i, o] = intercepts[o] + sum_j coefficients[o, j] kernel[i, j]
+    void (*kernel_decisions)(const KernelView& kernel, std::size_t n_outputs,
+                             const double* coefficients, const double* intercepts, double* out);
+    // out[o, j] = sum_i slopes[i, o] kernel[i, j], without the terms whose slope is zero
+    void (*kernel_pull)(const KernelView& kernel, std::size_t n_outputs, const double* slopes,
+                        double* out);
 };
 
 // The cores of this build that this CPU can run, best first.

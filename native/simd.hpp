@@ -206,9 +206,11 @@ struct Lanes {
         return each([&](int p) { return reinterpret_cast<const Value*>(from)[p]; });
     }
     static POCKETSVM_INLINE Lanes load_anywhere(const Real* from) {
-        Lanes result;
-        __builtin_memcpy(result.part, from, lane_bytes);
-        return result;
+        return each([&](int p) {
+            Value value;  // one copy per register: GCC moves a larger one through the stack
+            __builtin_memcpy(&value, from + p * per_part, register_bytes);
+            return value;
+        });
     }
     template <class Other>
     static POCKETSVM_INLINE Lanes convert(const Other* from) {
@@ -291,6 +293,27 @@ struct Lanes {
         return __builtin_shufflevector(value, value, (lane + by) % per_part...);
     }
 };
+
+// As many floats as a register holds doubles, as doubles. (Masked: see gather_two.)
+#if defined(POCKETSVM_AVX512)
+POCKETSVM_INLINE __m512d widened(const float* from) {
+    return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(from));
+}
+#elif defined(POCKETSVM_AVX2)
+POCKETSVM_INLINE __m256d widened(const float* from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
+#else
+POCKETSVM_INLINE Registers<double>::Value widened(const float* from) {
+    return Registers<double>::Value{from[0], from[1]};
+}
+#endif
+
+// Eight doubles, or eight floats as doubles, from anywhere.
+POCKETSVM_INLINE Lanes<double> doubles_from(const double* from) {
+    return Lanes<double>::load_anywhere(from);
+}
+POCKETSVM_INLINE Lanes<double> doubles_from(const float* from) {
+    return Lanes<double>::each([&](int p) { return widened(from + p * Lanes<double>::per_part); });
+}
 
 // The least of lanes(0), lanes(count), ... before `end`. Two independent minima hide latency.
 template <class Real, class Function>

@@ -43,5 +43,6 @@ NB_MODULE(_core, module) {
     bind_kernel(module);
     bind_merging(module);
     bind_training(module);
+    bind_solving(module);
     bind_text(module);
 }

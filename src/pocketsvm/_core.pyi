@@ -186,6 +186,24 @@ def kernel_block(
 ) -> NDArray[Any]:
     """Kernel values (end - begin, n_sv) of rows [begin, end) and the vectors, in their dtype."""
 
+def kernel_decisions(
+    kernel: NDArray[Any], coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Decision values (n_rows, n_outputs), sum_j coefficients[o, j] kernel[i, j] + intercepts[o].
+
+    kernel (n_rows, n_vectors) C-contiguous, float32 or float64; coefficients (n_outputs,
+    n_vectors). Sums are in float64, on the calling thread. The bits of a row's values depend on
+    that row only. Ctrl-C has to wait until the call returns.
+    """
+
+def kernel_pull(kernel: NDArray[Any], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sums over rows (n_outputs, n_vectors), sum_i slopes[i, o] kernel[i, j].
+
+    kernel as for kernel_decisions; slopes (n_rows, n_outputs). Sums are in float64, in the order
+    of the rows, on the calling thread. Terms whose slope is zero are skipped, so that they take
+    no time. Ctrl-C has to wait until the call returns.
+    """
+
 class SvmlightChunk:
     """The content of a piece of LIBSVM text. It keeps its memory when it is filled again.
 
