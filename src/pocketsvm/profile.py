@@ -37,8 +37,8 @@ class Profile:
     seconds_polish : float
         Seconds spent on polishing, in wall-clock time.
 
-    newton_steps : int
-        Number of Newton steps in polishing.
+    solver_steps : int
+        Number of steps in which polishing changed the coefficients.
 
     moves : int
         Number of steps in which polishing moved the support vectors; 0 if they stayed.
@@ -59,7 +59,7 @@ class Profile:
     seconds_solve: float = 0.0
     seconds_rest: float = 0.0
     seconds_polish: float = 0.0
-    newton_steps: int = 0
+    solver_steps: int = 0
     moves: int = 0
     objective_before: float = 0.0
     objective_after: float = 0.0
@@ -92,6 +92,6 @@ class Profile:
         """Describe the polishing in one line."""
         moves = f"vectors moved in {self.moves} steps, " if self.moves else ""
         return (
-            f"polished in {self.seconds_polish:.3f} s: {self.newton_steps} Newton steps, {moves}"
+            f"polished in {self.seconds_polish:.3f} s: {self.solver_steps} steps, {moves}"
             f"objective {self.objective_before:.6g} to {self.objective_after:.6g}"
         )

@@ -1,8 +1,8 @@
 """Labels, target values and weights of training rows, checked and encoded."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,10 @@ class Targets:
     weight_unit: float
     offset: float = 0.0
 
+    def _taken(self, chosen: NDArray[Any], factors: Weights) -> Weights:
+        """Return the weights of the chosen rows, times some factors."""
+        return factors if self.sample_weight is None else self.sample_weight[chosen] * factors
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClassTargets(Targets):
@@ -79,6 +83,15 @@ class ClassTargets(Targets):
         """The number of binary problems."""
         return len(self.positives)
 
+    def groups(self) -> NDArray[np.int8] | NDArray[np.int32]:
+        """Return the group of each row: a sample represents each of them."""
+        return self.codes
+
+    def take(self, chosen: NDArray[Any], factors: Weights) -> Self:
+        """Return the targets of the chosen rows, with their weights times some factors."""
+        weights = self._taken(chosen, factors)
+        return replace(self, codes=self.codes[chosen], sample_weight=weights)
+
     def row_weight(self) -> Weights:
         """Return the whole weight of each row."""
         weight = self.class_weight[self.codes] * self.weight_unit
@@ -102,6 +115,15 @@ class ValueTargets(Targets):
     parameter: float
 
     n_problems = 1
+
+    def groups(self) -> NDArray[np.int8]:
+        """Return the group of each row: all rows are of one group."""
+        return np.zeros(len(self.values), dtype=np.int8)
+
+    def take(self, chosen: NDArray[Any], factors: Weights) -> Self:
+        """Return the targets of the chosen rows, with their weights times some factors."""
+        weights = self._taken(chosen, factors)
+        return replace(self, values=self.values[chosen], sample_weight=weights)
 
     def row_weight(self) -> Weights:
         """Return the whole weight of each row."""

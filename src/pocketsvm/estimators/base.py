@@ -44,7 +44,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "maintenance": [StrOptions(set(STRATEGIES))],
-        "polish": ["boolean"],
+        "polish": ["boolean", StrOptions({"thorough"})],
         "fit_intercept": ["boolean"],
         "alpha": [Interval(Real, 0.0, None, closed="neither"), None],
         "warm_start": ["boolean"],
@@ -58,7 +58,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     gamma: str | float
     max_iter: int
     maintenance: str
-    polish: bool
+    polish: bool | str
     fit_intercept: bool
     alpha: float | None
     warm_start: bool
@@ -144,6 +144,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             maintenance=self.maintenance,
             fit_intercept=bool(self.fit_intercept),
             polish=bool(self.polish) and not stream,
+            thorough=self.polish == "thorough",
             n_threads=effective_n_jobs(self.n_jobs),
             random_state=check_random_state(self.random_state),
         )

@@ -1,63 +1,116 @@
-"""Kernel values of the sampled rows, and sums over them that keep their bits."""
+"""The rows that the solver sums over, in parts, with their kernel values."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data.rows import Rows
+from .losses import Loss
+from .sample import Sample
 
 Array = NDArray[Any]
+Result = TypeVar("Result")
 
-# Added to the diagonal of K, which is nearly singular if merged vectors nearly coincide: it keeps
-# the coefficients of such vectors from growing against each other beyond float32.
-JITTER = 1e-6
-# Rows per chunk: a fixed number, so that the order of sums does not depend on the threads.
-ROWS_AT_ONCE = 4096
+# Kernel values of a part: a fixed number, so that sums do not depend on the threads. A part is long
+# enough to hide the cost of its calls, and a few of them fit into the third-level cache.
+VALUES_AT_ONCE = 2**21
+# Kernel values are kept as float32, up to this many bytes; those of further rows are computed again
+# whenever they are needed.
+MOST_KEPT = 2**28
 
 
-class Kernel:
-    """Kernel values of all rows and among the vectors, and sums over the rows.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the rows.
 
-    Threads take rows in chunks of a fixed size, and the sums of the chunks are added in their
-    order: the bits do not depend on the number of threads.
+    Attributes
+    ----------
+    at : slice
+        Which ones.
+
+    kernel : ndarray of shape (n_rows, n_vectors)
+        Their kernel values with the vectors, in float32.
+
+    loss : Loss
+        Their loss.
+
+    c : ndarray of shape (n_rows, 1)
+        C times their weights.
     """
 
-    def __init__(self, vectors: Array, rows: Rows, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self.rows = np.empty((rows.n_rows, len(vectors)), dtype=np.float32)
-        for chunk in _chunks(rows.n_rows):
-            self.rows[chunk] = _core.kernel_block(
-                vectors, rows.gamma, rows.core, chunk.start, chunk.stop, n_threads
-            )
-        # In float64, and without a common offset: with larger rounding errors, K would have
-        # eigenvalues below -JITTER.
-        precise = vectors.astype(np.float64)
-        precise -= precise.mean(axis=0)
-        among = _core.kernel_block(
-            precise, rows.gamma, _core.Rows.dense(precise), 0, len(vectors), n_threads
-        )
-        self.penalty = (among + among.T) / 2
-        self.penalty[np.diag_indices_from(self.penalty)] += JITTER
+    at: slice
+    kernel: Array
+    loss: Loss
+    c: Array
 
-    def each(self, function: Callable[[slice], Any], n: int) -> Iterable[Any]:
-        """Yield the function's results for every chunk of n rows, in the order of the chunks."""
-        if self.n_threads == 1 or n <= ROWS_AT_ONCE:
-            yield from map(function, _chunks(n))
-            return
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            yield from pool.map(function, _chunks(n))
+    def decisions(self, point: Array) -> Array:
+        """Return the decision values of coefficients and intercepts (n_outputs, n_vectors + 1)."""
+        coefficients = np.ascontiguousarray(point[:, :-1])
+        return _core.kernel_decisions(self.kernel, coefficients, point[:, -1].copy())
 
-    def decide(self, coefficients: Array, intercept: float) -> Array:
-        """Return the decision values of all rows."""
-        with np.errstate(under="ignore"):
-            beta = coefficients.astype(np.float32)
-        parts = list(self.each(lambda chunk: self.rows[chunk] @ beta, len(self.rows)))
-        return np.concatenate(parts).astype(np.float64) + intercept
+    def pull(self, slopes: Array) -> Array:
+        """Return the derivative in coefficients and intercepts of losses with these slopes."""
+        return np.column_stack([_core.kernel_pull(self.kernel, slopes), slopes.sum(axis=0)])
 
 
-def _chunks(n: int) -> list[slice]:
-    return [slice(begin, min(begin + ROWS_AT_ONCE, n)) for begin in range(0, n, ROWS_AT_ONCE)]
+class KernelRows:
+    """Rows, in parts that do not depend on the number of threads."""
+
+    def __init__(self, vectors: Array, sample: Sample, n_threads: int) -> None:
+        self.vectors, self.sample, self.n_threads = vectors, sample, n_threads
+        self.n_rows = sample.rows.n_rows
+        self._step = max(1, VALUES_AT_ONCE // len(vectors))
+        self.n_parts = -(-self.n_rows // self._step)
+        n_kept = MOST_KEPT // (4 * self._step * len(vectors))
+        self._kept: list[Array | None] = [None] * min(self.n_parts, n_kept)
+
+    def slices(self) -> list[slice]:
+        """Return the rows of each part."""
+        starts = range(0, self.n_rows, self._step)
+        return [slice(begin, min(begin + self._step, self.n_rows)) for begin in starts]
+
+    def part(self, at: slice) -> Part:
+        """Return a part."""
+        sample = self.sample
+        return Part(at, self._kernel(at), sample.loss.take(at), sample.c[at, None])
+
+    def _kernel(self, at: slice) -> Array:
+        number = at.start // self._step
+        kept = self._kept[number] if number < len(self._kept) else None
+        if kept is None:
+            rows = self.sample.rows
+            block = _core.kernel_block(self.vectors, rows.gamma, rows.core, at.start, at.stop, 1)
+            kept = np.asarray(block, dtype=np.float32)
+            if number < len(self._kept):
+                self._kept[number] = kept
+        return kept
+
+    def each(self, function: Callable[[Part], Result]) -> Iterator[Result]:
+        """Yield the function's results for all parts, in their order."""
+        return in_order(lambda at: function(self.part(at)), self.slices(), self.n_threads)
+
+    def sum(self, function: Callable[[Part], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """Add up the function's results for all parts, in their order."""
+        results = self.each(function)
+        total = next(results)
+        for result in results:
+            total = tuple(a + b for a, b in zip(total, result, strict=True))
+        return total
+
+
+def in_order(
+    function: Callable[[Any], Result], arguments: list[Any], n_threads: int
+) -> Iterator[Result]:
+    """Yield the function's results, computed on some threads, in the order of the arguments."""
+    if n_threads == 1 or len(arguments) <= 1:
+        yield from map(function, arguments)
+        return
+    pool = ThreadPoolExecutor(min(n_threads, len(arguments)))
+    try:
+        yield from pool.map(function, arguments)
+    finally:
+        pool.shutdown(cancel_futures=True)

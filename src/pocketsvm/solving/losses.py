@@ -1,7 +1,7 @@
 """The losses of the solver, one small type each.
 
-A loss turns the decision values of some rows into values, slopes and curvatures, one each per row
-of weight one. It has the name that it has in the core (`_core.class_losses`,
+A loss turns the decision values of some rows into values, slopes and curvatures, for rows of weight
+one and for all outputs at once. It has the name that it has in the core (`_core.class_losses`,
 `_core.target_losses`), and stands in `CLASS_LOSSES` or `VALUE_LOSSES`.
 
 The losses of support vector machines are made of ramps max(0, u), with u linear in the decision
@@ -17,86 +17,100 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.targets import ClassTargets, ValueTargets
+from ..training.settings import Choices
 
 Array = NDArray[Any]
 
-# The width of a hinge, in units of the margin.
-HINGE_WIDTH = 0.5
-# The width of a loss on target values, as a share of the spread of the targets.
-RELATIVE_WIDTH = 0.1
-
 
 class Loss(Protocol):
-    """The loss of some rows, for one output."""
+    """The loss of some rows. Decision values have the shape (n_rows, n_outputs)."""
 
     @property
-    def width(self) -> float:
-        """The scale of the loss: how far its kinks are rounded off, to either side."""
+    def n_outputs(self) -> int:
+        """The number of decision values of a row."""
         ...
 
-    def widened(self, times: float) -> Self:
-        """Return the same loss with another width."""
+    @property
+    def largest_curvature(self) -> float:
+        """A bound on the second derivative in one decision value."""
         ...
 
-    def take(self, chosen: Array) -> Self:
+    def take(self, chosen: Array | slice) -> Self:
         """Return the loss of the chosen rows."""
         ...
 
     def values(self, decisions: Array) -> Array:
-        """Return the loss of each row."""
+        """Return the loss of each row, one for every output; one in all if it couples outputs."""
         ...
 
-    def slopes(self, decisions: Array) -> Array:
-        """Return the first derivative of the loss in the decision value, of each row."""
-        ...
+    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
+        """Return the slopes and curvatures of each row's loss in its decision values.
 
-    def curvatures(self, decisions: Array) -> Array:
-        """Return the second derivative of the loss in the decision value, of each row."""
+        The curvature is the second derivative in one decision value, or a bound on it.
+        """
         ...
 
     def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
-        """Tell which rows have a slope, or would have one within `reach` widths."""
+        """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """max(0, 1 - y f) for labels y of -1 and +1."""
+    """max(0, 1 - y f) for one output per positive class: y is +1 in its rows, -1 in all others."""
 
     name: ClassVar[str] = "hinge"
-    labels: Array
-    width: float = HINGE_WIDTH
+    codes: Array
+    positives: tuple[int, ...]
+    width: float
 
     @classmethod
-    def of(cls, labels: Array) -> Self:
-        """Return the loss of these labels."""
-        return cls(labels)
+    def of(cls, codes: Array, positives: list[int], width: float) -> Self:
+        """Return the loss of these classes."""
+        return cls(codes, tuple(positives), width)
 
-    def widened(self, times: float) -> Self:
-        """Return the same loss with another width."""
-        return replace(self, width=times * self.width)
+    @property
+    def n_outputs(self) -> int:
+        """The number of decision values of a row."""
+        return len(self.positives)
 
-    def take(self, chosen: Array) -> Self:
+    @property
+    def largest_curvature(self) -> float:
+        """A bound on the second derivative in one decision value."""
+        return 1 / (2 * self.width)
+
+    def take(self, chosen: Array | slice) -> Self:
         """Return the loss of the chosen rows."""
-        return replace(self, labels=self.labels[chosen])
+        return replace(self, codes=self.codes[chosen])
 
     def values(self, decisions: Array) -> Array:
-        """Return the loss of each row."""
-        return ramp(1 - self.labels * decisions, self.width)
+        """Return the loss of each row and output."""
+        return ramp(self._excess(decisions), self.width)
 
-    def slopes(self, decisions: Array) -> Array:
-        """Return the first derivative of the loss in the decision value, of each row."""
-        slopes: Array = -self.labels * ramp_slope(1 - self.labels * decisions, self.width)
-        return slopes
-
-    def curvatures(self, decisions: Array) -> Array:
-        """Return the second derivative of the loss in the decision value, of each row."""
-        return ramp_curvature(1 - self.labels * decisions, self.width)
+    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
+        """Return the slopes and curvatures of each row's loss in its decision values."""
+        slopes, curvatures = ramp_derivatives(self._excess(decisions), self.width)
+        slopes[self._positive()] *= -1
+        return slopes, curvatures
 
     def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
-        """Tell which rows have a slope, or would have one within `reach` widths."""
-        near: NDArray[np.bool_] = 1 - self.labels * decisions > -reach * self.width
+        """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
+        near: NDArray[np.bool_] = self._excess(decisions).max(axis=1) > -reach * self.width
         return near
+
+    def _positive(self) -> tuple[Array, Array]:
+        """Return the rows and outputs where y is +1: at most one output of a row."""
+        if self.n_outputs == 1:
+            rows = np.flatnonzero(self.codes == self.positives[0])
+            return rows, np.zeros_like(rows)
+        return np.arange(len(self.codes)), self.codes
+
+    def _excess(self, decisions: Array) -> Array:
+        """Return 1 - y f."""
+        positive = self._positive()
+        excess: Array = 1 + decisions
+        excess[positive] = 1 - decisions[positive]
+        return excess
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +122,20 @@ class EpsilonInsensitive:
     epsilon: float
     width: float
 
+    n_outputs: ClassVar[int] = 1
+
     @classmethod
     def of(cls, targets: Array, parameter: float, width: float) -> Self:
         """Return the loss of these targets; the parameter is epsilon."""
         return cls(targets, parameter, width)
 
-    def widened(self, times: float) -> Self:
-        """Return the same loss with another width."""
-        return replace(self, width=times * self.width)
+    @property
+    def largest_curvature(self) -> float:
+        """A bound on the second derivative in one decision value."""
+        n_ramps = 2 if self.epsilon < self.width else 1  # that can bend at the same value
+        return n_ramps / (2 * self.width)
 
-    def take(self, chosen: Array) -> Self:
+    def take(self, chosen: Array | slice) -> Self:
         """Return the loss of the chosen rows."""
         return replace(self, targets=self.targets[chosen])
 
@@ -126,25 +144,20 @@ class EpsilonInsensitive:
         above, below = self._excess(decisions)
         return ramp(above, self.width) + ramp(below, self.width)
 
-    def slopes(self, decisions: Array) -> Array:
-        """Return the first derivative of the loss in the decision value, of each row."""
-        above, below = self._excess(decisions)
-        return ramp_slope(below, self.width) - ramp_slope(above, self.width)
-
-    def curvatures(self, decisions: Array) -> Array:
-        """Return the second derivative of the loss in the decision value, of each row."""
-        above, below = self._excess(decisions)
-        return ramp_curvature(above, self.width) + ramp_curvature(below, self.width)
+    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
+        """Return the slope and curvature of each row's loss in its decision value."""
+        above, below = (ramp_derivatives(u, self.width) for u in self._excess(decisions))
+        return below[0] - above[0], below[1] + above[1]
 
     def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
-        """Tell which rows have a slope, or would have one within `reach` widths."""
+        """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
         above, below = self._excess(decisions)
-        near: NDArray[np.bool_] = np.maximum(above, below) > -reach * self.width
+        near: NDArray[np.bool_] = np.maximum(above, below)[:, 0] > -reach * self.width
         return near
 
     def _excess(self, decisions: Array) -> tuple[Array, Array]:
         """Return how far targets are above the tube, and how far below it."""
-        residuals = self.targets - decisions
+        residuals = self.targets[:, None] - decisions
         return residuals - self.epsilon, -residuals - self.epsilon
 
 
@@ -152,29 +165,29 @@ CLASS_LOSSES = {loss.name: loss for loss in (Hinge,)}
 VALUE_LOSSES = {loss.name: loss for loss in (EpsilonInsensitive,)}
 
 
-def losses_of(targets: ClassTargets | ValueTargets) -> list[Loss]:
-    """Return the loss of every output."""
+def loss_of(targets: ClassTargets | ValueTargets, choices: Choices) -> Loss:
+    """Return the loss of the targets."""
     if isinstance(targets, ValueTargets):
-        width = RELATIVE_WIDTH * targets.spread()
-        return [VALUE_LOSSES[targets.loss].of(targets.values, targets.parameter, width)]
-    positive, negative = np.int8(1), np.int8(-1)
-    labels = [np.where(targets.codes == k, positive, negative) for k in targets.positives]
-    return [CLASS_LOSSES[targets.loss].of(signs) for signs in labels]
+        width = choices.relative_width * targets.spread()
+        return VALUE_LOSSES[targets.loss].of(targets.values, targets.parameter, width)
+    return CLASS_LOSSES[targets.loss].of(targets.codes, targets.positives, choices.hinge_width)
 
 
 def ramp(u: Array, width: float) -> Array:
     """Return max(0, u), with its kink rounded off over `width` to either side."""
-    rounded = (u + width) ** 2 / (4 * width)
-    return np.where(np.abs(u) <= width, rounded, np.maximum(u, 0))
+    slope = _ramp_slope(u, width)
+    values: Array = width * slope * slope + np.maximum(u - width, 0)
+    return values
 
 
-def ramp_slope(u: Array, width: float) -> Array:
-    """Return the slope of the rounded ramp."""
-    slope: Array = np.clip((u + width) / (2 * width), 0, 1)
+def ramp_derivatives(u: Array, width: float) -> tuple[Array, Array]:
+    """Return the slope and the curvature of the rounded ramp."""
+    slope = _ramp_slope(u, width)
+    curvature: Array = ((slope > 0) & (slope < 1)) / (2 * width)
+    return slope, curvature
+
+
+def _ramp_slope(u: Array, width: float) -> Array:
+    slope: Array = (u + width) / (2 * width)
+    np.clip(slope, 0, 1, out=slope)
     return slope
-
-
-def ramp_curvature(u: Array, width: float) -> Array:
-    """Return the curvature of the rounded ramp."""
-    curvature: Array = (np.abs(u) <= width) / (2 * width)
-    return curvature

@@ -12,16 +12,13 @@ import numpy as np
 
 from .. import _core
 from ..data.rows import Rows
+from ..data.sampling import sampled
 from ..data.targets import ClassTargets, ValueTargets
 from ..profile import Profile
 from .regularisation import check_continuation
 from .settings import Settings
 from .state import PassState, VectorSet
 
-# In the passes the intercept multiplies one more feature, and this is the square of its value. With
-# one, the intercept changes so much that the vectors get worse; close to zero, it takes many of
-# them to move it.
-INTERCEPT_RATE = 0.1
 # A trainer needs two vectors to merge.
 LEAST_BUDGET = 2
 
@@ -73,6 +70,8 @@ def passes(
 ) -> VectorSet:
     """Make the passes.
 
+    If the solver follows, a sample of the rows is enough, and the passes may end early.
+
     Parameters
     ----------
     rows : Rows
@@ -95,6 +94,10 @@ def passes(
     vectors : VectorSet
         The support vectors, their coefficients, and the state to continue from.
     """
+    if settings.polish and rows.n_rows > settings.most_sampled:
+        seed = int(settings.random_state.randint(2**63, dtype=np.uint64))
+        least = settings.least_of_class(targets.n_problems)
+        rows, targets = sampled(rows, targets, settings.most_sampled, least, seed)
     trainers = make_trainers(rows, targets, settings, start)
     return run_passes(trainers, rows, targets, settings, on_pass)
 
@@ -109,22 +112,28 @@ def make_trainers(
     n_problems = targets.n_problems
     if start is None:
         seeds = settings.random_state.randint(2**63, size=n_problems, dtype=np.uint64).tolist()
-        return [_trainer(rows, targets, settings, 0, seed) for seed in seeds]
+        return [_trainer(rows, targets, settings, k, 0, seed) for k, seed in enumerate(seeds)]
     trainers = []
     factor = settings.alpha / targets.weight_unit / start.unit_alpha
-    for state in start.states:
-        trainer = _trainer(rows, targets, settings, len(state.coefficients), seed=0)
+    for k, state in enumerate(start.states):
+        trainer = _trainer(rows, targets, settings, k, len(state.coefficients), seed=0)
         _restore(trainer, state, factor, rows, settings)
         trainers.append(trainer)
     return trainers
 
 
 def _trainer(
-    rows: Rows, targets: ClassTargets | ValueTargets, settings: Settings, size: int, seed: int
+    rows: Rows,
+    targets: ClassTargets | ValueTargets,
+    settings: Settings,
+    number: int,
+    size: int,
+    seed: int,
 ) -> _core.Trainer:
     # The trainer allocates memory for its budget: no more than its passes could ever fill.
     most_vectors = size + rows.n_rows * settings.n_passes
-    share = settings.budget // targets.n_problems
+    share, rest = divmod(settings.budget, targets.n_problems)
+    share += number < rest
     return _core.Trainer(
         n_features=rows.core.n_features,
         budget=max(LEAST_BUDGET, min(share, most_vectors)),
@@ -132,7 +141,7 @@ def _trainer(
         alpha=settings.alpha / targets.weight_unit,
         maintenance=settings.maintenance,
         fit_intercept=settings.fit_intercept,
-        intercept_rate=INTERCEPT_RATE,
+        intercept_rate=settings.choices.intercept_rate,
         seed=seed,
         dtype=rows.core.dtype,
     )
@@ -168,6 +177,7 @@ def run_passes(
 ) -> VectorSet:
     """Make the passes of these trainers; the rest is as in `passes`."""
     unit_alpha = settings.alpha / targets.weight_unit
+    most_merges = settings.choices.merges_per_vector * settings.budget
     done = 0
 
     def snapshot() -> VectorSet:
@@ -185,7 +195,7 @@ def run_passes(
             time.perf_counter() - begin,
             snapshot,
         )
-        if on_pass(report):
+        if on_pass(report) or (settings.polish and _profile(trainers).merges >= most_merges):
             break
     return snapshot()
 

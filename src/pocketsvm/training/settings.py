@@ -1,8 +1,57 @@
 """The settings of one call of `fit` or `partial_fit`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """Constants of the method; the study (``make study``) shows what others would give.
+
+    Attributes
+    ----------
+    intercept_rate : float
+        In the passes the intercept multiplies one more feature, and this is the square of its
+        value. With one, the intercept changes so much that the vectors get worse; close to zero,
+        it takes many of them to move it.
+
+    rows_per_vector : int
+        If the solver follows, passes see at most this many rows for each vector.
+
+    class_rows_per_vector : int
+        A sample has at least this many rows of a class for each of its vectors, if there are as
+        many.
+
+    merges_per_vector : int
+        If the solver follows, passes end after this many merges for each vector.
+
+    hinge_width : float
+        How far the solver rounds off the kink of a hinge, in units of the margin.
+
+    relative_width : float
+        The same for losses on target values, as a share of the spread of the targets.
+
+    fills : bool
+        Whether the solver uses rows as vectors where the passes left slots of the budget free.
+
+    class_moves, value_moves : int
+        The largest number of steps that move the vectors of a classifier and of a regression.
+
+    steps_on_all_rows : int
+        The largest number of steps for the coefficients on all rows, after those on a sample.
+    """
+
+    intercept_rate: float = 0.1
+    rows_per_vector: int = 512
+    class_rows_per_vector: int = 64
+    merges_per_vector: int = 400
+    hinge_width: float = 0.5
+    relative_width: float = 0.1
+    fills: bool = True
+    class_moves: int = 20
+    value_moves: int = 100
+    steps_on_all_rows: int = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +78,17 @@ class Settings:
     polish : bool
         Whether the solver follows the passes.
 
+    thorough : bool
+        Whether it moves the vectors until that gains nothing, whatever it costs.
+
     n_threads : int
         Threads; the result does not depend on them.
 
     random_state : RandomState
         Draws the seeds of new trainers.
+
+    choices : Choices
+        Constants of the method.
     """
 
     budget: int
@@ -42,5 +97,16 @@ class Settings:
     maintenance: str
     fit_intercept: bool
     polish: bool
+    thorough: bool
     n_threads: int
     random_state: np.random.RandomState
+    choices: Choices = field(default_factory=Choices)
+
+    @property
+    def most_sampled(self) -> int:
+        """The largest number of rows that the passes see if the solver follows."""
+        return self.choices.rows_per_vector * self.budget
+
+    def least_of_class(self, n_problems: int) -> int:
+        """Return the least number of rows of a class in a sample, if it has as many."""
+        return self.choices.class_rows_per_vector * self.budget // n_problems

@@ -1,0 +1,121 @@
+"""All rows: coefficients that a sample gave are improved on any number of rows.
+
+Each reading computes the kernel values of all rows, one part at a time. The first reading gives the
+gradient, and the rows that bend, of which a factor is made. Every further reading tries several
+lengths of a step at once.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .descent import TOLERANCE, Conjugate, predicted_share
+from .kernel import KernelRows, Part
+from .problem import Problem, row_products, thinned
+from .sample import Sample
+
+Array = NDArray[Any]
+
+# Rows that the factor is made of, for each vector.
+ROWS_PER_VECTOR = 32
+# The lengths that a reading tries; it computes the gradient at the first one.
+LENGTHS = np.array([1.0, 0.25, 0.5, 1.5])
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """The result on all rows."""
+
+    point: Array
+    objective: float
+    gradient: Array
+    remaining: float  # the share of the objective that one more step would gain
+    steps: int
+
+
+class AllRows:
+    """The problem of all rows for fixed vectors."""
+
+    def __init__(self, vectors: Array, sample: Sample, fit_intercept: bool, n_threads: int) -> None:
+        self.rows = KernelRows(vectors, sample, n_threads)
+        self.vectors, self.sample = vectors, sample
+        self.fit_intercept, self.n_threads = fit_intercept, n_threads
+
+    def refine(self, point: Array, n_steps: int, random: np.random.Generator) -> Refined:
+        """Make some steps from a point; the objective does not grow."""
+        curvatures, losses, pull = self._read(point)
+        thin = thinned(curvatures, ROWS_PER_VECTOR * len(self.vectors), random)
+        drawn = np.flatnonzero(thin)
+        bent = Problem(self.vectors, self.sample.take(drawn), self.fit_intercept, self.n_threads)
+        factor = bent.factor(thin[drawn], random, ROWS_PER_VECTOR)
+        conjugate = Conjugate(factor)
+        penalised = bent.penalty.product(point[:, :-1])
+        objective = losses + 0.5 * row_products(point[:, :-1], penalised)
+        gradient = self._gradient(pull, penalised)
+        for step in range(n_steps + 1):
+            direction, predicted = conjugate.direction(gradient)
+            remaining = predicted_share(predicted, objective)
+            if remaining <= TOLERANCE or step == n_steps:
+                break
+            losses, pull = self._read_along(point, direction)
+            bend = bent.penalty.product(direction[:, :-1])
+            penalties = [
+                0.5 * row_products(moved, penalised + length * bend)
+                for length in LENGTHS
+                for moved in [point[:, :-1] + length * direction[:, :-1]]
+            ]
+            tried = np.vstack([objective, losses + penalties])
+            best = tried.argmin(axis=0)
+            length = np.append(0.0, LENGTHS)[best][:, None]
+            objective = np.take_along_axis(tried, best[None], axis=0)[0]
+            # Exact at the ends; the gradient is nearly linear in between.
+            whole = self._gradient(pull, penalised + bend)
+            gradient = gradient + length * (whole - gradient)
+            point, penalised = point + length * direction, penalised + length * bend
+        return Refined(point, float(objective.sum()), gradient, remaining, step)
+
+    def near(self, point: Array, reach: float) -> NDArray[np.bool_]:
+        """Tell which rows have a loss, or nearly have one."""
+        near = self.rows.each(lambda part: part.loss.near(part.decisions(point), reach))
+        return np.concatenate(list(near))
+
+    def _gradient(self, pull: Array, penalised: Array) -> Array:
+        gradient = pull.copy()
+        gradient[:, :-1] += penalised
+        if not self.fit_intercept:
+            gradient[:, -1] = 0.0
+        return gradient
+
+    def _read(self, point: Array) -> tuple[Array, Array, Array]:
+        """Return the curvature of each row, the loss of each output, and its derivative."""
+        curvatures = np.empty(self.rows.n_rows, dtype=np.float32)
+
+        def read(part: Part) -> tuple[Array, Array]:
+            decisions = part.decisions(point)
+            slopes, bends = part.loss.derivatives(decisions)
+            curvatures[part.at] = bends.mean(axis=1) * part.c[:, 0]
+            losses = (part.loss.values(decisions) * part.c).sum(axis=0)
+            return losses, part.pull(slopes * part.c)
+
+        losses, pull = self.rows.sum(read)
+        return curvatures, losses, pull
+
+    def _read_along(self, point: Array, direction: Array) -> tuple[Array, Array]:
+        """Return the losses at all lengths (n_lengths, n_outputs), and a derivative."""
+        n_outputs = len(point)
+        both = np.concatenate([point, direction])
+
+        def read(part: Part) -> tuple[Array, Array]:
+            found = part.decisions(both)
+            decisions, change = found[:, :n_outputs], found[:, n_outputs:]
+            losses = [
+                (part.loss.values(decisions + length * change) * part.c).sum(axis=0)
+                for length in LENGTHS
+            ]
+            slopes, _ = part.loss.derivatives(decisions + LENGTHS[0] * change)
+            return np.stack(losses), part.pull(slopes * part.c)
+
+        losses, pull = self.rows.sum(read)
+        return losses, pull

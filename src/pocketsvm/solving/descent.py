@@ -1,0 +1,160 @@
+"""Conjugate gradients: the coefficients of fixed support vectors.
+
+The problem (`problem.py`) is convex and nearly quadratic. A factor of the second derivative of some
+rows, the same for all outputs, makes the directions of nonlinear conjugate gradients nearly those
+of Newton's method. The first factor is of a bound on the second derivative, which holds at every
+point; later ones are of the rows that bend at the current point.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .factor import Factor
+from .kernel import Part
+from .problem import Place, Problem, Slopes, row_products
+
+Array = NDArray[Any]
+
+# Steps with one factor, and the largest number of factors.
+STEPS_PER_FACTOR = 10
+MOST_FACTORS = 2
+# Converged if a step predicts a decrease below this share of the objective.
+TOLERANCE = 1e-4
+# A line search ends if the slope is this share of the initial slope, or after this many trials.
+FLAT = 0.1
+MOST_TRIALS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The solution of a problem, and how it was reached."""
+
+    place: Place
+    slopes: Slopes
+    steps: int
+    remaining: float  # the share of the objective that one more step would gain
+
+    @property
+    def objective(self) -> float:
+        """The sum of the objectives of all outputs."""
+        return float(self.slopes.objective.sum())
+
+
+def minimise(problem: Problem, random: np.random.Generator) -> Solution:
+    """Solve a problem from zero."""
+    place = problem.place(np.zeros(problem.shape))
+    curvatures = problem.sample.c * problem.sample.loss.largest_curvature
+    steps = 0
+    for number in range(MOST_FACTORS):
+        factor = problem.factor(curvatures, random)
+        solution = descend(problem, factor, place, STEPS_PER_FACTOR)
+        place, steps = solution.place, steps + solution.steps
+        if solution.remaining <= TOLERANCE and number:
+            break
+        curvatures = problem.curvatures(place.decisions)
+    return replace(solution, steps=steps)
+
+
+def resume(
+    problem: Problem,
+    decisions: Array,
+    random: np.random.Generator,
+    n_steps: int = STEPS_PER_FACTOR,
+    tolerance: float = TOLERANCE,
+) -> Solution:
+    """Solve a problem whose solution is close to these decision values.
+
+    The first step is Newton's step from these values. After the vectors have moved, they are much
+    closer to the new solution than the old coefficients are: large coefficients of opposite sign
+    cancel only where they were solved for.
+    """
+    curvatures = problem.curvatures(decisions)
+    factor = problem.factor(curvatures, random)
+
+    def target(part: Part) -> tuple[Array]:
+        near = decisions[part.at]
+        slopes = part.loss.derivatives(near)[0] * part.c
+        return (part.pull(curvatures[part.at, None] * near - slopes),)
+
+    (right,) = problem.rows.sum(target)
+    return descend(problem, factor, problem.place(factor.solve(right)), n_steps, tolerance)
+
+
+def descend(
+    problem: Problem,
+    factor: Factor,
+    place: Place,
+    n_steps: int,
+    tolerance: float = TOLERANCE,
+) -> Solution:
+    """Make steps with one factor."""
+    conjugate = Conjugate(factor)
+    for step in range(n_steps + 1):
+        slopes = problem.slopes(place)
+        direction, predicted = conjugate.direction(slopes.gradient)
+        remaining = predicted_share(predicted, slopes.objective)
+        if remaining <= tolerance or step == n_steps:
+            break
+        along = problem.place(direction)
+        place = place.plus(line_search(problem, place, along, slopes.gradient), along)
+    return Solution(place, slopes, step, remaining)
+
+
+def predicted_share(predicted: Array, objective: Array) -> float:
+    """Return the share of the objective that a step is predicted to gain, twice."""
+    return float(predicted.sum() / max(objective.sum(), np.finfo(float).tiny))
+
+
+class Conjugate:
+    """The directions of the method of Polak and Ribiere, one per output."""
+
+    def __init__(self, factor: Factor) -> None:
+        self._factor = factor
+        self._last: tuple[Array, Array, Array] | None = None
+
+    def direction(self, gradient: Array) -> tuple[Array, Array]:
+        """Return the next direction, and twice the decrease that a Newton step predicts."""
+        newton = self._factor.solve(gradient)
+        predicted = row_products(gradient, newton)
+        direction = -newton
+        if self._last is not None:
+            last, last_gradient, last_predicted = self._last
+            change = row_products(gradient - last_gradient, newton)
+            falling = last_predicted > 0
+            turn = np.divide(change, last_predicted, out=np.zeros_like(change), where=falling)
+            direction += np.maximum(turn, 0.0)[:, None] * last
+            uphill = row_products(gradient, direction) >= 0
+            direction[uphill] = -newton[uphill]
+        self._last = direction, gradient, predicted
+        return direction, predicted
+
+
+def line_search(problem: Problem, place: Place, step: Place, gradient: Array) -> Array:
+    """Return the length of the step for each output.
+
+    The objective is convex along the step. Newton's method on its slope, kept within a bracket of
+    the minimum, finds a length at which the objective is nearly flat.
+    """
+    start = row_products(gradient, step.point)
+    length = np.where(start < 0, 1.0, 0.0)
+    low, high = np.zeros_like(length), np.full_like(length, np.inf)
+    for _ in range(MOST_TRIALS):
+        slope, bend = problem.slope_along(place, step, length)
+        flat = np.abs(slope) <= -FLAT * start
+        if flat.all():
+            break
+        low = np.where(slope < 0, length, low)
+        high = np.where(slope >= 0, length, high)
+        length = np.where(flat, length, _next_length(length, slope, bend, low, high))
+    return np.where(flat, length, low)  # up to `low` the objective falls
+
+
+def _next_length(length: Array, slope: Array, bend: Array, low: Array, high: Array) -> Array:
+    """Return Newton's length, or the middle of the bracket if that lies outside."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        newton = length - slope / bend
+    middle = np.where(np.isinf(high), 2 * length, (low + high) / 2)
+    return np.where((newton > low) & (newton < high), newton, middle)

@@ -1,0 +1,84 @@
+"""What moving may cost."""
+
+from dataclasses import dataclass
+
+from ..training.settings import Settings
+from .kernel import MOST_KEPT
+from .moving import SOLVER_STEPS
+from .problem import ROWS_PER_VECTOR
+from .sample import Sample
+
+# The cost of an exponential, and of a row's loss for one output, in multiply-adds.
+EXPONENTIAL = 20
+LOSS = 50
+# Moving may cost as many multiply-adds as all passes over the rows, and this many at least.
+LEAST_WORK = 1e10
+# With fewer rows per vector than this, vectors would fit the noise: then they stay.
+LEAST_ROWS = 4
+# Fewer steps gain too little.
+LEAST_STEPS = 5
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What moving may cost.
+
+    Attributes
+    ----------
+    tolerance : float
+        Steps end if one gains less than this share of the objective.
+
+    most_steps, most_rounds : int
+        The largest number of steps of a round, and of rounds. A round chooses the near rows anew.
+
+    work : float
+        The largest number of multiply-adds.
+
+    n_features : float
+        The mean number of non-zero features of a row.
+
+    n_rows : int
+        The number of rows.
+
+    keeps : bool
+        Whether the kernel values of the near rows must fit into memory.
+    """
+
+    tolerance: float
+    most_steps: int
+    most_rounds: int
+    work: float
+    n_features: float
+    n_rows: int
+    keeps: bool
+
+    @classmethod
+    def of(cls, settings: Settings, sample: Sample, *, values: bool) -> "Effort":
+        """Return the effort for a model."""
+        X, n_rows = sample.rows.checked.X, sample.rows.n_rows
+        n_features = X.nnz / n_rows if sample.rows.checked.structure else X.shape[1]
+        if settings.thorough:
+            return cls(1e-5, 100, 4, float("inf"), n_features, n_rows, keeps=False)
+        row = settings.budget * (n_features + EXPONENTIAL)
+        work = max(LEAST_WORK, settings.n_passes * n_rows * row)
+        choices = settings.choices
+        tolerance, n_steps = (1e-4, choices.value_moves) if values else (1e-3, choices.class_moves)
+        return cls(tolerance, n_steps, 1, work, n_features, n_rows, keeps=True)
+
+    def rounds(self) -> list[int]:
+        """Return the number of steps of each round."""
+        return [self.most_steps] * self.most_rounds
+
+    def steps(self, n_near: int, shape: tuple[int, int], n_outputs: int) -> int:
+        """Return the number of steps of a round on this many near rows; 0 if vectors stay."""
+        n_vectors = shape[0]
+        if not n_near or self.n_rows < LEAST_ROWS * n_vectors:
+            return 0
+        if self.keeps and 4 * n_near * n_vectors > MOST_KEPT:
+            return 0
+        value = 2 * self.n_features + EXPONENTIAL + 2 * SOLVER_STEPS * n_outputs
+        n_bent = min(n_near, ROWS_PER_VECTOR * n_vectors)
+        step = n_near * (n_vectors * value + SOLVER_STEPS * LOSS * n_outputs)
+        step += n_bent * n_vectors**2 / 2 + n_vectors**3 / 3
+        affordable = self.work / step
+        return 0 if affordable < LEAST_STEPS else int(min(affordable, self.most_steps))

@@ -1,0 +1,140 @@
+"""The penalty of the coefficients, and factors of second derivatives."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsymm
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from .. import _core
+from .kernel import in_order
+
+Array = NDArray[Any]
+# Yields kernel values (n_rows, n_vectors) and the weights of their rows.
+Blocks = Callable[[], Iterable[tuple[Array, Array]]]
+
+# Added to the diagonal of K, which is nearly singular if merged vectors nearly coincide: it keeps
+# the coefficients of such vectors from growing against each other beyond float32.
+JITTER = 1e-6
+# Columns that a thread computes together.
+PANEL = 128
+# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
+# factor from one ridge to the next.
+FIRST_RIDGE, NEXT_RIDGE = 1e-14, 100.0
+# The least curvature of the intercept, as a share of the weights: it has none if no row bends.
+INTERCEPT_CURVATURE = 1e-6
+# The least share of its curvature that is left to the intercept once the coefficients follow it.
+LEAST_REST = 1e-14
+
+
+class Penalty:
+    """The matrix A = K + JITTER I of the penalty 1/2 beta' A beta.
+
+    One square array holds two matrices, so that memory grows with one square of the budget: its
+    upper triangle is K, its lower triangle and diagonal the factor of a second derivative.
+    """
+
+    def __init__(self, vectors: Array, gamma: float, n_threads: int) -> None:
+        # In float64, and without a common offset: with larger rounding errors, K would have
+        # eigenvalues below -JITTER.
+        precise = vectors.astype(np.float64)
+        precise -= precise.mean(axis=0)
+        rows, n = _core.Rows.dense(precise), len(precise)
+        self.n_threads = n_threads
+        self._square = np.empty((n, n), order="F")
+        for p in range(0, n, PANEL):
+            q = min(p + PANEL, n)
+            block = _core.kernel_block(precise, gamma, rows, p, q, n_threads)
+            self._square[:, p:q] = block.T
+
+    def product(self, coefficients: Array) -> Array:
+        """Return A beta for the coefficients (n_outputs, n_vectors)."""
+        product: Array = dsymm(1.0, self._square, coefficients.T).T
+        product += (1.0 + JITTER - self._square.diagonal()) * coefficients
+        return product
+
+    def kernel(self) -> Array:
+        """Return the kernel values among different vectors; zeros on the diagonal."""
+        upper = np.triu(self._square, 1)
+        kernel: Array = upper + upper.T
+        return kernel
+
+    def factor(self, blocks: Blocks, least: float, fit_intercept: bool) -> "Factor":
+        """Factor A plus the weighted sum of the outer products of rows.
+
+        The intercepts have at least the curvature `least`. The factor replaces an earlier one.
+        """
+        ridge = 0.0
+        while True:
+            border = self._add(blocks, Border(len(self._square), least), ridge)
+            _, info = dpotrf(self._square, lower=1, clean=0, overwrite_a=1)
+            if info == 0:
+                return Factor(self._square, border, fit_intercept)
+            ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * (1.0 + border.largest))
+
+    def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
+        """Write A, a ridge and the outer products of rows into the lower triangle."""
+        square, n = self._square, len(self._square)
+        panels = [(p, min(p + PANEL, n)) for p in range(0, n, PANEL)]
+        for p, q in panels:
+            upper = np.triu(square[p:q, p:q], 1)
+            square[p:q, p:q] = upper + upper.T
+            square[q:, p:q] = square[p:q, q:].T
+        np.fill_diagonal(square, 1.0 + JITTER + ridge)
+        for kernel, weights in blocks():
+            roots = np.sqrt(weights)
+            values = kernel * roots[:, None]
+            add = partial(_add_panel, square, values)
+            for _ in in_order(add, panels, self.n_threads):
+                pass
+            border.add(values, roots)
+        return border
+
+
+def _add_panel(square: Array, values: Array, panel: tuple[int, int]) -> None:
+    """Add products of columns to the part of some columns that is below the diagonal."""
+    p, q = panel
+    square[q:, p:q] += values[:, q:].T @ values[:, p:q]
+    square[p:q, p:q] += np.tril(values[:, p:q].T @ values[:, p:q])
+
+
+class Border:
+    """The part of a second derivative that belongs to the intercepts."""
+
+    def __init__(self, n_vectors: int, least: float) -> None:
+        self.column, self.corner = np.zeros(n_vectors), least
+        self.largest = 0.0  # on the diagonal of the other part
+
+    def add(self, values: Array, roots: Array) -> None:
+        """Add rows of kernel values, times the roots of their weights."""
+        self.column += roots @ values
+        self.corner += float(roots @ roots)
+        self.largest += float(np.square(values).sum(axis=0).max())
+
+
+class Factor:
+    """The factor of a second derivative in the coefficients and the intercept of an output."""
+
+    def __init__(self, square: Array, border: Border, fit_intercept: bool) -> None:
+        self._square, self._column = square, border.column
+        self._fit_intercept = fit_intercept
+        self._solved = self._without_intercept(border.column[None])[0]
+        rest = border.corner - self._column @ self._solved  # Schur's complement
+        self._rest = max(rest, LEAST_REST * border.corner)
+
+    def solve(self, gradient: Array) -> Array:
+        """Return the solution of a linear system for each row (n_outputs, n_vectors + 1)."""
+        solution = np.zeros_like(gradient)
+        solution[:, :-1] = self._without_intercept(gradient[:, :-1])
+        if self._fit_intercept:
+            solution[:, -1] = (gradient[:, -1] - solution[:, :-1] @ self._column) / self._rest
+            solution[:, :-1] -= solution[:, -1:] * self._solved
+        return solution
+
+    def _without_intercept(self, right: Array) -> Array:
+        solution, _ = dpotrs(self._square, right.T, lower=1)
+        rows: Array = solution.T
+        return rows
