@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .descent import TOLERANCE, Conjugate, predicted_share
+from .descent import Conjugate, predicted_share
 from .kernel import KernelRows, Part
+from .losses import REACH
 from .problem import Problem, row_products, thinned
 from .sample import Sample
 
 Array = NDArray[Any]
 
+# Steps end if one more is predicted to gain less than this share of the objective. After a solution
+# on a sample, one step is usually enough.
+TOLERANCE = 1e-3
 # Rows that the factor is made of, for each vector.
 ROWS_PER_VECTOR = 32
 # The lengths that a reading tries; it computes the gradient at the first one.
@@ -26,9 +30,13 @@ LENGTHS = np.array([1.0, 0.25, 0.5, 1.5])
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """The result on all rows."""
+    """The result on all rows.
+
+    `near` tells which rows had a loss, or nearly had one, at the first point.
+    """
 
     point: Array
+    near: NDArray[np.bool_]
     objective: float
     gradient: Array
     remaining: float  # the share of the objective that one more step would gain
@@ -45,7 +53,7 @@ class AllRows:
 
     def refine(self, point: Array, n_steps: int, random: np.random.Generator) -> Refined:
         """Make some steps from a point; the objective does not grow."""
-        curvatures, losses, pull = self._read(point)
+        near, curvatures, losses, pull = self._read(point)
         thin = thinned(curvatures, ROWS_PER_VECTOR * len(self.vectors), random)
         drawn = np.flatnonzero(thin)
         bent = Problem(self.vectors, self.sample.take(drawn), self.fit_intercept, self.n_threads)
@@ -74,12 +82,7 @@ class AllRows:
             whole = self._gradient(pull, penalised + bend)
             gradient = gradient + length * (whole - gradient)
             point, penalised = point + length * direction, penalised + length * bend
-        return Refined(point, float(objective.sum()), gradient, remaining, step)
-
-    def near(self, point: Array, reach: float) -> NDArray[np.bool_]:
-        """Tell which rows have a loss, or nearly have one."""
-        near = self.rows.each(lambda part: part.loss.near(part.decisions(point), reach))
-        return np.concatenate(list(near))
+        return Refined(point, near, float(objective.sum()), gradient, remaining, step)
 
     def _gradient(self, pull: Array, penalised: Array) -> Array:
         gradient = pull.copy()
@@ -88,19 +91,21 @@ class AllRows:
             gradient[:, -1] = 0.0
         return gradient
 
-    def _read(self, point: Array) -> tuple[Array, Array, Array]:
-        """Return the curvature of each row, the loss of each output, and its derivative."""
+    def _read(self, point: Array) -> tuple[Array, Array, Array, Array]:
+        """Return which rows are near, their curvatures, the losses, and their derivative."""
+        near = np.empty(self.rows.n_rows, dtype=bool)
         curvatures = np.empty(self.rows.n_rows, dtype=np.float32)
 
         def read(part: Part) -> tuple[Array, Array]:
             decisions = part.decisions(point)
+            near[part.at] = part.loss.near(decisions, REACH)
             slopes, bends = part.loss.derivatives(decisions)
             curvatures[part.at] = bends.mean(axis=1) * part.c[:, 0]
             losses = (part.loss.values(decisions) * part.c).sum(axis=0)
             return losses, part.pull(slopes * part.c)
 
         losses, pull = self.rows.sum(read)
-        return curvatures, losses, pull
+        return near, curvatures, losses, pull
 
     def _read_along(self, point: Array, direction: Array) -> tuple[Array, Array]:
         """Return the losses at all lengths (n_lengths, n_outputs), and a derivative."""

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 # Kernel values of a part: a fixed number, so that sums do not depend on the threads. A part is long
 # enough to hide the cost of its calls, and a few of them fit into the third-level cache.
-VALUES_AT_ONCE = 2**21
+VALUES_AT_ONCE = 2**20
 # Kernel values are kept as float32, up to this many bytes; those of further rows are computed again
 # whenever they are needed.
 MOST_KEPT = 2**28

@@ -21,6 +21,9 @@ from ..training.settings import Choices
 
 Array = NDArray[Any]
 
+# Rows further than this from where the loss begins, in units of its width, do not move vectors.
+REACH = 2.0
+
 
 class Loss(Protocol):
     """The loss of some rows. Decision values have the shape (n_rows, n_outputs)."""

@@ -26,8 +26,6 @@ from .sample import Sample
 
 Array = NDArray[Any]
 
-# Rows further than this from where the loss begins, in units of its width, are left out.
-REACH = 2.0
 # Steps are scaled, for each vector, by the kernel's width over its coefficient, because vectors
 # with small coefficients must move further. This share of the mean square coefficient is added, so
 # that the scale stays bounded.

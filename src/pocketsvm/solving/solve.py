@@ -20,8 +20,8 @@ from .blas import ONE_BLAS_THREAD
 from .descent import Solution, minimise, resume
 from .effort import Effort
 from .kernel import MOST_KEPT
-from .losses import loss_of
-from .moving import REACH, Path
+from .losses import REACH, loss_of
+from .moving import Path
 from .problem import Problem
 from .sample import Sample
 
@@ -131,6 +131,7 @@ class Answer:
     gradient_norm: float  # relative to the sum of the row weights c_i
     remaining: float  # the share of the objective that one more step would gain
     steps: int
+    near: NDArray[np.bool_]  # the rows that have a loss, or nearly have one
     moves: int = 0
 
 
@@ -194,14 +195,17 @@ class Solver:
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         norm = float(np.linalg.norm(solution.slopes.gradient) / self.whole.c.sum())
         point, objective = solution.place.point, solution.objective
-        return Answer(vectors, point, objective, norm, solution.remaining, solution.steps)
+        near = self.whole.loss.near(solution.place.decisions, REACH)
+        return Answer(vectors, point, objective, norm, solution.remaining, solution.steps, near)
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
         found = AllRows(vectors, self.whole, *self._common).refine(
             point, self._settings.choices.steps_on_all_rows, self._random
         )
         norm = float(np.linalg.norm(found.gradient) / self.whole.c.sum())
-        return Answer(vectors, found.point, found.objective, norm, found.remaining, found.steps)
+        return Answer(
+            vectors, found.point, found.objective, norm, found.remaining, found.steps, found.near
+        )
 
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
@@ -218,8 +222,7 @@ class Solver:
 
     def _moved(self, answer: Answer, effort: Effort, n_steps: int) -> Answer | None:
         """Make some steps; None if they cost too much."""
-        rows = AllRows(answer.vectors, self.whole, *self._common)
-        near = np.flatnonzero(rows.near(answer.point, REACH))
+        near = np.flatnonzero(answer.near)
         n_steps = min(n_steps, effort.steps(len(near), answer.vectors.shape, len(answer.point)))
         if not n_steps:
             return None
