@@ -48,15 +48,24 @@ nb::object decide(AnyMatrix vectors, Matrix coefficients, Vector intercepts, dou
     return nb::cast(result);
 }
 
+// Writes the kernel values of the rows [begin, end) to out.
 template <class Real>
-nb::object kernel_values(const RowsView& view, const ModelView& model, std::size_t begin,
-                         std::size_t end, std::size_t n_threads) {
-    Real* out;
-    auto result = make_array<Real>({end - begin, model.n_vectors}, &out);
+void write_kernel(Real* out, const AnyMatrix& vectors, double gamma, const RowsView& view,
+                  std::size_t begin, std::size_t end, std::size_t n_threads) {
+    const std::size_t n_vectors = vectors.shape(0);
+    const ModelView model{n_vectors, vectors.shape(1), 0, vectors.data(), nullptr, nullptr, gamma};
     predict(view, model, begin, end, n_threads,
             [&](const Predictor& predictor, std::size_t from, std::size_t to) {
-                predictor.kernel(view, from, to, out + (from - begin) * model.n_vectors);
+                predictor.kernel(view, from, to, out + (from - begin) * n_vectors);
             });
+}
+
+template <class Real>
+nb::object new_kernel(const AnyMatrix& vectors, double gamma, const RowsView& view,
+                      std::size_t begin, std::size_t end, std::size_t n_threads) {
+    Real* out;
+    auto result = make_array<Real>({end - begin, vectors.shape(0)}, &out);
+    write_kernel(out, vectors, gamma, view, begin, end, n_threads);
     return nb::cast(result);
 }
 
@@ -67,11 +76,30 @@ nb::object kernel_block(AnyMatrix vectors, double gamma, const Rows& rows, std::
     require(begin <= end && end <= view.n_rows,
             "begin and end must be in order and within the " + std::to_string(view.n_rows) +
                 " rows, got " + std::to_string(begin) + " and " + std::to_string(end));
-    const ModelView model{vectors.shape(0), vectors.shape(1), 0,    vectors.data(),
-                          nullptr,          nullptr,          gamma};
     return view.precision == Precision::float32
-               ? kernel_values<float>(view, model, begin, end, n_threads)
-               : kernel_values<double>(view, model, begin, end, n_threads);
+               ? new_kernel<float>(vectors, gamma, view, begin, end, n_threads)
+               : new_kernel<double>(vectors, gamma, view, begin, end, n_threads);
+}
+
+using Block = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void fill_kernel(Block out, AnyMatrix vectors, double gamma, const Rows& rows, std::size_t begin,
+                 std::size_t n_threads) {
+    const RowsView& view = rows.view();
+    check_model(vectors, gamma, view);
+    require(begin <= view.n_rows, "begin must be within the " + std::to_string(view.n_rows) +
+                                      " rows, got " + std::to_string(begin));
+    require(out.shape(0) <= view.n_rows - begin && out.shape(1) == vectors.shape(0),
+            "out must have at most " + std::to_string(view.n_rows - begin) + " rows and " +
+                std::to_string(vectors.shape(0)) + " columns, got " + std::to_string(out.shape(0)) +
+                " and " + std::to_string(out.shape(1)));
+    require(precision_of(out.dtype(), "out") == view.precision,
+            "out and rows must have the same dtype");
+    const std::size_t end = begin + out.shape(0);
+    if (view.precision == Precision::float32)
+        write_kernel(static_cast<float*>(out.data()), vectors, gamma, view, begin, end, n_threads);
+    else
+        write_kernel(static_cast<double*>(out.data()), vectors, gamma, view, begin, end, n_threads);
 }
 
 }  // namespace
@@ -96,6 +124,8 @@ void bind_kernel(nb::module_& module) {
                "gamma"_a, "rows"_a, "n_threads"_a);
     module.def("kernel_block", &kernel_block, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
                "begin"_a, "end"_a, "n_threads"_a);
+    module.def("fill_kernel", &fill_kernel, "out"_a.noconvert(), "vectors"_a.noconvert(), "gamma"_a,
+               "rows"_a, "begin"_a, "n_threads"_a);
 }
 
 }  // namespace pocketsvm

@@ -1,16 +1,42 @@
-// The Python bindings of sums over rows of kernel values. They run on the calling thread and do not
-// ask for interrupts, because a call on a chunk of rows takes milliseconds.
+// The Python bindings of sums over rows of kernel values.
+#include <algorithm>
+
 #include "common.hpp"
 
 namespace pocketsvm {
 namespace {
+
+// Rows that a thread takes at once: a fixed number, so that sums do not depend on the threads.
+constexpr std::size_t rows_at_once = 256;
+
+// Calls task(k, kernel values, first row) for blocks of rows.
+template <class Task>
+void in_blocks(const KernelView& kernel, std::size_t n_threads, Task task) {
+    const std::size_t n_blocks = (kernel.n_rows + rows_at_once - 1) / rows_at_once;
+    const std::size_t row_bytes =
+        kernel.n_vectors *
+        (kernel.precision == Precision::float32 ? sizeof(float) : sizeof(double));
+    without_gil([&](Interrupt& interrupt) {
+        return parallel(n_blocks, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
+            if (own.requested()) return false;
+            const std::size_t first = k * rows_at_once;
+            const auto* values = static_cast<const unsigned char*>(kernel.values);
+            task(k,
+                 KernelView{kernel.precision, std::min(rows_at_once, kernel.n_rows - first),
+                            kernel.n_vectors, values + first * row_bytes},
+                 first);
+            return true;
+        });
+    });
+}
 
 KernelView view_of(const AnyMatrix& kernel) {
     return {precision_of(kernel.dtype(), "kernel"), kernel.shape(0), kernel.shape(1),
             kernel.data()};
 }
 
-nb::object kernel_decisions(AnyMatrix kernel, Matrix coefficients, Vector intercepts) {
+nb::object kernel_decisions(AnyMatrix kernel, Matrix coefficients, Vector intercepts,
+                            std::size_t n_threads) {
     const KernelView view = view_of(kernel);
     const std::size_t n_outputs = coefficients.shape(0);
     require(coefficients.shape(1) == view.n_vectors,
@@ -21,14 +47,14 @@ nb::object kernel_decisions(AnyMatrix kernel, Matrix coefficients, Vector interc
                 ", got " + std::to_string(intercepts.shape(0)));
     double* out;
     auto result = make_array<double>({view.n_rows, n_outputs}, &out);
-    {
-        nb::gil_scoped_release release;
-        core->kernel_decisions(view, n_outputs, coefficients.data(), intercepts.data(), out);
-    }
+    in_blocks(view, n_threads, [&](std::size_t, const KernelView& block, std::size_t first) {
+        core->kernel_decisions(block, n_outputs, coefficients.data(), intercepts.data(),
+                               out + first * n_outputs);
+    });
     return nb::cast(result);
 }
 
-nb::object kernel_pull(AnyMatrix kernel, Matrix slopes) {
+nb::object kernel_pull(AnyMatrix kernel, Matrix slopes, std::size_t n_threads) {
     const KernelView view = view_of(kernel);
     const std::size_t n_outputs = slopes.shape(1);
     require(slopes.shape(0) == view.n_rows, "slopes must have one row per row of kernel, " +
@@ -36,10 +62,14 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes) {
                                                 std::to_string(slopes.shape(0)));
     double* out;
     auto result = make_array<double>({n_outputs, view.n_vectors}, &out);
-    {
-        nb::gil_scoped_release release;
-        core->kernel_pull(view, n_outputs, slopes.data(), out);
-    }
+    const std::size_t size = n_outputs * view.n_vectors;
+    std::vector<double> sums((view.n_rows + rows_at_once - 1) / rows_at_once * size);
+    in_blocks(view, n_threads, [&](std::size_t k, const KernelView& block, std::size_t first) {
+        core->kernel_pull(block, n_outputs, slopes.data() + first * n_outputs,
+                          sums.data() + k * size);
+    });
+    std::fill_n(out, size, 0.0);
+    for (std::size_t i = 0; i < sums.size(); ++i) out[i % size] += sums[i];
     return nb::cast(result);
 }
 
@@ -47,8 +77,8 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes) {
 
 void bind_solving(nb::module_& module) {
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
-               "intercepts"_a);
-    module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a);
+               "intercepts"_a, "n_threads"_a);
+    module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a);
 }
 
 }  // namespace pocketsvm

@@ -186,22 +186,35 @@ def kernel_block(
 ) -> NDArray[Any]:
     """Kernel values (end - begin, n_sv) of rows [begin, end) and the vectors, in their dtype."""
 
+def fill_kernel(
+    out: NDArray[Any],
+    vectors: NDArray[Any],
+    gamma: float,
+    rows: Rows,
+    begin: int,
+    n_threads: int,
+) -> None:
+    """Write the kernel values of the rows from `begin` on, as many as out has, to out."""
+
 def kernel_decisions(
-    kernel: NDArray[Any], coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]
+    kernel: NDArray[Any],
+    coefficients: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    n_threads: int,
 ) -> NDArray[np.float64]:
     """Decision values (n_rows, n_outputs), sum_j coefficients[o, j] kernel[i, j] + intercepts[o].
 
     kernel (n_rows, n_vectors) C-contiguous, float32 or float64; coefficients (n_outputs,
-    n_vectors). Sums are in float64, on the calling thread. The bits of a row's values depend on
-    that row only. Ctrl-C has to wait until the call returns.
+    n_vectors). Sums are in float64. The bits of a row's values depend on that row only.
     """
 
-def kernel_pull(kernel: NDArray[Any], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sums over rows (n_outputs, n_vectors), sum_i slopes[i, o] kernel[i, j].
+def kernel_pull(
+    kernel: NDArray[Any], slopes: NDArray[np.float64], n_threads: int
+) -> NDArray[np.float64]:
+    """Pull (n_outputs, n_vectors) of the rows, sum_i slopes[i, o] kernel[i, j].
 
-    kernel as for kernel_decisions; slopes (n_rows, n_outputs). Sums are in float64, in the order
-    of the rows, on the calling thread. Terms whose slope is zero are skipped, so that they take
-    no time. Ctrl-C has to wait until the call returns.
+    slopes (n_rows, n_outputs); terms whose slope is zero are skipped. Sums are in float64, in
+    blocks of rows, whose sums are added in their order: the bits do not depend on the threads.
     """
 
 class SvmlightChunk:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .descent import Conjugate, predicted_share
-from .kernel import KernelRows, Part
+from .kernel import KernelRows
 from .losses import REACH
 from .problem import Problem, row_products, thinned
-from .sample import Sample
+from .sample import Part, Sample
 
 Array = NDArray[Any]
 
@@ -47,7 +47,7 @@ class AllRows:
     """The problem of all rows for fixed vectors."""
 
     def __init__(self, vectors: Array, sample: Sample, fit_intercept: bool, n_threads: int) -> None:
-        self.rows = KernelRows(vectors, sample, n_threads)
+        self.rows = KernelRows(vectors, sample.rows, sample.loss.n_outputs, n_threads)
         self.vectors, self.sample = vectors, sample
         self.fit_intercept, self.n_threads = fit_intercept, n_threads
 
@@ -93,34 +93,45 @@ class AllRows:
 
     def _read(self, point: Array) -> tuple[Array, Array, Array, Array]:
         """Return which rows are near, their curvatures, the losses, and their derivative."""
-        near = np.empty(self.rows.n_rows, dtype=bool)
-        curvatures = np.empty(self.rows.n_rows, dtype=np.float32)
+        found = [self._read_block(point, *block) for block in self.rows.blocks()]
+        near, curvatures, losses, pulls = zip(*found, strict=True)
+        return np.concatenate(near), np.concatenate(curvatures), sum(losses), sum(pulls)
 
-        def read(part: Part) -> tuple[Array, Array]:
-            decisions = part.decisions(point)
-            near[part.at] = part.loss.near(decisions, REACH)
-            slopes, bends = part.loss.derivatives(decisions)
-            curvatures[part.at] = bends.mean(axis=1) * part.c[:, 0]
-            losses = (part.loss.values(decisions) * part.c).sum(axis=0)
-            return losses, part.pull(slopes * part.c)
+    def _read_block(
+        self, point: Array, at: slice, kernel: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        decisions = self.rows.decisions(kernel, point)
+        slopes = np.empty_like(decisions)
+        near = np.empty(len(decisions), dtype=bool)
+        curvatures = np.empty(len(decisions), dtype=np.float32)
 
-        losses, pull = self.rows.sum(read)
-        return near, curvatures, losses, pull
+        def read(part: Part) -> tuple[Array]:
+            found = decisions[part.at]
+            first, second = part.loss.derivatives(found)
+            slopes[part.at] = first * part.c
+            curvatures[part.at] = second.mean(axis=1) * part.c[:, 0]
+            near[part.at] = part.loss.near(found, REACH)
+            return ((part.loss.values(found) * part.c).sum(axis=0),)
+
+        (losses,) = self.sample.part(at).sum(read, self.n_threads)
+        return near, curvatures, losses, self.rows.pull(kernel, slopes)
 
     def _read_along(self, point: Array, direction: Array) -> tuple[Array, Array]:
         """Return the losses at all lengths (n_lengths, n_outputs), and a derivative."""
-        n_outputs = len(point)
         both = np.concatenate([point, direction])
+        found = [self._read_block_along(both, *block) for block in self.rows.blocks()]
+        losses, pulls = zip(*found, strict=True)
+        return sum(losses), sum(pulls)
 
-        def read(part: Part) -> tuple[Array, Array]:
-            found = part.decisions(both)
-            decisions, change = found[:, :n_outputs], found[:, n_outputs:]
-            losses = [
-                (part.loss.values(decisions + length * change) * part.c).sum(axis=0)
-                for length in LENGTHS
-            ]
-            slopes, _ = part.loss.derivatives(decisions + LENGTHS[0] * change)
-            return np.stack(losses), part.pull(slopes * part.c)
+    def _read_block_along(self, both: Array, at: slice, kernel: Array) -> tuple[Array, Array]:
+        decisions, change = np.hsplit(self.rows.decisions(kernel, both), 2)
+        slopes = np.empty_like(decisions)
 
-        losses, pull = self.rows.sum(read)
-        return losses, pull
+        def read(part: Part) -> tuple[Array]:
+            start, step = decisions[part.at], change[part.at]
+            slopes[part.at] = part.loss.derivatives(start + LENGTHS[0] * step)[0] * part.c
+            tried = [part.loss.values(start + length * step) for length in LENGTHS]
+            return (np.stack([(values * part.c).sum(axis=0) for values in tried]),)
+
+        (losses,) = self.sample.part(at).sum(read, self.n_threads)
+        return losses, self.rows.pull(kernel, slopes)

@@ -13,16 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .factor import Factor
-from .kernel import Part
 from .problem import Place, Problem, Slopes, row_products
+from .sample import Part
 
 Array = NDArray[Any]
 
 # Steps with one factor, and the largest number of factors.
 STEPS_PER_FACTOR = 10
-MOST_FACTORS = 2
+MOST_FACTORS = 12
 # Converged if a step predicts a decrease below this share of the objective.
 TOLERANCE = 1e-4
+# Nor is another factor made below this share: with many classes, the last per cents take many steps
+# and do not improve predictions.
+FACTOR_TOLERANCE = 0.05
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
 FLAT = 0.1
 MOST_TRIALS = 10
@@ -52,7 +55,7 @@ def minimise(problem: Problem, random: np.random.Generator) -> Solution:
         factor = problem.factor(curvatures, random)
         solution = descend(problem, factor, place, STEPS_PER_FACTOR)
         place, steps = solution.place, steps + solution.steps
-        if solution.remaining <= TOLERANCE and number:
+        if solution.remaining <= FACTOR_TOLERANCE and number:
             break
         curvatures = problem.curvatures(place.decisions)
     return replace(solution, steps=steps)
@@ -74,13 +77,15 @@ def resume(
     curvatures = problem.curvatures(decisions)
     factor = problem.factor(curvatures, random)
 
-    def target(part: Part) -> tuple[Array]:
-        near = decisions[part.at]
-        slopes = part.loss.derivatives(near)[0] * part.c
-        return (part.pull(curvatures[part.at, None] * near - slopes),)
+    pulls = curvatures[:, None] * decisions
 
-    (right,) = problem.rows.sum(target)
-    return descend(problem, factor, problem.place(factor.solve(right)), n_steps, tolerance)
+    def subtract_slopes(part: Part) -> tuple[()]:
+        pulls[part.at] -= part.loss.derivatives(decisions[part.at])[0] * part.c
+        return ()
+
+    problem.sample.sum(subtract_slopes, problem.n_threads)
+    start = factor.solve(problem.pull(pulls))
+    return descend(problem, factor, problem.place(start), n_steps, tolerance)
 
 
 def descend(

@@ -10,13 +10,13 @@ from .sample import Sample
 
 # The cost of an exponential, and of a row's loss for one output, in multiply-adds.
 EXPONENTIAL = 20
-LOSS = 50
+LOSS = 300
 # Moving may cost as many multiply-adds as all passes over the rows, and this many at least.
 LEAST_WORK = 1e10
 # With fewer rows per vector than this, vectors would fit the noise: then they stay.
 LEAST_ROWS = 4
 # Fewer steps gain too little.
-LEAST_STEPS = 5
+LEAST_STEPS = 8
 
 
 @dataclass(frozen=True)

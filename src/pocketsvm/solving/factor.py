@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _core
-from .kernel import in_order
+from .sample import in_order
 
 Array = NDArray[Any]
 # Yields kernel values (n_rows, n_vectors) and the weights of their rows.

@@ -1,116 +1,67 @@
-"""The rows that the solver sums over, in parts, with their kernel values."""
+"""The kernel values of rows: decision values, and what the rows pull at."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .losses import Loss
-from .sample import Sample
+from ..data.rows import Rows
+from .sample import slices
 
 Array = NDArray[Any]
-Result = TypeVar("Result")
 
-# Kernel values of a part: a fixed number, so that sums do not depend on the threads. A part is long
-# enough to hide the cost of its calls, and a few of them fit into the third-level cache.
-VALUES_AT_ONCE = 2**20
-# Kernel values are kept as float32, up to this many bytes; those of further rows are computed again
-# whenever they are needed.
+# Kernel values of a block: enough work for several threads, and few enough for the last cache.
+BLOCK_VALUES = 2**23
+# The memory for one output of a row, in kernel values: decision values, slopes, curvatures.
+OUTPUT_VALUES = 8
+# Blocks are kept up to this many bytes; others are computed again whenever they are needed.
 MOST_KEPT = 2**28
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some of the rows.
+class KernelRows:
+    """The kernel values of rows with vectors, in blocks.
 
-    Attributes
-    ----------
-    at : slice
-        Which ones.
-
-    kernel : ndarray of shape (n_rows, n_vectors)
-        Their kernel values with the vectors, in float32.
-
-    loss : Loss
-        Their loss.
-
-    c : ndarray of shape (n_rows, 1)
-        C times their weights.
+    The core fills blocks, and sums over them, on several threads; the bits of the sums do not
+    depend on their number.
     """
 
-    at: slice
-    kernel: Array
-    loss: Loss
-    c: Array
+    def __init__(self, vectors: Array, rows: Rows, n_outputs: int, n_threads: int) -> None:
+        self.vectors, self.rows, self.n_threads = vectors, rows, n_threads
+        n_values = len(vectors) + OUTPUT_VALUES * n_outputs
+        self.slices = slices(rows.n_rows, max(1, BLOCK_VALUES // n_values))
+        self._n_kept = MOST_KEPT // (BLOCK_VALUES * vectors.itemsize)
+        self._kept: list[Array] = []
+        self._spare: Array | None = None
 
-    def decisions(self, point: Array) -> Array:
-        """Return the decision values of coefficients and intercepts (n_outputs, n_vectors + 1)."""
-        coefficients = np.ascontiguousarray(point[:, :-1])
-        return _core.kernel_decisions(self.kernel, coefficients, point[:, -1].copy())
-
-    def pull(self, slopes: Array) -> Array:
-        """Return the derivative in coefficients and intercepts of losses with these slopes."""
-        return np.column_stack([_core.kernel_pull(self.kernel, slopes), slopes.sum(axis=0)])
-
-
-class KernelRows:
-    """Rows, in parts that do not depend on the number of threads."""
-
-    def __init__(self, vectors: Array, sample: Sample, n_threads: int) -> None:
-        self.vectors, self.sample, self.n_threads = vectors, sample, n_threads
-        self.n_rows = sample.rows.n_rows
-        self._step = max(1, VALUES_AT_ONCE // len(vectors))
-        self.n_parts = -(-self.n_rows // self._step)
-        n_kept = MOST_KEPT // (4 * self._step * len(vectors))
-        self._kept: list[Array | None] = [None] * min(self.n_parts, n_kept)
-
-    def slices(self) -> list[slice]:
-        """Return the rows of each part."""
-        starts = range(0, self.n_rows, self._step)
-        return [slice(begin, min(begin + self._step, self.n_rows)) for begin in starts]
-
-    def part(self, at: slice) -> Part:
-        """Return a part."""
-        sample = self.sample
-        return Part(at, self._kernel(at), sample.loss.take(at), sample.c[at, None])
-
-    def _kernel(self, at: slice) -> Array:
-        number = at.start // self._step
-        kept = self._kept[number] if number < len(self._kept) else None
-        if kept is None:
-            rows = self.sample.rows
-            block = _core.kernel_block(self.vectors, rows.gamma, rows.core, at.start, at.stop, 1)
-            kept = np.asarray(block, dtype=np.float32)
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield slices of rows and their kernel values, which hold until the next block."""
+        for number, at in enumerate(self.slices):
             if number < len(self._kept):
-                self._kept[number] = kept
-        return kept
+                yield at, self._kept[number]
+            elif number < self._n_kept:
+                block = self._filled(self._new_block(at), at)
+                self._kept.append(block)
+                yield at, block
+            else:  # the first of these blocks is the largest
+                self._spare = self._new_block(at) if self._spare is None else self._spare
+                yield at, self._filled(self._spare[: at.stop - at.start], at)
 
-    def each(self, function: Callable[[Part], Result]) -> Iterator[Result]:
-        """Yield the function's results for all parts, in their order."""
-        return in_order(lambda at: function(self.part(at)), self.slices(), self.n_threads)
+    def _new_block(self, at: slice) -> Array:
+        return np.empty((at.stop - at.start, len(self.vectors)), dtype=self.vectors.dtype)
 
-    def sum(self, function: Callable[[Part], tuple[Array, ...]]) -> tuple[Array, ...]:
-        """Add up the function's results for all parts, in their order."""
-        results = self.each(function)
-        total = next(results)
-        for result in results:
-            total = tuple(a + b for a, b in zip(total, result, strict=True))
-        return total
+    def _filled(self, block: Array, at: slice) -> Array:
+        rows = self.rows
+        _core.fill_kernel(block, self.vectors, rows.gamma, rows.core, at.start, self.n_threads)
+        return block
 
+    def decisions(self, kernel: Array, point: Array) -> Array:
+        """Return the decision values of coefficients and intercepts (n_outputs, n_vectors + 1)."""
+        coefficients, intercepts = np.ascontiguousarray(point[:, :-1]), point[:, -1].copy()
+        return _core.kernel_decisions(kernel, coefficients, intercepts, self.n_threads)
 
-def in_order(
-    function: Callable[[Any], Result], arguments: list[Any], n_threads: int
-) -> Iterator[Result]:
-    """Yield the function's results, computed on some threads, in the order of the arguments."""
-    if n_threads == 1 or len(arguments) <= 1:
-        yield from map(function, arguments)
-        return
-    pool = ThreadPoolExecutor(min(n_threads, len(arguments)))
-    try:
-        yield from pool.map(function, arguments)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    def pull(self, kernel: Array, slopes: Array) -> Array:
+        """Return the derivative in coefficients and intercepts of losses with these slopes."""
+        pull = _core.kernel_pull(kernel, slopes, self.n_threads)
+        return np.column_stack([pull, slopes.sum(axis=0)])

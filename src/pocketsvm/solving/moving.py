@@ -12,6 +12,7 @@ solves for the coefficients again, starting from the decision values of the step
 that have a loss, or nearly have one, take part.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from .descent import Solution, resume
-from .kernel import Part
 from .problem import Problem
-from .sample import Sample
+from .sample import Sample, in_order, slices
 
 Array = NDArray[Any]
 
@@ -34,6 +34,8 @@ DAMPING = 0.1
 # which they end: L-BFGS compares objectives that differ by little.
 SOLVER_STEPS = 10
 SOLVER_TOLERANCE = 1e-6
+# Kernel values that a thread takes at once.
+VALUES_AT_ONCE = 2**20
 # Pairs of steps and changes of the slope that L-BFGS keeps.
 MEMORY = 20
 
@@ -60,7 +62,7 @@ class Path:
         is_sparse = sp.issparse(X)
         self.centre = np.zeros(self.shape[1]) if is_sparse else X.mean(axis=0, dtype=np.float64)
         self.X = X.astype(np.float32) if is_sparse else (X - self.centre).astype(np.float32)
-        self.first, self.steps, self.point = 0.0, 0, point
+        self.first, self.gain, self.steps, self.point = 0.0, 0.0, 0, point
         problem = Problem(vectors, sample, fit_intercept, n_threads)
         self.decisions = problem.place(point).decisions
 
@@ -83,7 +85,8 @@ class Path:
             method="L-BFGS-B",
             options={"maxiter": n_steps, "ftol": tolerance, "gtol": 0.0, "maxcor": MEMORY},
         )
-        self.look(found.x)  # L-BFGS may have looked further
+        if not np.array_equal(found.x, self.seen):  # L-BFGS has looked further
+            self.look(found.x)
         return self.vectors(found.x), self.point, int(found.nit)
 
     def look(self, position: Array) -> tuple[float, Array]:
@@ -94,6 +97,7 @@ class Path:
         self.decisions, self.point = solution.place.decisions, solution.place.point
         self.steps += solution.steps
         self.first = self.first or solution.objective or 1.0  # no loss at all: nothing to gain
+        self.seen, self.gain = position, 1.0 - solution.objective / self.first
         gradient = self._gradient(problem, vectors - self.centre, solution) / self.unit
         return solution.objective / self.first, (gradient / self.first).ravel()
 
@@ -101,16 +105,22 @@ class Path:
         beta = solution.place.point[:, :-1]
         single = beta.astype(np.float32)
 
-        def forces(part: Part) -> tuple[Array, Array]:
-            slopes = part.loss.derivatives(solution.place.decisions[part.at])[0] * part.c
+        def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
+            at = slice(first + some.start, first + some.stop)
+            loss, c = self.sample.loss.take(at), self.sample.c[at, None]
+            slopes = loss.derivatives(solution.place.decisions[at])[0] * c
             chosen = np.flatnonzero(slopes.any(axis=1))
             weights = slopes[chosen].astype(np.float32) @ single
-            weights *= part.kernel[chosen]
-            pull = (self.X[part.at][chosen].T @ weights).T
-            return weights.sum(axis=0, dtype=np.float64), pull.astype(np.float64)
+            weights *= kernel[some][chosen]
+            return weights.sum(axis=0, dtype=np.float64), (self.X[at][chosen].T @ weights).T
 
-        total, pull = problem.rows.sum(forces)
         among = problem.penalty.kernel() * (beta.T @ beta)
-        total, pull = total + among.sum(axis=1), pull + among @ vectors
+        total, pull = among.sum(axis=1), among @ vectors
+        for at, kernel in problem.rows.blocks():
+            some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(vectors)))
+            each = partial(forces, kernel, at.start)
+            for weight, product in in_order(each, some, self.n_threads):
+                total += weight
+                pull += product
         gradient: Array = 2 * self.gamma * (pull - total[:, None] * vectors)
         return gradient

@@ -19,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
-from .kernel import KernelRows, Part
-from .sample import Sample
+from .kernel import KernelRows
+from .sample import Part, Sample, slices
 
 Array = NDArray[Any]
 
 # Rows that a factor is made of, for each vector.
 ROWS_PER_VECTOR = 16
+# Rows that are added to a factor at once.
+FACTOR_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,51 +71,55 @@ class Problem:
     """The restricted SVM problem of all outputs."""
 
     def __init__(self, vectors: Array, sample: Sample, fit_intercept: bool, n_threads: int) -> None:
-        self.rows = KernelRows(vectors, sample, n_threads)
+        self.rows = KernelRows(vectors, sample.rows, sample.loss.n_outputs, n_threads)
         self.penalty = Penalty(vectors, sample.rows.gamma, n_threads)
-        self.sample, self.fit_intercept = sample, fit_intercept
+        self.sample, self.fit_intercept, self.n_threads = sample, fit_intercept, n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
-        decisions = np.empty((self.rows.n_rows, len(point)))
-
-        def decide(part: Part) -> None:
-            decisions[part.at] = part.decisions(point)
-
-        for _ in self.rows.each(decide):
-            pass
+        decisions = np.empty((len(self.sample.c), len(point)))
+        for at, kernel in self.rows.blocks():
+            decisions[at] = self.rows.decisions(kernel, point)
         return Place(point, self.penalty.product(point[:, :-1]), decisions)
 
     def slopes(self, place: Place) -> Slopes:
         """Return the objective at a place, and its gradient."""
+        slopes = np.empty_like(place.decisions)
 
-        def of_part(part: Part) -> tuple[Array, Array]:
+        def read(part: Part) -> tuple[Array]:
             decisions = place.decisions[part.at]
-            values = (part.loss.values(decisions) * part.c).sum(axis=0)
-            return values, part.pull(part.loss.derivatives(decisions)[0] * part.c)
+            slopes[part.at] = part.loss.derivatives(decisions)[0] * part.c
+            return ((part.loss.values(decisions) * part.c).sum(axis=0),)
 
-        losses, gradient = self.rows.sum(of_part)
+        (losses,) = self.sample.sum(read, self.n_threads)
+        gradient = self.pull(slopes)
         gradient[:, :-1] += place.penalised
         if not self.fit_intercept:
             gradient[:, -1] = 0.0
         penalty = 0.5 * self.per_loss(row_products(place.point[:, :-1], place.penalised))
         return Slopes(penalty + losses, gradient)
 
+    def pull(self, slopes: Array) -> Array:
+        """Return the derivative of losses with these slopes."""
+        total = np.zeros(self.shape)
+        for at, kernel in self.rows.blocks():
+            total += self.rows.pull(kernel, slopes[at])
+        return total
+
     def slope_along(self, place: Place, step: Place, length: Array) -> tuple[Array, Array]:
         """Return the objective's first and second derivative along a step, at some lengths."""
 
-        def of_part(part: Part) -> tuple[Array, Array]:
+        def read(part: Part) -> tuple[Array, Array]:
             change = step.decisions[part.at]
             weighted = change * part.c
-            decisions = place.decisions[part.at] + length * change
-            slopes, curvatures = part.loss.derivatives(decisions)
+            slopes, bends = part.loss.derivatives(place.decisions[part.at] + length * change)
             return (
                 np.einsum("ij,ij->j", slopes, weighted),
-                np.einsum("ij,ij,ij->j", curvatures, change, weighted),
+                np.einsum("ij,ij,ij->j", bends, change, weighted),
             )
 
-        slope, bend = self.rows.sum(of_part)
+        slope, bend = self.sample.sum(read, self.n_threads)
         coefficients = step.point[:, :-1]
         quadratic = row_products(coefficients, step.penalised)
         slope = slope + row_products(coefficients, place.penalised) + length * quadratic
@@ -125,12 +131,15 @@ class Problem:
 
     def curvatures(self, decisions: Array) -> Array:
         """Return the weighted curvature of every row, the mean over the outputs."""
-        sample = self.sample
-        parts = [
-            sample.loss.take(at).derivatives(decisions[at])[1].mean(axis=1) * sample.c[at]
-            for at in self.rows.slices()
-        ]
-        return np.concatenate(parts)
+        curvatures = np.empty(len(decisions))
+
+        def read(part: Part) -> tuple[()]:
+            bends = part.loss.derivatives(decisions[part.at])[1]
+            curvatures[part.at] = bends.mean(axis=1) * part.c[:, 0]
+            return ()
+
+        self.sample.sum(read, self.n_threads)
+        return curvatures
 
     def factor(
         self,
@@ -145,10 +154,10 @@ class Problem:
         curvatures = thinned(curvatures, rows_per_vector * self.shape[1], random)
 
         def blocks() -> Iterator[tuple[Array, Array]]:
-            for at in self.rows.slices():
+            for at, kernel in self.rows.blocks():
                 chosen = np.flatnonzero(curvatures[at])
-                if len(chosen):
-                    yield self.rows.part(at).kernel[chosen], curvatures[at][chosen]
+                for some in slices(len(chosen), FACTOR_ROWS):
+                    yield kernel[chosen[some]], curvatures[at][chosen[some]]
 
         least = INTERCEPT_CURVATURE * self.sample.c.sum() * self.sample.loss.largest_curvature
         return self.penalty.factor(blocks, least, self.fit_intercept)

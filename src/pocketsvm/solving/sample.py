@@ -1,7 +1,9 @@
-"""The rows that the solver works on: all of them, or a random sample."""
+"""The rows that the solver works on, and sums over them."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -9,6 +11,33 @@ from ..data.rows import Rows
 from .losses import Loss
 
 Array = NDArray[Any]
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+# Decision values of a part: a fixed number, so that sums do not depend on the threads. Temporary
+# arrays of this size fit into the second-level cache.
+VALUES_AT_ONCE = 2**15
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the rows.
+
+    Attributes
+    ----------
+    at : slice
+        Which ones.
+
+    loss : Loss
+        Their loss.
+
+    c : ndarray of shape (n_rows, 1)
+        C times their weights.
+    """
+
+    at: slice
+    loss: Loss
+    c: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,3 +63,39 @@ class Sample:
     def take(self, chosen: Array) -> "Sample":
         """Copy the chosen rows."""
         return Sample(self.rows.take(chosen), self.c[chosen], self.loss.take(chosen))
+
+    def part(self, at: slice) -> "Sample":
+        """View some consecutive rows; `rows` stay all of them."""
+        return Sample(self.rows, self.c[at], self.loss.take(at))
+
+    def sum(self, function: Callable[[Part], tuple[Array, ...]], n_threads: int) -> tuple[Any, ...]:
+        """Add up the function's results for all parts, in their order."""
+        n_rows = max(1, VALUES_AT_ONCE // self.loss.n_outputs)
+        results = in_order(
+            lambda at: function(Part(at, self.loss.take(at), self.c[at, None])),
+            slices(len(self.c), n_rows),
+            n_threads,
+        )
+        total: tuple[Any, ...] = next(results)
+        for result in results:
+            total = tuple(a + b for a, b in zip(total, result, strict=True))
+        return total
+
+
+def slices(n_all: int, n_each: int) -> list[slice]:
+    """Cut a range into slices."""
+    return [slice(begin, min(begin + n_each, n_all)) for begin in range(0, n_all, n_each)]
+
+
+def in_order(
+    function: Callable[[Argument], Result], arguments: list[Argument], n_threads: int
+) -> Iterator[Result]:
+    """Yield the function's results, computed on some threads, in the order of the arguments."""
+    if n_threads == 1 or len(arguments) <= 1:
+        yield from map(function, arguments)
+        return
+    pool = ThreadPoolExecutor(min(n_threads, len(arguments)))
+    try:
+        yield from pool.map(function, arguments)
+    finally:
+        pool.shutdown(cancel_futures=True)

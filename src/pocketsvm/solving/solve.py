@@ -19,7 +19,7 @@ from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .descent import Solution, minimise, resume
 from .effort import Effort
-from .kernel import MOST_KEPT
+from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, loss_of
 from .moving import Path
 from .problem import Problem
@@ -31,7 +31,7 @@ Array = NDArray[Any]
 # at least this many for each vector, and at most as many as the passes see.
 LEAST_ROWS_PER_VECTOR = 64
 # Not converged if one more step would gain more than this share of the objective.
-NOT_CONVERGED = 0.05
+NOT_CONVERGED = 0.5
 
 
 def solve(
@@ -151,7 +151,7 @@ class Solver:
         few = sampled(
             rows,
             targets,
-            sample_size(settings),
+            sample_size(settings, targets.n_problems),
             settings.least_of_class(targets.n_problems),
             int(random.integers(2**63)),
         )
@@ -221,7 +221,7 @@ class Solver:
         return answer
 
     def _moved(self, answer: Answer, effort: Effort, n_steps: int) -> Answer | None:
-        """Make some steps; None if they cost too much."""
+        """Make some steps; None if they cost too much or gain too little."""
         near = np.flatnonzero(answer.near)
         n_steps = min(n_steps, effort.steps(len(near), answer.vectors.shape, len(answer.point)))
         if not n_steps:
@@ -229,12 +229,14 @@ class Solver:
         sample = self.whole.take(near)
         path = Path(answer.vectors, answer.point, sample, *self._common, self._random)
         vectors, point, n_moves = path.follow(n_steps, effort.tolerance)
+        if path.gain < effort.tolerance * n_moves:
+            return None
         found = self._solve_from(vectors, point)
         steps = answer.steps + path.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
 
 
-def sample_size(settings: Settings) -> int:
+def sample_size(settings: Settings, n_outputs: int) -> int:
     """Return the number of rows that are solved on first."""
-    kept = MOST_KEPT // (4 * settings.budget)
+    kept = MOST_KEPT // (4 * (settings.budget + OUTPUT_VALUES * n_outputs))
     return min(max(kept, LEAST_ROWS_PER_VECTOR * settings.budget), settings.most_sampled)

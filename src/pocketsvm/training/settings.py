@@ -45,7 +45,7 @@ class Choices:
     intercept_rate: float = 0.1
     rows_per_vector: int = 512
     class_rows_per_vector: int = 64
-    merges_per_vector: int = 400
+    merges_per_vector: int = 200
     hinge_width: float = 0.5
     relative_width: float = 0.1
     fills: bool = True
