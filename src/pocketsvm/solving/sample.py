@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
 from .losses import Loss
 
 Array = NDArray[Any]
+
+# Rows count as sparse if this share of their values, or less, is not zero.
+SPARSE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,3 +39,19 @@ class Sample:
     def take(self, chosen: Array) -> "Sample":
         """Copy the chosen rows."""
         return Sample(self.rows.take(chosen), self.c[chosen], self.loss.take(chosen))
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return self.rows.checked.n_features
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most values are zero, in whatever layout they are stored."""
+        return self.mean_values() <= SPARSE * self.n_features
+
+    def mean_values(self) -> float:
+        """Return the mean number of values of a row that are not zero."""
+        X = self.rows.checked.X
+        n_values = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+        return float(n_values / self.rows.n_rows)
