@@ -133,12 +133,12 @@ class Conjugate:
 
 
 def line_search(problem: Problem, place: Place, step: Place, gradient: Array) -> Array:
-    """Return the length of the step for each output.
+    """Return the length of the step for each output, one for all if a loss couples them.
 
     The objective is convex along the step. Newton's method on its slope, kept within a bracket of
     the minimum, finds a length at which the objective is nearly flat.
     """
-    start = row_products(gradient, step.point)
+    start = problem.per_loss(row_products(gradient, step.point))
     length = np.where(start < 0, 1.0, 0.0)
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
     for _ in range(MOST_TRIALS):
