@@ -20,12 +20,15 @@ Array = NDArray[Any]
 
 # Steps with one factor, and the largest number of factors.
 STEPS_PER_FACTOR = 10
-MOST_FACTORS = 2
+MOST_FACTORS = 8
 # Converged if a step predicts a decrease below this share of the objective.
 TOLERANCE = 1e-4
+# After the second factor, others follow only if a step predicts more than this share: C is large.
+ENOUGH = 1e-2
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
+# Where few rows bend, a step may be thousands of times too long.
 FLAT = 0.1
-MOST_TRIALS = 10
+MOST_TRIALS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ def minimise(problem: Problem, random: np.random.Generator) -> Solution:
         factor = problem.factor(curvatures, random)
         solution = descend(problem, factor, place, STEPS_PER_FACTOR)
         place, steps = solution.place, steps + solution.steps
-        if solution.remaining <= TOLERANCE and number:
+        if number and solution.remaining <= ENOUGH:
             break
         curvatures = problem.curvatures(place.decisions)
     return replace(solution, steps=steps)
