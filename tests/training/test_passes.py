@@ -143,7 +143,7 @@ def test_continuing_with_another_alpha_keeps_the_model():
     assert_allclose(second.dual_coef, first.dual_coef * 2 / 3, rtol=1e-6)
 
 
-# --- passes before the solver ----------------------------------------------------------------------
+# --- passes before the solver ---------------------------------------------------------------------
 
 
 @PROBLEMS
