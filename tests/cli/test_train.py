@@ -100,7 +100,7 @@ def test_an_ambiguous_label_asks_for_the_flag(refuse, folder):
 
 
 def test_options_become_parameters(succeed, moons):
-    options = ["--no-polish", "--no-intercept", "--alpha", "1e-3", "--maintenance", "removal"]
+    options = ["--polish", "no", "--no-intercept", "--alpha", "1e-3", "--maintenance", "removal"]
     succeed("train", "moons.txt", "m.psvm", *FAST, *options, "-w+1", "5", "-w-1", "0.5")
     clf = load_model("m.psvm")
     assert (clf.polish, clf.fit_intercept, clf.alpha, clf.maintenance) == (
@@ -112,6 +112,22 @@ def test_options_become_parameters(succeed, moons):
     assert clf.class_weight == {1.0: 5.0, -1.0: 0.5}
     succeed("train", "moons.txt", "m.psvm", *FAST, "--class-weight", "balanced")
     assert load_model("m.psvm").class_weight == "balanced"
+
+
+@pytest.mark.parametrize(
+    ("options", "polish"),
+    [([], True), (["--polish", "yes"], True), (["--polish", "thorough"], "thorough")],
+)
+def test_polishing_can_be_thorough(options, polish, succeed, moons):
+    succeed("train", "moons.txt", "m.psvm", *FAST, *options)
+    clf = load_model("m.psvm")
+    assert clf.polish == polish
+    assert type(clf.polish) is type(polish)
+    assert clf.profile_.seconds_polish > 0
+
+
+def test_polishing_refuses_other_words(refuse, moons):
+    refuse(["train", "moons.txt", "m.psvm", "--polish", "twice"], 2, "'twice' is not one of 'yes'")
 
 
 def test_training_prints_a_summary(call, moons, blobs):

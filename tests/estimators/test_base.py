@@ -57,6 +57,7 @@ from pocketsvm.profile import Profile
         ("alpha", -1e-3),
         ("alpha", np.inf),
         ("alpha", np.nan),
+        ("polish", "twice"),
         ("warm_start", "no"),
         ("n_jobs", 1.5),
         ("random_state", "luck"),

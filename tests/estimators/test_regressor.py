@@ -258,7 +258,7 @@ def test_partial_fit_in_batches_learns():
     for _ in range(3):
         for begin in range(0, 4000, 500):
             model.partial_fit(X[begin : begin + 500], y[begin : begin + 500] + 1e4)
-    assert model.profile_.newton_steps == 0
+    assert model.profile_.solver_steps == 0
     assert model.score(X, y + 1e4) > 0.9
 
 

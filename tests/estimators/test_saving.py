@@ -21,7 +21,7 @@ def path(tmp_path):
     return tmp_path / "model.psvm"
 
 
-@pytest.mark.parametrize("polish", [True, False])
+@pytest.mark.parametrize("polish", [True, False, "thorough"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_classifier_is_restored(path, n_classes, polish):
     X, y = problem(n_classes)

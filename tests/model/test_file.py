@@ -50,7 +50,7 @@ def test_what_is_kept_beside_the_model(path):
 
 def test_vectors_are_kept_once(path):
     X, y = make_blobs(600, n_features=400, centers=2, cluster_std=20.0, random_state=0)
-    clf = small(budget=50).fit(X, y)
+    clf = small(budget=50, polish=False).fit(X, y)  # polishing may move them
     assert len(clf.support_vectors_) == 50
     save_model(clf, path)
     assert path.stat().st_size < 1.2 * clf.support_vectors_.nbytes

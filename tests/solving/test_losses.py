@@ -7,16 +7,22 @@ The tests take the names from the core, so a new loss needs no edit here: it nee
 import numpy as np
 import pytest
 import reference
-from numpy.testing import assert_allclose
+from models import checked_rows, friedman
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
+from solver_problems import Softmax
 
 from pocketsvm import BudgetedSVC, _core
-from pocketsvm.solving.losses import CLASS_LOSSES, VALUE_LOSSES, Hinge
+from pocketsvm.data.targets import class_targets, value_targets
+from pocketsvm.solving import solve
+from pocketsvm.solving.losses import CLASS_LOSSES, VALUE_LOSSES, loss_of
+from pocketsvm.training.settings import Choices
 
 PARAMETER = 0.25  # of the losses on values
 DECISIONS = np.linspace(-3.0, 3.0, 60)  # none of them at a kink
-LABELS = np.where(np.arange(60) % 2, 1, -1).astype(np.int8)
+CODES = np.arange(60, dtype=np.int8) % 2
+SIGNS = np.where(CODES, 1, -1).astype(np.int8)
 VALUES = np.random.default_rng(0).normal(size=60)
 NAMES = _core.class_losses() + _core.target_losses()
 EVERY_LOSS = pytest.mark.parametrize("name", NAMES)
@@ -25,9 +31,31 @@ EVERY_LOSS = pytest.mark.parametrize("name", NAMES)
 def solver_loss(name, width):
     """Return the solver's loss of some rows, their targets, and the loss's parameter."""
     if name in CLASS_LOSSES:
-        loss = CLASS_LOSSES[name].of(LABELS)
-        return loss.widened(width / loss.width), LABELS, None
+        return CLASS_LOSSES[name].of(CODES, [1], width), SIGNS, None
     return VALUE_LOSSES[name].of(VALUES, PARAMETER, width), VALUES, PARAMETER
+
+
+def case(name, width):
+    """Return a loss with one output, and decision values for it."""
+    return solver_loss(name, width)[0], DECISIONS[:, None]
+
+
+def three_classes(name, width):
+    """Return a loss with three outputs, and decision values for them."""
+    decisions = np.column_stack([DECISIONS, DECISIONS[::-1], np.roll(DECISIONS, 7)])
+    return CLASS_LOSSES[name].of(np.arange(60, dtype=np.int8) % 3, [0, 1, 2], width), decisions
+
+
+def softmax(_, width):
+    """Return a loss that couples three outputs, and decision values for them."""
+    loss, decisions = three_classes("hinge", width)
+    return Softmax(loss.codes, 3), decisions
+
+
+CASES = {name: (case, name) for name in NAMES}
+CASES |= {f"{name} of three classes": (three_classes, name) for name in _core.class_losses()}
+CASES |= {"softmax": (softmax, "")}
+EVERY_CASE = pytest.mark.parametrize(("make", "name"), CASES.values(), ids=CASES)
 
 
 def test_every_loss_of_the_core_is_solved_for():
@@ -41,33 +69,113 @@ def test_every_loss_of_the_core_is_solved_for():
 def test_loss_without_smoothing_is_the_reference(name):
     loss, targets, parameter = solver_loss(name, width=1e-9)
     value, pull = getattr(reference, name)(targets, DECISIONS, parameter)
-    assert_allclose(loss.values(DECISIONS), value, atol=1e-8)
-    assert_allclose(loss.slopes(DECISIONS), -pull, atol=1e-8)
+    assert_allclose(loss.values(DECISIONS[:, None])[:, 0], value, atol=1e-8)
+    assert_allclose(loss.derivatives(DECISIONS[:, None])[0][:, 0], -pull, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", _core.class_losses())
+def test_several_classes_are_one_problem_against_the_rest_each(name):
+    loss, decisions = three_classes(name, 0.5)
+    slopes, curvatures = loss.derivatives(decisions)
+    for k in range(3):
+        alone = CLASS_LOSSES[name].of((loss.codes == k).astype(np.int8), [1], 0.5)
+        column = decisions[:, k : k + 1]
+        assert_array_equal(alone.values(column)[:, 0], loss.values(decisions)[:, k])
+        assert_array_equal(alone.derivatives(column)[0][:, 0], slopes[:, k])
+        assert_array_equal(alone.derivatives(column)[1][:, 0], curvatures[:, k])
+
+
+@EVERY_CASE
+def test_shapes(make, name):
+    loss, decisions = make(name, 0.5)
+    slopes, curvatures = loss.derivatives(decisions)
+    assert slopes.shape == curvatures.shape == decisions.shape == (60, loss.n_outputs)
+    assert loss.values(decisions).shape == (60, 1 if loss.coupled else loss.n_outputs)
+    near = loss.near(decisions, 1.0)
+    assert near.shape == (60,)
+    assert near.dtype == bool
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("width", [0.05, 0.5])
+def test_slopes_and_curvatures_are_finite_differences(make, name, width):
+    loss, decisions = make(name, width)
+    slopes, curvatures = loss.derivatives(decisions)
+    step, smooth_share = 1e-6, []
+    for k in range(loss.n_outputs):
+        change = np.zeros_like(decisions)
+        change[:, k] = step
+        above, below = decisions + change, decisions - change
+        rise = (loss.values(above) - loss.values(below)).sum(axis=1)
+        assert_allclose(slopes[:, k], rise / (2 * step), atol=1e-4)
+        bend = (loss.derivatives(above)[0] - loss.derivatives(below)[0])[:, k] / (2 * step)
+        before, after = loss.derivatives(below)[1][:, k], loss.derivatives(above)[1][:, k]
+        smooth = np.isclose(before, after, atol=1e-4)  # no kink of the slope in between
+        smooth_share.append(smooth.mean())
+        if loss.coupled:
+            assert (curvatures[:, k] >= bend - 1e-6).all()  # a bound
+        else:
+            assert_allclose(curvatures[smooth, k], bend[smooth], atol=1e-3)
+        assert (bend <= loss.largest_curvature + 1e-3).all()
+    assert np.count_nonzero(curvatures)
+    assert np.min(smooth_share) > 0.9
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 1.0])
+def test_largest_curvature_is_reached(epsilon):
+    loss = VALUE_LOSSES["epsilon_insensitive"].of(np.zeros(1001), epsilon, 0.5)
+    curvatures = loss.derivatives(np.linspace(-2, 2, 1001)[:, None])[1]
+    assert curvatures.max() == loss.largest_curvature
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("chosen", [np.arange(0, 60, 3), slice(10, 20)], ids=["array", "slice"])
+def test_losses_of_chosen_rows(make, name, chosen):
+    loss, decisions = make(name, 0.5)
+    part = loss.take(chosen)
+    assert_array_equal(part.values(decisions[chosen]), loss.values(decisions)[chosen])
+    for some, of_all in zip(
+        part.derivatives(decisions[chosen]), loss.derivatives(decisions), strict=True
+    ):
+        assert_array_equal(some, of_all[chosen])
 
 
 @EVERY_LOSS
 @pytest.mark.parametrize("width", [0.05, 0.5])
-def test_slopes_and_curvatures_are_finite_differences(name, width):
-    loss, _, _ = solver_loss(name, width)
-    step = 1e-6
-    below, above = DECISIONS - step, DECISIONS + step
-    rise = loss.values(above) - loss.values(below)
-    assert_allclose(loss.slopes(DECISIONS), rise / (2 * step), atol=1e-4)
-    bend = loss.slopes(above) - loss.slopes(below)
-    smooth = loss.curvatures(below) == loss.curvatures(above)  # no kink of the slope in between
-    assert_allclose(loss.curvatures(DECISIONS)[smooth], (bend / (2 * step))[smooth], atol=1e-3)
-    assert np.count_nonzero(loss.curvatures(DECISIONS))
-    assert smooth.mean() > 0.9
+def test_rows_that_are_not_near_have_no_slope_and_get_none_soon(name, width):
+    loss, decisions = case(name, width)
+    far = ~loss.near(decisions, 2.0)
+    for change in (-0.99 * width, 0.0, 0.99 * width):
+        assert not loss.derivatives(decisions + change)[0][far].any()
+    assert far.any() == (width < 0.1 or name in CLASS_LOSSES)
+    assert (loss.near(decisions, 1.0) <= loss.near(decisions, 2.0)).all()
 
 
-@EVERY_LOSS
-def test_losses_of_chosen_and_near_rows(name):
-    loss, _, _ = solver_loss(name, width=0.5)
-    chosen = np.arange(0, len(DECISIONS), 3)
-    part = loss.take(chosen)
-    assert_allclose(part.values(DECISIONS[chosen]), loss.values(DECISIONS)[chosen])
-    near = loss.near(DECISIONS, 2.0)
-    assert np.count_nonzero(loss.slopes(DECISIONS)[~near]) == 0
+@pytest.mark.parametrize("name", _core.class_losses())
+def test_rows_are_near_if_they_are_near_for_one_class(name):
+    loss, decisions = three_classes(name, 0.5)
+    decisions -= 4.0
+    decisions[np.arange(60), loss.codes] += 6.0
+    alone = [
+        CLASS_LOSSES[name].of((loss.codes == k).astype(np.int8), [1], 0.5).near(column, 2.0)
+        for k, column in enumerate(np.split(decisions, 3, axis=1))
+    ]
+    near = loss.near(decisions, 2.0)
+    assert_array_equal(near, np.any(alone, axis=0))
+    assert 0 < near.mean() < 1
+
+
+def test_losses_of_targets_have_the_widths_of_the_choices():
+    X, y = friedman(50)
+    rows, choices = checked_rows(X), Choices(hinge_width=0.25, relative_width=0.5)
+    values = value_targets(rows, y, None, "epsilon_insensitive", 0.1)[1]
+    loss = loss_of(values, choices)
+    assert (loss.epsilon, loss.width) == (0.1, 0.5 * np.median(np.abs(values.values)))
+    assert_array_equal(loss.targets, values.values)
+    classes = class_targets(rows, np.arange(50) % 3, None, None, "hinge")[1]
+    loss = loss_of(classes, choices)
+    assert (loss.positives, loss.width) == ((0, 1, 2), 0.25)
+    assert_array_equal(loss.codes, np.arange(50) % 3)
 
 
 @EVERY_LOSS
@@ -129,7 +237,8 @@ def test_less_smoothing_is_closer_to_the_exact_svm(monkeypatch):
     exact = SVC(gamma=0.1).fit(X[train], y[train]).decision_function(X[test])
 
     def error(width):  # of a model that keeps all rows as vectors
-        monkeypatch.setattr(Hinge, "of", lambda labels: Hinge(labels, width))
+        choices = Choices(hinge_width=width)
+        monkeypatch.setattr(solve, "loss_of", lambda targets, _: loss_of(targets, choices))
         clf = BudgetedSVC(100, gamma=0.1, random_state=0).fit(X[train], y[train])
         return np.abs(clf.decision_function(X[test]) - exact).mean()
 

@@ -1,156 +1,137 @@
-"""Tests of moving the vectors: correct gradient, smaller objective, only with enough rows."""
-
-from dataclasses import replace
+"""Moving the vectors: correct gradient, smaller objective of all rows, the same bits."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
+from solver_problems import GAMMA, PROBLEMS, Objective, class_problem, coupled_problem
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.solving import moving
-from pocketsvm.solving.losses import EpsilonInsensitive, Hinge
-from pocketsvm.solving.newton import polish
+from pocketsvm.solving import descent, effort, kernel, moving, solve
+from pocketsvm.solving.losses import EpsilonInsensitive
+from pocketsvm.solving.moving import Path
+from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.sample import Sample
 
-GAMMA = 0.4
-
-
-def problem(n=200, dtype=np.float64, n_outputs=1, offset=0.0):
-    """Return vectors and a sample of rows for one or more smooth functions."""
-    random = np.random.default_rng(0)
-    X = (random.normal(size=(n, 3)) + offset).astype(dtype)
-    targets = [np.sin(X[:, 0] - offset) + k * X[:, 1] for k in range(n_outputs)]
-    losses = [EpsilonInsensitive(y.astype(float), 0.05, 0.1) for y in targets]
-    return X[:8].copy(), Sample(ready_rows(X, GAMMA), np.full(n, 3.0), losses)
+LAYOUTS = pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
+MAKERS = PROBLEMS | {
+    "three classes": lambda **changes: class_problem(n_classes=3, **changes),
+    "coupled classes": coupled_problem,
+    "far from zero": lambda **changes: class_problem(offset=1000, **changes),
+}
 
 
 def solved(vectors, sample):
-    start = [(np.zeros(len(vectors)), 0.0) for _ in sample.losses]
-    return polish(vectors, start, sample, True, 1)
+    problem = Problem(vectors, sample, True, 1)
+    return descent.minimise(problem, np.random.default_rng(0)).place.point
 
 
-def journey(vectors, sample, weighted=False):
-    start = [(s.coefficients, s.intercept) for s in solved(vectors, sample)]
-    return moving.Path(vectors, start, sample, True, 1, weighted)
+def path(vectors, sample, n_threads=1):
+    random = np.random.default_rng(0)
+    return Path(vectors, solved(vectors, sample), sample, True, n_threads, random)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_gradient_matches_the_objective(n_outputs, offset, weighted):
-    vectors, sample = problem(n_outputs=n_outputs, offset=offset)
-    path = journey(vectors, sample, weighted)
-    position = path.position(vectors)
-    _, gradient = path.look(position)
+def few_values(layout=np.asarray):
+    """Return vectors and rows of which most values are zero."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 60)) * (random.uniform(size=(400, 60)) < 0.06)
+    targets = np.abs(X).sum(axis=1)
+    loss = EpsilonInsensitive(targets - np.median(targets), 0.05, 0.3)
+    return X[:10].copy(), Sample(ready_rows(layout(X), 0.2), np.full(400, 3.0), loss)
+
+
+# --- the gradient ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [*MAKERS.values(), few_values], ids=[*MAKERS, "few values"])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_gradient_matches_the_objective(make, layout, monkeypatch):
+    monkeypatch.setattr(moving, "SOLVER_STEPS", 50)
+    monkeypatch.setattr(moving, "SOLVER_TOLERANCE", 1e-11)
+    vectors, sample = make(layout=layout)
+    found = path(vectors, sample)
+    position = found.position(vectors)
+    value, gradient = found.look(position)
+    assert value == 1.0
     random = np.random.default_rng(1)
-    for _ in range(5):
+    for _ in range(3):
         direction = random.normal(size=len(position))
         step = 1e-3 * direction
-        rise = path.look(position + step)[0] - path.look(position - step)[0]
-        assert_allclose(rise / 2e-3, gradient @ direction, rtol=0.02, atol=1e-3)
+        rise = found.look(position + step)[0] - found.look(position - step)[0]
+        assert_allclose(rise / 2e-3, gradient @ direction, rtol=0.02, atol=2e-3)
+    assert np.abs(gradient).max() > 0.01
+
+
+def test_rows_with_few_values_stay_sparse():
+    for layout in (np.asarray, sp.csr_array):
+        vectors, sample = few_values(layout)
+        assert sp.issparse(path(vectors, sample).X)
+        vectors, sample = class_problem(layout=layout)
+        assert not sp.issparse(path(vectors, sample).X)
 
 
 def test_positions_convert_back_to_vectors():
-    vectors, sample = problem(offset=100.0, dtype=np.float32)
-    path = journey(vectors, sample)
-    assert_array_equal(path.vectors(path.position(vectors)), vectors, strict=True)
+    vectors, sample = class_problem(offset=100, dtype=np.float32)
+    found = path(vectors, sample)
+    assert_array_equal(found.vectors(found.position(vectors)), vectors, strict=True)
 
 
-def test_objective_decreases_and_steps_are_summed():
-    vectors, sample = problem()
-    before = solved(vectors, sample)
-    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    assert after[0].objective_after < 0.5 * before[0].objective_after
-    assert after[0].objective_before == before[0].objective_before
-    assert after[0].steps > before[0].steps
+def test_vectors_with_small_coefficients_move_further():
+    vectors, sample = class_problem()
+    point = np.ones((1, 13))
+    point[0, 3] = 0.01
+    unit = Path(vectors, point, sample, True, 1, np.random.default_rng(0)).unit.ravel()
+    assert unit[3] < 0.5 * np.delete(unit, 3).min()
+    assert unit[3] >= np.sqrt(2 * GAMMA * moving.DAMPING)  # bounded
+
+
+# --- a path ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_steps_lower_the_objective(make):
+    vectors, sample = make()
+    before = Objective(vectors, sample)(solved(vectors, sample))[0]
+    found = path(vectors, sample)
+    moved, point, n_moves = found.follow(10, 1e-6)
+    after, gradient = Objective(moved, sample)(point)
+    assert after < 0.97 * before
+    assert 0 < n_moves <= 10
+    assert found.steps > 0
     assert moved.dtype == vectors.dtype
-    again = solved(moved, sample)
-    assert_allclose(again[0].objective_after, after[0].objective_after, rtol=1e-3)
+    # The coefficients are those of the moved vectors.
+    assert np.linalg.norm(gradient) < 1e-2 * sample.c.sum()
 
 
-def test_vectors_move_in_classification():
-    vectors, sample = problem()
-    X = sample.rows.dense()
-    labels = np.where(X[:, 0] * X[:, 1] > 0, 1, -1).astype(np.int8)
-    sample = replace(sample, losses=[Hinge(labels)])
-    before = solved(vectors, sample)
-    _, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    assert after[0].objective_after < 0.8 * before[0].objective_after
+def test_steps_end_where_little_is_gained():
+    vectors, sample = class_problem()
+    loose, tight = (path(vectors, sample).follow(100, tolerance)[2] for tolerance in (0.02, 1e-6))
+    assert 0 < loose < tight
 
 
-@pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
-def test_result_does_not_depend_on_layout_or_threads(layout):
-    vectors, sample = problem(5000, dtype=np.float32)
-    twin = replace(sample, rows=ready_rows(layout(sample.rows.dense()), GAMMA))
-    before = solved(vectors, sample)
-    one = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    two = moving.move(vectors, before, twin, True, 3, np.random.default_rng(0))
-    assert_array_equal(one[0], two[0])
-    assert_array_equal(one[1][0].coefficients, two[1][0].coefficients)
+@LAYOUTS
+@pytest.mark.parametrize("name", ["two classes", "three classes", "values"])
+def test_path_does_not_depend_on_layout_or_threads(name, layout, monkeypatch):
+    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 12 * 128)
+    vectors, sample = MAKERS[name](n=1000, dtype=np.float32)
+    twin = MAKERS[name](n=1000, dtype=np.float32, layout=layout)[1]
+    one, three = path(vectors, sample).follow(5, 0.0), path(vectors, twin, 3).follow(5, 0.0)
+    assert_array_equal(one[0], three[0])
+    assert_array_equal(one[1], three[1])
+    assert one[2] == three[2] == 5
 
 
-def test_large_data_sets_are_subsampled(monkeypatch):
-    vectors, sample = problem(2000)
-    before = solved(vectors, sample)
-    seen = []
-
-    def look(path, position):
-        seen.append(len(path.sample.c))
-        assert_allclose(path.sample.c.sum(), sample.c.sum())
-        return looked(path, position)
-
-    looked = moving.Path.look
-    monkeypatch.setattr(moving.Path, "look", look)
-    monkeypatch.setattr(moving, "MOST_VALUES", 300 * len(vectors))
-    _, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    assert set(seen) == {300}
-    assert after[0].objective_after < before[0].objective_after
+def test_path_of_few_values_does_not_depend_on_layout_or_threads(monkeypatch):
+    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 10 * 128)
+    vectors, sample = few_values()
+    one = path(vectors, sample).follow(5, 0.0)
+    three = path(vectors, few_values(sp.csr_array)[1], 3).follow(5, 0.0)
+    assert_array_equal(one[0], three[0])
+    assert_array_equal(one[1], three[1])
 
 
-def test_vectors_stay_if_there_are_too_few_rows():
-    vectors, sample = problem(31)
-    before = solved(vectors, sample)
-    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    assert moved is vectors
-    assert after is before
-
-
-def test_result_with_a_larger_objective_is_discarded(monkeypatch):
-    vectors, sample = problem()
-    before = solved(vectors, sample)
-
-    def look(path, position):
-        objective, gradient = looked(path, position)
-        return -objective, -gradient
-
-    looked = moving.Path.look
-    monkeypatch.setattr(moving.Path, "look", look)
-    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    assert moved is vectors
-    assert after is before
-
-
-def test_sparse_rows_can_have_many_features():
-    X = sp.random_array((1000, 5_000), density=0.002, rng=np.random.default_rng(0), format="csr")
-    y = np.asarray(X.sum(axis=1)).ravel()
-    model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
-    assert np.isfinite(model.dual_coef_).all()
-
-
-def test_vectors_stay_if_the_sample_has_fewer_rows_than_features(monkeypatch):
-    vectors, sample = problem()
-    before = solved(vectors, sample)
-    monkeypatch.setattr(moving, "LEAST_ROWS", 0)
-    monkeypatch.setattr(moving, "minimize", None)
-    monkeypatch.setattr(moving, "MOST_VALUES", 2 * len(vectors))
-    moved, after = moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    assert moved is vectors
-    assert after is before
-
-
-# --- classification ------------------------------------------------------------------------------
+# --- models ---------------------------------------------------------------------------------------
 
 
 def chequered(n=3000):
@@ -158,10 +139,27 @@ def chequered(n=3000):
     return X, np.floor(X).sum(axis=1) % 2
 
 
+def chequered_svc(**changes):
+    return BudgetedSVC(**{"budget": 16, "C": 10.0, "gamma": 2.0, "random_state": 0} | changes)
+
+
+@pytest.fixture
+def paths(monkeypatch):
+    """Return the list of the numbers of rows of all paths."""
+    seen, follow = [], Path.follow
+
+    def count(self, n_steps, tolerance):
+        seen.append(len(self.sample.c))
+        return follow(self, n_steps, tolerance)
+
+    monkeypatch.setattr(Path, "follow", count)
+    return seen
+
+
 def test_classifier_moves_its_vectors_and_reports_it(capsys):
     X, y = chequered()
-    moved = BudgetedSVC(16, 10.0, gamma=2.0, random_state=0, verbose=True).fit(X, y)
-    last = BudgetedSVC(16, 10.0, gamma=2.0, random_state=0, polish=False).fit(X, y)
+    moved = chequered_svc(verbose=True).fit(X, y)
+    last = chequered_svc(polish=False).fit(X, y)
     assert 0 < moved.profile_.moves <= 20
     assert f"vectors moved in {moved.profile_.moves} steps" in capsys.readouterr().out
     assert not np.isin(moved.support_vectors_, last.support_vectors_).all()
@@ -169,51 +167,69 @@ def test_classifier_moves_its_vectors_and_reports_it(capsys):
     assert moved.score(X, y) > 0.9
 
 
+def test_only_near_rows_take_part(paths):
+    X, y = chequered()
+    chequered_svc().fit(X, y)
+    (n_near,) = paths
+    assert 0 < n_near < len(X)
+
+
+def test_result_with_a_larger_objective_is_discarded(monkeypatch):
+    X, y = chequered()
+    monkeypatch.setattr(effort.Effort, "rounds", lambda _: [])
+    still = chequered_svc().fit(X, y)
+    monkeypatch.undo()
+    looked = Path.look
+
+    def look(path, position):
+        objective, gradient = looked(path, position)
+        return -objective, -gradient
+
+    monkeypatch.setattr(Path, "look", look)
+    clf = chequered_svc().fit(X, y)
+    assert clf.profile_.moves == 0
+    assert_array_equal(clf.support_vectors_, still.support_vectors_)
+    assert_array_equal(clf.dual_coef_, still.dual_coef_)
+    assert clf.profile_.objective_after == still.profile_.objective_after
+
+
+def test_objective_of_all_rows_falls_after_a_sample(monkeypatch, paths):
+    X, y = chequered(6000)
+    monkeypatch.setattr(solve, "MOST_KEPT", 4 * 16 * 1000)  # solved on a sample first
+    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 1)
+    moved = chequered_svc().fit(X, y)
+    assert moved.profile_.moves > 0
+    assert paths[0] > 1000  # all near rows, not those of the sample
+    monkeypatch.setattr(effort.Effort, "rounds", lambda _: [])
+    still = chequered_svc().fit(X, y)
+    assert moved.profile_.objective_after < 0.9 * still.profile_.objective_after
+
+
+def test_thorough_moves_lower_the_objective_further(paths):
+    X, y = chequered()
+    plain = chequered_svc().fit(X, y)
+    n_plain = len(paths)
+    thorough = chequered_svc(polish="thorough").fit(X, y)
+    assert thorough.profile_.moves > 20 >= plain.profile_.moves
+    assert len(paths) - n_plain > 1 == n_plain  # several rounds
+    assert thorough.profile_.objective_after < 0.99 * plain.profile_.objective_after
+
+
+@LAYOUTS
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_moved_classifier_does_not_depend_on_threads(n_classes):
-    X, y = chequered(9000)
+def test_moved_classifier_does_not_depend_on_threads_or_layout(n_classes, layout):
+    X, y = chequered()
     y = y + (X[:, 0] > 1) * (n_classes == 3)
-    one, two = (
-        BudgetedSVC(24, 10.0, gamma=2.0, max_iter=40, random_state=0, n_jobs=n_jobs).fit(X, y)
-        for n_jobs in (1, 2)
-    )
+    one = chequered_svc(budget=24).fit(X, y)
+    two = chequered_svc(budget=24, n_jobs=3).fit(layout(X), y)
     assert one.profile_.moves > 0
     assert_array_equal(one.support_vectors_, two.support_vectors_)
     assert_array_equal(one.dual_coef_, two.dual_coef_)
 
 
-def test_vectors_stay_if_the_budget_allows_too_few_steps():
-    X, y = chequered()
-    settings = {"gamma": 2.0, "random_state": 0}
-    assert BudgetedSVC(16, 10.0, max_iter=2, **settings).fit(X, y).profile_.moves == 0
-    effort = moving.Effort.for_classes(100_000)
-    assert effort.steps(100, 100, 1) == 0  # each step costs 400 values per row: 2 steps
-    assert effort.steps(20, 100, 1) == 12
-    assert effort.steps(1, 100, 1) == 20
-    assert moving.FOR_VALUES.steps(10**9, 100, 1) == 20
-
-
-@pytest.mark.parametrize("limit", ["MOST_VALUES", "MOST_FRUGAL_VALUES"])
-def test_classifier_vectors_stay_if_near_rows_would_be_subsampled(limit, monkeypatch):
-    X, y = chequered()
-    monkeypatch.setattr(moving, limit, 16 * 500)
-    assert BudgetedSVC(16, 10.0, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
-
-
-def test_rows_far_from_the_margin_are_ignored(monkeypatch):
-    vectors, sample = problem()
-    labels = np.where(sample.rows.dense()[:, 0] > 0, 1, -1).astype(np.int8)
-    sample = replace(sample, losses=[Hinge(labels)])
-    before = solved(vectors, sample)
-    seen = []
-    looked = moving.Path.look
-
-    def look(path, position):
-        seen.append(len(path.sample.c))
-        return looked(path, position)
-
-    monkeypatch.setattr(moving.Path, "look", look)
-    moving.move(vectors, before, sample, True, 1, np.random.default_rng(0))
-    near = 1 - labels * before[0].decisions > -moving.REACH * sample.losses[0].width
-    assert set(seen) == {np.count_nonzero(near)}
-    assert 0 < seen[0] < len(sample.c)
+def test_sparse_rows_can_have_many_features():
+    X = sp.random_array((1000, 5_000), density=0.002, rng=np.random.default_rng(0), format="csr")
+    y = np.asarray(X.sum(axis=1)).ravel()
+    model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
+    assert np.isfinite(model.dual_coef_).all()
+    assert model.profile_.moves > 0

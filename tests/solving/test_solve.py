@@ -1,17 +1,268 @@
 """The solver as a whole: it improves the model of the passes, and never makes it worse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from models import assert_same_states, moons
+from models import STRATEGIES, assert_same_states, friedman, moons, ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.datasets import make_blobs, make_classification
+from sklearn.datasets import make_blobs, make_classification, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
+from solver_problems import Objective
+from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.solving import newton, sample
+from pocketsvm.data.targets import class_targets, value_targets
+from pocketsvm.solving import descent, solve
+from pocketsvm.solving.effort import Effort
+from pocketsvm.solving.losses import loss_of
+from pocketsvm.solving.sample import Sample
+from pocketsvm.training.settings import Choices
+
+
+def objective_of(model, X, y, c, epsilon=None):
+    """Return the objective in plain NumPy for a model's vectors, and the model's point."""
+    rows = ready_rows(X, model.gamma_)
+    if epsilon is None:
+        targets = class_targets(rows.checked, y, None, None, "hinge")[1]
+    else:
+        targets = value_targets(rows.checked, y, None, "epsilon_insensitive", epsilon)[1]
+        targets = replace(targets, values=y - model._state.offset)
+    sample = Sample(rows, np.broadcast_to(c, len(X)), loss_of(targets, Choices()))
+    point = np.column_stack([model.dual_coef_, model.intercept_ - model._state.offset])
+    return Objective(model.support_vectors_, sample), point
+
+
+def few_kept(monkeypatch, n_rows, budget):
+    """Let the solver solve on a sample of this many rows first."""
+    monkeypatch.setattr(solve, "MOST_KEPT", 4 * budget * n_rows)
+    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 1)
+
+
+# --- the solution ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_general_solver_does_not_find_a_better_classifier(n_classes, C):
+    X, y = make_blobs(400, centers=n_classes, cluster_std=3.0, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    clf = BudgetedSVC(20, C, random_state=0).fit(X, y, weight)
+    objective, point = objective_of(clf, X, y, C * weight)
+    value = objective(point)[0]
+    assert_allclose(clf.profile_.objective_after, value, rtol=1e-4)
+    with threadpool_limits(1):
+        assert value <= objective.best_from(point) * (1 + 2e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+@pytest.mark.parametrize(("budget", "C"), [(5, 0.1), (20, 10.0), (60, 0.3)])
+def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon):
+    X, y = make_friedman1(400, n_features=5, noise=0.5, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    model, last = (
+        BudgetedSVR(budget, C, epsilon=epsilon, max_iter=5, random_state=0, polish=polish)
+        for polish in (True, False)
+    )
+    model.fit(X, y, weight)
+    last.fit(X, y, weight)
+    objective, point = objective_of(model, X, y, C * weight, epsilon)
+    objective_before, point_before = objective_of(last, X, y, C * weight, epsilon)
+    value, before = objective(point)[0], objective_before(point_before)[0]
+    assert_allclose(model.profile_.objective_after, value, rtol=1e-4)
+    assert_allclose(model.profile_.objective_before, before, rtol=1e-4)
+    assert value <= before
+    with threadpool_limits(1):
+        assert value <= objective.best_from(point) * (1 + 5e-4)
+
+
+@STRATEGIES
+def test_objective_never_increases_and_the_profile_reports_it(maintenance, monkeypatch):
+    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+    X, y = moons()
+    clf = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0).fit(X, y)
+    profile = clf.profile_
+    assert profile.objective_after <= profile.objective_before
+    assert profile.solver_steps > 0
+    assert profile.seconds_polish > 0
+    assert profile.gradient_norm < 0.01
+    seconds, steps = profile.seconds_polish, profile.solver_steps
+    assert f"polished in {seconds:.3f} s: {steps} steps" in str(profile)
+    assert profile.moves == 0
+    assert "moved" not in str(profile)
+    last = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0, polish=False).fit(X, y)
+    # The vectors do not move.
+    assert_array_equal(clf.support_vectors_, solve.distinct(last.support_vectors_))
+    objective, point = objective_of(last, X, y, 10.0)
+    assert_allclose(profile.objective_before, objective(point)[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_large_c_converges(C):
+    X, y = moons(1000)
+    clf = BudgetedSVC(100, C, random_state=0).fit(X, y)  # warnings are errors
+    assert clf.profile_.objective_after < clf.profile_.objective_before
+    assert clf.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("C", [1e-4, 1e-2])
+@pytest.mark.parametrize("n", [267, 400])
+def test_small_c_converges(C, n):
+    X, y = moons(n)
+    clf = BudgetedSVC(10, C, gamma=4.0, random_state=0).fit(X, y)  # warnings are errors
+    assert clf.profile_.objective_after <= clf.profile_.objective_before
+    values = BudgetedSVR(10, C, gamma=4.0, random_state=0).fit(X, 100.0 * X[:, 0])
+    assert values.profile_.objective_after <= values.profile_.objective_before
+
+
+def test_large_offsets_converge():
+    X, y = moons(300)
+    clf = BudgetedSVC(30, gamma=1.0, random_state=0).fit(X + 1e5, y)
+    assert clf.score(X + 1e5, y) > 0.95
+
+
+def test_reaching_the_step_limit_gives_a_warning(monkeypatch):
+    monkeypatch.setattr(descent, "STEPS_PER_FACTOR", 1)
+    monkeypatch.setattr(descent, "MOST_FACTORS", 1)
+    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+    X, y = moons()
+    with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
+        BudgetedSVC(20, 1000.0, random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
+        BudgetedSVR(20, 1000.0, random_state=0).fit(X, np.sin(5 * X[:, 0]))
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+def test_duplicates_are_dropped_in_order():
+    vectors = np.array([[1, 0], [0, 2], [1, -0.0], [0, 2], [3, 3]], dtype=np.float32)
+    assert_array_equal(solve.distinct(vectors), vectors[[0, 1, 4]], strict=True)
+    unique = vectors[[4, 0, 1]]
+    assert solve.distinct(unique) is unique
+
+
+def test_duplicate_vectors_are_joined():
+    X, y = moons(40)
+    X, y = np.repeat(X, 5, axis=0), np.repeat(y, 5)
+    clf = BudgetedSVC(500, 100.0, gamma=5.0, random_state=0).fit(X, y)
+    assert len(np.unique(clf.support_vectors_, axis=0)) == len(clf.support_vectors_) <= 40
+    assert clf.score(X, y) > 0.95
+
+
+def test_the_whole_budget_is_used_where_vectors_were_merged():
+    X, y = make_blobs(3000, centers=26, cluster_std=3.0, random_state=0)
+    clf = BudgetedSVC(100, random_state=0).fit(X, y)
+    assert clf.support_vectors_.shape == (100, 2)
+    assert len(np.unique(clf.support_vectors_, axis=0)) == 100
+    few = BudgetedSVC(500, max_iter=1, random_state=0).fit(X[:60], y[:60] % 2)
+    assert len(few.support_vectors_) <= 60  # nothing was merged
+
+
+def test_free_slots_are_filled_with_rows(monkeypatch):
+    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+    X, y = moons(300, dtype=np.float32)
+    found, distinct = [], solve.distinct
+
+    def fewer(vectors):
+        found.append(vectors)
+        return distinct(vectors)[: -5 if len(found) == 1 else None]
+
+    monkeypatch.setattr(solve, "distinct", fewer)
+    clf = BudgetedSVC(20, 10.0, random_state=0).fit(X, y)
+    assert_array_equal(clf.support_vectors_[:15], found[0][:15])
+    assert clf.support_vectors_.shape == (20, 2)
+    assert np.isin(clf.support_vectors_[15:], X).all()
+
+
+def test_every_class_uses_all_vectors():
+    X, y = make_blobs(900, centers=5, cluster_std=2.0, random_state=0)
+    clf = BudgetedSVC(50, random_state=0).fit(X, y)
+    assert clf.dual_coef_.shape == (5, len(clf.support_vectors_))
+    assert np.count_nonzero(clf.dual_coef_) > 4 * len(clf.support_vectors_)
+    unpolished = BudgetedSVC(50, random_state=0, polish=False).fit(X, y)
+    assert clf.score(X, y) >= unpolished.score(X, y) - 0.01
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+def test_coefficients_come_from_all_rows_after_a_sample(monkeypatch):
+    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+    X, y = moons(6000, noise=0.3)
+    whole = BudgetedSVC(20, random_state=0).fit(X, y)
+    few_kept(monkeypatch, 300, 20)
+    clf = BudgetedSVC(20, random_state=0).fit(X, y)
+    # The objective is that of all rows, and close to the best.
+    objective, point = objective_of(clf, X, y, 1.0)
+    assert_allclose(clf.profile_.objective_after, objective(point)[0], rtol=1e-4)
+    assert_allclose(clf.profile_.objective_after, whole.profile_.objective_after, rtol=0.01)
+    assert not np.array_equal(clf.dual_coef_, whole.dual_coef_)
+    # The sample alone would be worse.
+    _patch_choices(monkeypatch, steps_on_all_rows=0)
+    alone = BudgetedSVC(20, random_state=0).fit(X, y)
+    best = whole.profile_.objective_after
+    assert alone.profile_.objective_after - best > 5 * (clf.profile_.objective_after - best)
+
+
+def _patch_choices(monkeypatch, **changes):
+    monkeypatch.setattr(
+        "pocketsvm.estimators.base.Settings",
+        lambda **given: solve.Settings(**given, choices=Choices(**changes)),
+    )
+
+
+def test_rows_are_read_few_times(monkeypatch):
+    X, y = moons(6000, noise=0.3)
+    few_kept(monkeypatch, 300, 20)
+    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+    counted, each = [], solve.AllRows
+
+    class Counted(each):
+        def __init__(self, vectors, sample, *common):
+            super().__init__(vectors, sample, *common)
+            total = self.rows.sum
+            self.rows.sum = lambda function: counted.append(sample.rows.n_rows) or total(function)
+
+    monkeypatch.setattr(solve, "AllRows", Counted)
+    BudgetedSVC(20, random_state=0).fit(X, y)
+    assert counted in ([6000] * 2, [6000] * 3)
+
+
+def test_sample_size_keeps_kernel_values_in_memory():
+    def size(budget, **choices):
+        settings = BudgetedSVC(budget)._settings(*_some_rows(), stream=False)
+        return solve.sample_size(replace(settings, choices=Choices(**choices)))
+
+    assert size(500) == 2**28 // (4 * 500)
+    assert size(2000) == 64 * 2000  # the least
+    assert size(50) == 512 * 50  # what the passes see
+    assert size(50, rows_per_vector=10**9) == 2**28 // (4 * 50)
+
+
+def _some_rows():
+    X, y = moons(20)
+    rows = ready_rows(X, 1.0)
+    return class_targets(rows.checked, y, None, None, "hinge")
+
+
+@pytest.mark.parametrize("layout", [np.asarray, csr_array])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_result_does_not_depend_on_threads_or_layout(layout, sampled, monkeypatch):
+    if sampled:
+        few_kept(monkeypatch, 500, 40)
+    X, y = make_classification(4000, 12, n_informative=6, random_state=0)
+    X = X.astype(np.float32)
+    one = BudgetedSVC(40, random_state=0).fit(X, y)
+    two = BudgetedSVC(40, random_state=0, n_jobs=3).fit(layout(X), y)
+    assert_array_equal(one.dual_coef_, two.dual_coef_)
+    assert_array_equal(one.intercept_, two.intercept_)
+
+
+# --- models ---------------------------------------------------------------------------------------
 
 
 def test_class_weight_shifts_the_boundary():
@@ -25,54 +276,6 @@ def test_fit_intercept_false_gives_zero_intercept():
     X, y = moons()
     clf = BudgetedSVC(20, fit_intercept=False, random_state=0).fit(X, y)
     assert_array_equal(clf.intercept_, [0.0])
-
-
-def test_every_class_uses_all_vectors():
-    X, y = make_blobs(900, centers=5, cluster_std=2.0, random_state=0)
-    clf = BudgetedSVC(50, random_state=0).fit(X, y)
-    assert clf.dual_coef_.shape == (5, len(clf.support_vectors_))
-    assert np.count_nonzero(clf.dual_coef_) > 4 * len(clf.support_vectors_)
-    unpolished = BudgetedSVC(50, random_state=0, polish=False).fit(X, y)
-    assert clf.score(X, y) >= unpolished.score(X, y) - 0.01
-
-
-@pytest.mark.parametrize("layout", [np.asarray, csr_array])
-def test_result_does_not_depend_on_threads_or_layout(layout):
-    X, y = make_classification(9000, 12, n_informative=6, random_state=0)
-    X = X.astype(np.float32)
-    one = BudgetedSVC(40, random_state=0).fit(X, y)
-    two = BudgetedSVC(40, random_state=0, n_jobs=3).fit(layout(X), y)
-    assert_array_equal(one.dual_coef_, two.dual_coef_)
-    assert_array_equal(one.intercept_, two.intercept_)
-
-
-def test_large_data_sets_are_subsampled(monkeypatch):
-    X, y = moons(4000)
-    whole = BudgetedSVC(20, random_state=0).fit(X, y)
-    monkeypatch.setattr(sample, "LARGEST_BLOCK", 4 * 20 * 1000)
-    assert sample.sample_size(len(X), 20) == 1000
-    clf = BudgetedSVC(20, random_state=0).fit(X, y)
-    assert not np.array_equal(clf.dual_coef_, whole.dual_coef_)
-    # The objective of the sample is scaled to all rows.
-    assert_allclose(clf.profile_.objective_after, whole.profile_.objective_after, rtol=0.3)
-    assert abs(clf.score(X, y) - whole.score(X, y)) < 0.01
-
-
-def test_duplicate_vectors_are_joined():
-    X, y = moons(40)
-    X, y = np.repeat(X, 5, axis=0), np.repeat(y, 5)
-    clf = BudgetedSVC(500, 100.0, gamma=5.0, random_state=0).fit(X, y)
-    assert len(np.unique(clf.support_vectors_, axis=0)) == len(clf.support_vectors_) <= 40
-    assert clf.score(X, y) > 0.95
-
-
-def test_reaching_the_step_limit_gives_a_warning(monkeypatch):
-    monkeypatch.setattr(newton, "MAX_STEPS", 1)
-    X, y = moons()
-    with pytest.warns(ConvergenceWarning, match="Newton steps"):
-        BudgetedSVC(20, 100.0, random_state=0).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="Newton steps"):
-        BudgetedSVR(20, 100.0, random_state=0).fit(X, X[:, 0])
 
 
 def test_few_vectors_come_close_to_the_exact_svm():
@@ -96,7 +299,7 @@ def test_few_vectors_come_close_to_the_exact_svm():
         {"n_features": 2, "n_informative": 2, "n_redundant": 0, "n_samples": 2000},
         {"n_features": 500, "n_samples": 1000},
         {"n_classes": 3, "n_informative": 4, "n_samples": 2000},
-        {"n_classes": 10, "n_informative": 8, "n_samples": 4000},
+        {"n_classes": 10, "n_informative": 8, "n_samples": 2000},
         {"n_samples": 100},
     ],
     ids=["1:100", "noise", "2 features", "500 features", "3 classes", "10 classes", "100 rows"],
@@ -112,10 +315,19 @@ def test_polishing_does_not_reduce_the_test_accuracy(data):
     assert np.mean(difference) > -0.002 - 1 / len(y_test)
 
 
+def test_thorough_polishing_keeps_the_state_of_the_passes():
+    X, y = friedman(300)
+    plain, thorough = (
+        BudgetedSVR(10, random_state=0, polish=polish).fit(X, y) for polish in (True, "thorough")
+    )
+    assert_same_states(plain._state, thorough._state)
+    assert thorough.profile_.objective_after < plain.profile_.objective_after
+
+
 def test_partial_fit_does_not_polish():
     X, y = moons()
     clf = BudgetedSVC(20, random_state=0).partial_fit(X, y, classes=[0, 1])
-    assert clf.profile_.newton_steps == 0
+    assert clf.profile_.solver_steps == 0
     # Polishing does not change the last iterate, from which partial_fit continues.
     fitted = BudgetedSVC(20, random_state=0).fit(X, y)
     plain = BudgetedSVC(20, random_state=0, polish=False).fit(X, y)

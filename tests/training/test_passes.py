@@ -13,11 +13,12 @@ from models import (
     ready_rows,
     small_svc,
 )
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import Reference
 
 from pocketsvm.data.targets import class_targets, value_targets
-from pocketsvm.training.passes import passes
-from pocketsvm.training.settings import Settings
+from pocketsvm.training.passes import make_trainers, passes, run_passes
+from pocketsvm.training.settings import Choices, Settings
 
 
 def two_classes():
@@ -50,6 +51,7 @@ def settings(n_passes, **changes):
         "maintenance": "merge",
         "fit_intercept": True,
         "polish": False,
+        "thorough": False,
         "n_threads": 1,
         "random_state": np.random.RandomState(0),
     }
@@ -138,7 +140,118 @@ def test_continuing_with_another_alpha_keeps_the_model():
     )[1]
     second = passes(rows, wide, settings(1, alpha=1e-5), Watcher(), start=first)
     assert_array_equal(second.vectors, first.vectors)
-    np.testing.assert_allclose(second.dual_coef, first.dual_coef * 2 / 3, rtol=1e-6)
+    assert_allclose(second.dual_coef, first.dual_coef * 2 / 3, rtol=1e-6)
+
+
+# --- passes before the solver ---------------------------------------------------------------------
+
+
+@PROBLEMS
+def test_passes_end_early_after_enough_merges(problem):
+    rows, targets = problem()
+    without_end = passes(rows, targets, settings(10), Watcher())
+    watcher = Watcher()
+    choices = Choices(merges_per_vector=20)
+    found = passes(rows, targets, settings(10, polish=True, choices=choices), watcher)
+    most = 20 * 20  # merges a vector, vectors
+    assert 1 < found.n_passes < 10
+    assert found.profile.merges >= most > found.profile.merges - watcher.reports[-1].profile.merges
+    assert found.profile.merges < without_end.profile.merges
+    assert_same_states(found, passes(rows, targets, settings(found.n_passes), Watcher()))
+
+
+@PROBLEMS
+def test_passes_without_the_solver_do_not_end_early(problem):
+    rows, targets = problem()
+    choices = Choices(merges_per_vector=1, rows_per_vector=2)
+    found = passes(rows, targets, settings(4, choices=choices), Watcher())
+    assert found.n_passes == 4
+    assert found.profile.steps == 4 * rows.n_rows * targets.n_problems
+    assert_same_states(found, passes(rows, targets, settings(4), Watcher()))
+
+
+@PROBLEMS
+def test_passes_before_the_solver_see_a_sample(problem):
+    rows, targets = problem()
+
+    def found(polish=True, rows_per_vector=5, seed=0):
+        choices = Choices(rows_per_vector=rows_per_vector, class_rows_per_vector=1)
+        random = np.random.RandomState(seed)
+        given = settings(2, polish=polish, choices=choices, random_state=random)
+        return passes(rows, targets, given, Watcher())
+
+    few = found()
+    n_problems = targets.n_problems
+    assert few.profile.steps <= 2 * 5 * 20 * n_problems
+    # Each class has its share, rounded down.
+    assert few.profile.steps > 2 * (5 * 20 - 3) * n_problems
+    assert_same_states(few, found())
+    assert not np.array_equal(few.vectors, found(seed=1).vectors)
+    assert found(polish=False).profile.steps == 2 * 300 * n_problems
+    assert found(rows_per_vector=15).profile.steps == 2 * 300 * n_problems  # no more rows than that
+
+
+def test_sampled_passes_do_not_depend_on_threads():
+    rows, targets = three_classes()
+    choices = Choices(rows_per_vector=5, class_rows_per_vector=1)
+    one, three = (
+        passes(rows, targets, settings(2, polish=True, choices=choices, n_threads=n), Watcher())
+        for n in (1, 3)
+    )
+    assert_same_states(one, three)
+
+
+def test_rare_classes_keep_their_rows_in_the_sample():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    y = (np.arange(3000) < 30).astype(int)
+    X[y == 1] += 6.0
+    rows = ready_rows(X, 1.0)
+    targets = class_targets(rows.checked, y, None, None, "hinge")[1]
+    choices = Choices(rows_per_vector=5, class_rows_per_vector=2)
+    found = passes(rows, targets, settings(1, polish=True, choices=choices), Watcher())
+    assert found.profile.steps == 99 + 30  # of a sample of 100, one row would be rare
+
+
+@pytest.mark.parametrize("polish", [True, False])
+@pytest.mark.parametrize(("n_classes", "budget"), [(26, 100), (3, 20), (7, 15), (2, 9)])
+def test_problems_share_the_whole_budget(n_classes, budget, polish):
+    X = np.random.default_rng(0).normal(size=(1500, 3))
+    rows = ready_rows(X, 1.0)
+    y = np.random.default_rng(1).integers(n_classes, size=1500)
+    targets = class_targets(rows.checked, y, None, None, "hinge")[1]
+    found = passes(rows, targets, settings(2, budget=budget, polish=polish), Watcher())
+    sizes = [len(state.coefficients) for state in found.states]
+    assert sum(sizes) == len(found.vectors) == budget
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("maintenance", ["merge", "gss-precise"])
+def test_without_the_solver_passes_are_those_of_the_reference(maintenance):
+    X, y = moons(300)
+    rows = ready_rows(X, 2.0)
+    targets = class_targets(rows.checked, y, None, None, "hinge")[1]
+
+    def given():
+        # Limits that the solver would have.
+        tight = Choices(rows_per_vector=1, merges_per_vector=1)
+        return settings(3, fit_intercept=False, maintenance=maintenance, choices=tight)
+
+    (trainer,) = make_trainers(rows, targets, given())
+    common = {"gamma": 2.0, "alpha": given().alpha, "maintenance": maintenance}
+    expected = Reference(n_features=2, budget=20, fit_intercept=False, **common)
+
+    def follow(report):
+        for i in trainer.order():
+            expected.step(X[i], 1 if y[i] else -1)
+        return False
+
+    run_passes([trainer], rows, targets, given(), follow)
+    found = passes(rows, targets, given(), Watcher())
+    assert found.profile.steps == expected.steps == 900
+    assert found.profile.merges == len(expected.events) > 20
+    (state,) = found.states
+    assert_allclose(state.coefficients, expected.coefficients, rtol=1e-6)
+    assert_allclose(state.vectors, expected.vectors, rtol=1e-6, atol=1e-9)
 
 
 # --- rows that are hard to train on ---------------------------------------------------------------

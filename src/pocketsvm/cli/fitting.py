@@ -99,7 +99,7 @@ def fit(estimator: Any, rows: TrainingSet, reporter: Reporter) -> float:
     scaler, svm = split(estimator)
     begin = time.perf_counter()
     X = rows.X if scaler is None else scaler.fit_transform(rows.X)
-    with reporter.task("training", total=svm.max_iter + svm.polish) as task:
+    with reporter.task("training", total=svm.max_iter + bool(svm.polish)) as task:
         svm.set_callbacks(FitProgress(task, X.shape[0]))
         svm.fit(X, rows.y)
     svm.set_callbacks()

@@ -10,6 +10,9 @@ from ..training.strategies import STRATEGIES
 from . import options
 from .groups import grouped
 
+# The values of the estimator's parameter.
+POLISH: dict[str, bool | str] = {"yes": True, "thorough": "thorough", "no": False}
+
 
 @dataclass(frozen=True)
 class SvmOptions:
@@ -33,9 +36,13 @@ class SvmOptions:
     no_intercept: Annotated[
         bool, typer.Option("--no-intercept", help="Train a model without intercept.")
     ] = False
-    no_polish: Annotated[
-        bool, typer.Option("--no-polish", help="Keep the last iterate of the passes as it is.")
-    ] = False
+    polish: Annotated[
+        Literal["yes", "thorough", "no"],
+        typer.Option(
+            help="Solve for the coefficients after the passes, and move the vectors if this is "
+            "cheap (yes) or until it gains nothing (thorough); or keep the last iterate (no)."
+        ),
+    ] = "yes"
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ def train(
         alpha=svm.alpha,
         maintenance=svm.maintenance,
         fit_intercept=not svm.no_intercept,
-        polish=not svm.no_polish,
+        polish=POLISH[svm.polish],
     )
     if model is not None:
         fitting.check_writable(model)

@@ -26,8 +26,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     Parameters
     ----------
     budget : int, default=500
-        Maximum number of support vectors in the whole model, at least two. With K > 2 classes, each
-        one-vs-rest problem has ``budget // K`` support vectors, which must be at least two.
+        Maximum number of support vectors in the whole model, at least two. With K > 2 classes, the
+        one-vs-rest problems share them out evenly in the passes, and each needs at least two.
+        Polishing gives each class coefficients for all support vectors, and uses training rows as
+        vectors where the passes left some of the budget free.
 
     C : float, default=1.0
         Weight of the training loss relative to the regularisation, as in `sklearn.svm.SVC`.
@@ -39,7 +41,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         batch of a stream may be small.
 
     max_iter : int, default=20
-        Number of passes over the training data in `fit`.
+        Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
+        after 400 merges per support vector, because further merges make the vectors worse.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
@@ -56,16 +59,24 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
         The paper describes "lookup-wd", "lookup-h", "gss" and "gss-precise".
 
-    polish : bool, default=True
-        Whether `fit` solves for the coefficients and the intercept after the passes. This removes
-        most of the noise of stochastic gradient descent. `fit` also optimises the positions of the
-        support vectors if this is cheap. With K > 2 classes, each class gets coefficients for all
-        support vectors. Large data sets are subsampled (to 134,217 rows with a budget of 500). If
-        False, the model is the last iterate, as in the paper.
+    polish : bool or "thorough", default=True
+        Whether `fit` solves for the coefficients and the intercept after the passes, and moves the
+        support vectors. This removes most of the noise of stochastic gradient descent.
+
+        - True moves the vectors if this is cheap: in at most 20 steps that cost no more than the
+          passes.
+        - "thorough" moves them until this gains nothing, whatever it costs.
+        - False makes all passes over all rows and returns the last iterate, as in the paper.
+
+        If `fit` polishes and there are more than 512 rows per support vector, the passes see a
+        random sample of 512 rows per vector. Each class has at least 64 rows in it for each of
+        its vectors, if it has as many. The coefficients are first solved for on a sample whose
+        kernel values fit into 256 MB (134,217 rows with a budget of 500). Then `fit` reads all rows
+        two or three times. Moving reads the rows near the margin in each step, and all rows at
+        the end.
 
         `warm_start` and `partial_fit` always continue from the last iterate. `partial_fit` does not
-        polish, because it keeps no rows. `fit` does not polish if both the budget and the number
-        of rows are above 5,000.
+        polish, because it keeps no rows.
 
     fit_intercept : bool, default=True
         Whether to fit an intercept. In the passes, it is the coefficient of an additional feature
@@ -126,7 +137,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         Counts and times of the last call, summed over the classes: ``steps``, ``violations``,
         ``merges``, ``removals``, ``merge_frequency``, ``seconds_total``, ``seconds_margin``,
         ``seconds_solve`` (the paper's A) and ``seconds_rest`` (the paper's B). For polishing:
-        ``seconds_polish``, ``newton_steps``, ``moves``, ``objective_before``, ``objective_after``
+        ``seconds_polish``, ``solver_steps``, ``moves``, ``objective_before``, ``objective_after``
         and ``gradient_norm``.
 
     n_features_in_ : int
@@ -185,7 +196,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         gamma: str | float = "scale",
         max_iter: int = 20,
         maintenance: str = "merge",
-        polish: bool = True,
+        polish: bool | str = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
         alpha: float | None = None,
@@ -212,8 +223,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
-        Training makes `max_iter` passes over the rows, each in a new random order, and then
-        polishes the model if `polish` is True.
+        Training makes up to `max_iter` passes over the rows, each in a new random order, and then
+        polishes the model unless `polish` is False.
 
         Parameters
         ----------

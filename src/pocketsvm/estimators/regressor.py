@@ -44,23 +44,30 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         batch of a stream may be small.
 
     max_iter : int, default=20
-        Number of passes over the training data in `fit`.
+        Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
+        after 400 merges per support vector, because further merges make the vectors worse.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
         Strategy that keeps the number of support vectors within the budget, as in `BudgetedSVC`.
         Only vectors whose coefficients have the same sign are merged.
 
-    polish : bool, default=True
-        Whether `fit` solves for the coefficients and the intercept after the passes, and optimises
-        the positions of the support vectors. Large data sets are subsampled: with a budget of 500,
-        to 134,217 rows for the coefficients and 8,388 rows for the positions. The vectors are not
-        moved if there are fewer than four rows per vector. If False, the model is the last iterate,
-        which is noisy, especially for a large C.
+    polish : bool or "thorough", default=True
+        Whether `fit` solves for the coefficients and the intercept after the passes, and moves the
+        support vectors. Without it, the model is the last iterate, which is noisy, especially for
+        a large C. The vectors are not moved if there are fewer than four rows per vector.
+
+        - True moves the vectors if this is cheap: in at most 100 steps that cost no more than the
+          passes.
+        - "thorough" moves them until this gains nothing, whatever it costs.
+        - False makes all passes over all rows and returns the last iterate.
+
+        What `fit` reads is the same as in `BudgetedSVC`: with more than 512 rows per vector, a
+        sample for the passes, then a sample for the first solution, and then all rows two or three
+        times.
 
         `warm_start` and `partial_fit` always continue from the last iterate. `partial_fit` does not
-        polish, because it keeps no rows. `fit` does not polish if both the budget and the number
-        of rows are above 5,000.
+        polish, because it keeps no rows.
 
     fit_intercept : bool, default=True
         Whether to fit an intercept. The median of the targets is subtracted before the passes, and
@@ -160,7 +167,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         gamma: str | float = "scale",
         max_iter: int = 20,
         maintenance: str = "merge",
-        polish: bool = True,
+        polish: bool | str = True,
         fit_intercept: bool = True,
         alpha: float | None = None,
         warm_start: bool = False,

@@ -60,7 +60,7 @@ class AllRows:
         factor = bent.factor(thin[drawn], random, ROWS_PER_VECTOR)
         conjugate = Conjugate(factor)
         penalised = bent.penalty.product(point[:, :-1])
-        objective = losses + 0.5 * row_products(point[:, :-1], penalised)
+        objective = losses + bent.per_loss(0.5 * row_products(point[:, :-1], penalised))
         gradient = self._gradient(pull, penalised)
         for step in range(n_steps + 1):
             direction, predicted = conjugate.direction(gradient)
@@ -70,7 +70,7 @@ class AllRows:
             losses, pull = self._read_along(point, direction)
             bend = bent.penalty.product(direction[:, :-1])
             penalties = [
-                0.5 * row_products(moved, penalised + length * bend)
+                bent.per_loss(0.5 * row_products(moved, penalised + length * bend))
                 for length in LENGTHS
                 for moved in [point[:, :-1] + length * direction[:, :-1]]
             ]

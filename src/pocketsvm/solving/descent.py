@@ -27,8 +27,9 @@ TOLERANCE = 1e-4
 # and do not improve predictions.
 FACTOR_TOLERANCE = 0.05
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
+# Where few rows bend, a step may be thousands of times too long.
 FLAT = 0.1
-MOST_TRIALS = 10
+MOST_TRIALS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ def minimise(problem: Problem, random: np.random.Generator) -> Solution:
         factor = problem.factor(curvatures, random)
         solution = descend(problem, factor, place, STEPS_PER_FACTOR)
         place, steps = solution.place, steps + solution.steps
-        if solution.remaining <= FACTOR_TOLERANCE and number:
+        if number and solution.remaining <= FACTOR_TOLERANCE:
             break
         curvatures = problem.curvatures(place.decisions)
     return replace(solution, steps=steps)
@@ -138,12 +139,12 @@ class Conjugate:
 
 
 def line_search(problem: Problem, place: Place, step: Place, gradient: Array) -> Array:
-    """Return the length of the step for each output.
+    """Return the length of the step for each output, one for all if a loss couples them.
 
     The objective is convex along the step. Newton's method on its slope, kept within a bracket of
     the minimum, finds a length at which the objective is nearly flat.
     """
-    start = row_products(gradient, step.point)
+    start = problem.per_loss(row_products(gradient, step.point))
     length = np.where(start < 0, 1.0, 0.0)
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
     for _ in range(MOST_TRIALS):

@@ -35,7 +35,7 @@ class Effort:
         The largest number of multiply-adds.
 
     n_features : float
-        The mean number of non-zero features of a row.
+        The number of features, or the mean number of values of a row if rows are sparse.
 
     n_rows : int
         The number of rows.
@@ -55,8 +55,8 @@ class Effort:
     @classmethod
     def of(cls, settings: Settings, sample: Sample, *, values: bool) -> "Effort":
         """Return the effort for a model."""
-        X, n_rows = sample.rows.checked.X, sample.rows.n_rows
-        n_features = X.nnz / n_rows if sample.rows.checked.structure else X.shape[1]
+        n_rows = sample.rows.n_rows
+        n_features = sample.mean_values() if sample.is_sparse else sample.n_features
         if settings.thorough:
             return cls(1e-5, 100, 4, float("inf"), n_features, n_rows, keeps=False)
         row = settings.budget * (n_features + EXPONENTIAL)

@@ -24,8 +24,9 @@ PANEL = 128
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
 # factor from one ridge to the next.
 FIRST_RIDGE, NEXT_RIDGE = 1e-14, 100.0
-# The least curvature of the intercept, as a share of the weights: it has none if no row bends.
-INTERCEPT_CURVATURE = 1e-6
+# The least curvature of the intercept, as a share of the largest possible: it has none if no row
+# bends, and then a step would go so far that a line search of few trials does not come back.
+INTERCEPT_CURVATURE = 1e-3
 # The least share of its curvature that is left to the intercept once the coefficients follow it.
 LEAST_REST = 1e-14
 
@@ -105,7 +106,7 @@ class Border:
     """The part of a second derivative that belongs to the intercepts."""
 
     def __init__(self, n_vectors: int, least: float) -> None:
-        self.column, self.corner = np.zeros(n_vectors), least
+        self.column, self.corner, self.least = np.zeros(n_vectors), 0.0, least
         self.largest = 0.0  # on the diagonal of the other part
 
     def add(self, values: Array, roots: Array) -> None:
@@ -122,8 +123,9 @@ class Factor:
         self._square, self._column = square, border.column
         self._fit_intercept = fit_intercept
         self._solved = self._without_intercept(border.column[None])[0]
-        rest = border.corner - self._column @ self._solved  # Schur's complement
-        self._rest = max(rest, LEAST_REST * border.corner)
+        corner = max(border.corner, border.least)
+        rest = corner - self._column @ self._solved  # Schur's complement
+        self._rest = max(rest, LEAST_REST * corner)
 
     def solve(self, gradient: Array) -> Array:
         """Return the solution of a linear system for each row (n_outputs, n_vectors + 1)."""

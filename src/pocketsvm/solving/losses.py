@@ -38,18 +38,24 @@ class Loss(Protocol):
         """A bound on the second derivative in one decision value."""
         ...
 
+    @property
+    def coupled(self) -> bool:
+        """Whether a row has one loss of all its decision values, instead of one of each."""
+        ...
+
     def take(self, chosen: Array | slice) -> Self:
         """Return the loss of the chosen rows."""
         ...
 
     def values(self, decisions: Array) -> Array:
-        """Return the loss of each row, one for every output; one in all if it couples outputs."""
+        """Return the loss of each row, one for every output; one column if outputs are coupled."""
         ...
 
     def derivatives(self, decisions: Array) -> tuple[Array, Array]:
         """Return the slopes and curvatures of each row's loss in its decision values.
 
-        The curvature is the second derivative in one decision value, or a bound on it.
+        The curvature is the second derivative in one decision value, or a bound on it; if outputs
+        are coupled, a diagonal matrix that is a bound on the second derivative.
         """
         ...
 
@@ -63,6 +69,7 @@ class Hinge:
     """max(0, 1 - y f) for one output per positive class: y is +1 in its rows, -1 in all others."""
 
     name: ClassVar[str] = "hinge"
+    coupled: ClassVar[bool] = False
     codes: Array
     positives: tuple[int, ...]
     width: float
@@ -126,6 +133,7 @@ class EpsilonInsensitive:
     width: float
 
     n_outputs: ClassVar[int] = 1
+    coupled: ClassVar[bool] = False
 
     @classmethod
     def of(cls, targets: Array, parameter: float, width: float) -> Self:

@@ -58,10 +58,7 @@ class Path:
         weight = np.square(point[:, :-1]).sum(axis=0)
         weight = weight / (weight.mean() or 1.0) + DAMPING
         self.unit = np.sqrt(2 * self.gamma * weight)[:, None]
-        X = sample.rows.checked.X
-        is_sparse = sp.issparse(X)
-        self.centre = np.zeros(self.shape[1]) if is_sparse else X.mean(axis=0, dtype=np.float64)
-        self.X = X.astype(np.float32) if is_sparse else (X - self.centre).astype(np.float32)
+        self.X, self.centre = _centred(sample)
         self.first, self.gain, self.steps, self.point = 0.0, 0.0, 0, point
         problem = Problem(vectors, sample, fit_intercept, n_threads)
         self.decisions = problem.place(point).decisions
@@ -124,3 +121,16 @@ class Path:
                 pull += product
         gradient: Array = 2 * self.gamma * (pull - total[:, None] * vectors)
         return gradient
+
+
+def _centred(sample: Sample) -> tuple[Any, Array]:
+    """Return the rows in float32 and a centre that was subtracted.
+
+    Rows with few values stay sparse, and then nothing is subtracted. The values decide, not the
+    layout that they came in, so that both layouts give the same bits.
+    """
+    if sample.is_sparse:
+        return sp.csr_array(sample.rows.checked.X, dtype=np.float32), np.zeros(sample.n_features)
+    X = np.ascontiguousarray(sample.rows.dense())
+    centre = X.mean(axis=0, dtype=np.float64)
+    return (X - centre).astype(np.float32), centre

@@ -51,7 +51,7 @@ class Place:
     decisions: Array
 
     def plus(self, length: Array, direction: "Place") -> "Place":
-        """Go some length along a direction, one length for every output."""
+        """Go some length along a direction: one for every output, or one for all."""
         return Place(
             self.point + length[:, None] * direction.point,
             self.penalised + length[:, None] * direction.penalised,
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """The objective of each output at a place, and its gradient."""
+    """The objective at a place, one for every loss of a row, and its gradient."""
 
     objective: Array
     gradient: Array
@@ -126,8 +126,8 @@ class Problem:
         return self.per_loss(slope), self.per_loss(bend + quadratic)
 
     def per_loss(self, sums: Array) -> Array:
-        """Add up the sums of outputs that one loss couples."""
-        return sums
+        """Add up the sums of all outputs if one loss couples them."""
+        return sums.sum(keepdims=True) if self.sample.loss.coupled else sums
 
     def curvatures(self, decisions: Array) -> Array:
         """Return the weighted curvature of every row, the mean over the outputs."""

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
@@ -17,6 +19,8 @@ Result = TypeVar("Result")
 # Decision values of a part: a fixed number, so that sums do not depend on the threads. Temporary
 # arrays of this size fit into the second-level cache.
 VALUES_AT_ONCE = 2**15
+# Rows count as sparse if this share of their values, or less, is not zero.
+SPARSE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +84,22 @@ class Sample:
         for result in results:
             total = tuple(a + b for a, b in zip(total, result, strict=True))
         return total
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return self.rows.checked.n_features
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most values are zero, in whatever layout they are stored."""
+        return self.mean_values() <= SPARSE * self.n_features
+
+    def mean_values(self) -> float:
+        """Return the mean number of values of a row that are not zero."""
+        X = self.rows.checked.X
+        n_values = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+        return float(n_values / self.rows.n_rows)
 
 
 def slices(n_all: int, n_each: int) -> list[slice]:

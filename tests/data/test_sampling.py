@@ -1,0 +1,197 @@
+"""Sampling: the drawn rows represent all rows, whatever their weights, classes and order."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from models import ready_rows
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pocketsvm.data.sampling import draw, sampled
+from pocketsvm.data.targets import class_targets, value_targets
+
+N = 4000
+
+
+def one_group(n=N):
+    return np.zeros(n, dtype=np.int8)
+
+
+def some_weights(decades, n=N):
+    return 10 ** np.random.default_rng(0).uniform(0, decades, n)
+
+
+def class_rows(y, X=None, weight=None, class_weight=None):
+    X = np.random.default_rng(0).normal(size=(len(y), 3)) if X is None else X
+    rows = ready_rows(X, 1.0)
+    return rows, class_targets(rows.checked, y, weight, class_weight, "hinge")[1]
+
+
+def value_rows(weight=None, n=N):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    rows = ready_rows(X, 1.0)
+    return rows, value_targets(rows.checked, X[:, 0], weight, "epsilon_insensitive", 0.1)[1]
+
+
+# --- draw -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decades", [0, 1, 4])
+def test_sums_of_the_sample_estimate_those_of_all_rows(decades):
+    weights, n_drawn, n_seeds = some_weights(decades), 200, 400
+    values = np.random.default_rng(1).normal(1.0, 1.0, N) * (1 + np.arange(N) / N)
+    exact, found = weights @ values, []
+    for seed in range(n_seeds):
+        rows, factors = draw(one_group(), weights, n_drawn, 0, seed)
+        # The factors are those of a mean, not of a sum.
+        found.append((weights[rows] * factors) @ values[rows] * (N / n_drawn))
+    error = np.std(found) / np.sqrt(n_seeds)
+    assert abs(np.mean(found) - exact) < 4 * error
+    assert error < 0.01 * exact
+
+
+@pytest.mark.parametrize("decades", [0, 1, 4])
+def test_total_weight_of_every_group_is_kept(decades):
+    groups = np.repeat([0, 1, 2], [100, 900, 3000]).astype(np.int8)
+    weights = some_weights(decades)
+    rows, factors = draw(groups, weights, 400, 50, 3)
+    assert_array_equal(np.bincount(groups[rows]), [50, 90, 300])
+    scale = len(rows) / N
+    for group in range(3):
+        drawn = rows[groups[rows] == group]
+        kept = factors[groups[rows] == group] @ weights[drawn]
+        assert_allclose(kept, scale * weights[groups == group].sum())
+
+
+def test_heavy_rows_are_drawn_and_drawn_rows_have_nearly_equal_weights():
+    weights = some_weights(4)
+    rows, factors = draw(one_group(), weights, 400, 0, 0)
+    drawn = weights[rows] * factors
+    is_drawn = np.isin(np.arange(N), rows)
+    assert is_drawn[weights > np.quantile(weights, 0.99)].mean() > 0.7
+    assert is_drawn[weights < np.quantile(weights, 0.5)].mean() < 0.02
+    assert np.ptp(np.log10(weights)) > 3.9
+    assert np.quantile(drawn, 0.75) < 1.01 * drawn.min()
+    # A draw by number alone has factors that differ by rounding only.
+    _, equal = draw(one_group(), np.ones(N), 400, 0, 0)
+    assert_allclose(equal, 1.0)
+
+
+def test_one_row_may_have_nearly_all_the_weight():
+    weights = np.ones(N)
+    weights[1234] = 1e12
+    rows, factors = draw(one_group(), weights, 100, 0, 0)
+    assert 1234 in rows
+    assert_allclose(factors @ weights[rows], weights.sum() * 100 / N)
+
+
+@pytest.mark.parametrize("least", [1, 10, 1000])
+def test_groups_have_their_share_or_the_least(least):
+    counts = np.array([5, 40, 955, 3000])
+    groups = np.repeat(np.arange(4), counts).astype(np.int32)
+    rows, _ = draw(groups, np.ones(N), 400, least, 0)
+    expected = np.minimum(counts, np.maximum(counts // 10, least))
+    assert_array_equal(np.bincount(groups[rows], minlength=4), expected)
+
+
+def test_rows_are_sorted_and_different():
+    rows, _ = draw(np.arange(N, dtype=np.int32) % 3, some_weights(2), 1000, 0, 0)
+    assert (np.diff(rows) > 0).all()
+    assert len(rows) == pytest.approx(1000, abs=3)
+
+
+def test_the_seed_decides():
+    draws = [draw(one_group(), np.ones(N), 300, 0, seed)[0] for seed in (5, 5, 6)]
+    assert_array_equal(draws[0], draws[1])
+    overlap = np.isin(draws[2], draws[0]).mean()
+    assert 0 < overlap < 0.2
+
+
+def test_every_row_is_drawn_equally_often():
+    n, drawn = 50, np.zeros(50)
+    for seed in range(2000):
+        rows, _ = draw(one_group(n), np.ones(n), 10, 0, seed)
+        drawn[rows] += 1
+    # The standard deviation of a count is 18.
+    assert np.abs(drawn - 400).max() < 4 * 18
+
+
+def test_a_larger_sample_contains_a_smaller_one():
+    small, large = (draw(one_group(), some_weights(1), n, 0, 0)[0] for n in (100, 1000))
+    assert np.isin(small, large).all()
+
+
+# --- sampled --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rows", [N, N + 1])
+def test_no_more_rows_than_wanted_are_returned_as_they_are(n_rows):
+    rows, targets = value_rows()
+    assert sampled(rows, targets, n_rows, 0, 0) == (rows, targets)
+
+
+def test_rows_targets_and_weights_belong_together():
+    weight = some_weights(1)
+    for rows, targets in (value_rows(weight), class_rows(np.arange(N) % 3, weight=weight)):
+        few, some = sampled(rows, targets, 500, 0, 0)
+        assert few.n_rows == pytest.approx(500, abs=3)
+        chosen, factors = draw(targets.groups(), targets.row_weight(), 500, 0, 0)
+        assert_array_equal(few.dense(), rows.dense()[chosen])
+        assert_allclose(some.row_weight(), targets.row_weight()[chosen] * factors)
+        name = "codes" if hasattr(targets, "codes") else "values"
+        assert_array_equal(getattr(some, name), getattr(targets, name)[chosen])
+        assert some.offset == targets.offset
+
+
+@pytest.mark.parametrize("n_rare", [4, 40])
+def test_rare_classes_keep_their_least_rows(n_rare):
+    y = (np.arange(N) < n_rare).astype(int)
+    rows, targets = class_rows(y)
+    _, some = sampled(rows, targets, 400, 20, 0)
+    assert np.count_nonzero(some.codes == 1) == min(n_rare, 20)
+    weight = some.row_weight()
+    share = weight[some.codes == 1].sum() / weight.sum()
+    assert_allclose(share, n_rare / N)  # they count for what they are
+
+
+def test_twenty_six_classes_of_very_unequal_size():
+    sizes = np.geomspace(2, 20_000, 26).astype(int)
+    y = np.repeat(np.arange(26), sizes)
+    rows, targets = class_rows(y)
+    _, some = sampled(rows, targets, 2000, 30, 0)
+    counts = np.bincount(some.codes, minlength=26)
+    assert_array_equal(counts, np.minimum(sizes, np.maximum(2000 * sizes // sizes.sum(), 30)))
+    weights = np.bincount(some.codes, some.row_weight())
+    assert_allclose(weights / weights.sum(), sizes / sizes.sum())
+
+
+def test_class_weights_count():
+    y = np.arange(N) % 2
+    rows, targets = class_rows(y, class_weight={0: 1.0, 1: 9.0})
+    _, some = sampled(rows, targets, 400, 0, 0)
+    assert_array_equal(np.bincount(some.codes), [200, 200])
+    weights = np.bincount(some.codes, some.row_weight())
+    assert_allclose(weights[1] / weights[0], 9.0)
+
+
+def test_sample_does_not_depend_on_dtype_or_layout():
+    X = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
+    y = np.random.default_rng(1).integers(0, 3, N)
+    expected, some = sampled(*class_rows(y, X), 300, 5, 0)
+    for other in (X.astype(np.float64), sp.csr_array(X), np.asfortranarray(X)):
+        rows, targets = sampled(*class_rows(y, other), 300, 5, 0)
+        assert_array_equal(rows.dense(), expected.dense())
+        assert_array_equal(targets.codes, some.codes)
+        assert_array_equal(targets.row_weight(), some.row_weight())
+
+
+def test_sorted_labels_are_sampled_like_shuffled_ones():
+    y = np.sort(np.random.default_rng(0).integers(0, 5, N))
+    counts = []
+    for labels in (y, np.random.default_rng(1).permutation(y)):
+        rows, targets = class_rows(labels)
+        few, some = sampled(rows, targets, 500, 0, 0)
+        counts.append(np.bincount(some.codes))
+        # Rows come from everywhere.
+        drawn = np.flatnonzero(np.isin(rows.dense()[:, 0], few.dense()[:, 0]))
+        assert np.histogram(drawn, 8, (0, N))[0].min() > 30
+    assert_array_equal(*counts)

@@ -1,0 +1,150 @@
+"""Small problems for the solver, and their objective in plain NumPy."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from models import ready_rows
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+from sklearn.metrics.pairwise import rbf_kernel
+
+from pocketsvm.solving.factor import JITTER
+from pocketsvm.solving.losses import EpsilonInsensitive, Hinge
+from pocketsvm.solving.sample import Sample
+
+GAMMA = 0.4
+HINGE_WIDTH = 0.5
+EPSILON, TUBE_WIDTH = 0.05, 0.1
+
+
+def class_problem(n=300, n_classes=2, n_vectors=12, C=3.0, layout=None, dtype=np.float64, offset=0):
+    """Return some vectors and rows of classes that overlap; rows have different weights."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3)).astype(dtype)
+    angle = np.arctan2(X[:, 1], X[:, 0]) + 0.3 * random.normal(size=n)
+    codes = (np.floor(angle / np.pi * n_classes) % n_classes).astype(np.int8)
+    positives = (1,) if n_classes == 2 else tuple(range(n_classes))
+    c = C * random.uniform(0.5, 2.0, n)
+    return _problem(X + dtype(offset), n_vectors, c, Hinge(codes, positives, HINGE_WIDTH), layout)
+
+
+def value_problem(n=300, n_vectors=12, C=3.0, layout=None, dtype=np.float64, epsilon=EPSILON):
+    """Return some vectors and rows of a smooth function with noise; rows have different weights."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3)).astype(dtype)
+    targets = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * random.normal(size=n)
+    c = C * random.uniform(0.5, 2.0, n)
+    return _problem(X, n_vectors, c, EpsilonInsensitive(targets, epsilon, TUBE_WIDTH), layout)
+
+
+def _problem(X, n_vectors, c, loss, layout):
+    rows = ready_rows(X if layout is None else layout(X), GAMMA)
+    return X[:n_vectors].copy(), Sample(rows, c, loss)
+
+
+PROBLEMS = {
+    "two classes": class_problem,
+    "four classes": lambda **changes: class_problem(n_classes=4, **changes),
+    "values": value_problem,
+    "values without a tube": lambda **changes: value_problem(epsilon=0.0, **changes),
+}
+
+
+def rounded_ramp(u, width):
+    """Return max(0, u) with its kink rounded off, and its slope."""
+    inside = np.abs(u) <= width
+    value = np.where(inside, (u + width) ** 2 / (4 * width), np.maximum(u, 0))
+    return value, np.where(inside, (u + width) / (2 * width), u > 0)
+
+
+def plain_loss(loss):
+    """Return the formula of a loss: decision values to values and slopes."""
+    if isinstance(loss, Softmax):
+        return loss.plain
+    if isinstance(loss, Hinge):
+        signs = np.where(loss.codes[:, None] == np.array(loss.positives), 1.0, -1.0)
+
+        def hinge(decisions):
+            value, slope = rounded_ramp(1 - signs * decisions, loss.width)
+            return value, -signs * slope
+
+        return hinge
+
+    def tube(decisions):
+        residuals = loss.targets[:, None] - decisions
+        above, rise = rounded_ramp(residuals - loss.epsilon, loss.width)
+        below, fall = rounded_ramp(-residuals - loss.epsilon, loss.width)
+        return above + below, fall - rise
+
+    return tube
+
+
+class Objective:
+    """The objective of the docstring of `problem.py`, in float64, with scikit-learn's kernel."""
+
+    def __init__(self, vectors, sample, fit_intercept=True, loss=None):
+        S, X, gamma = vectors.astype(float), sample.rows.dense().astype(float), sample.rows.gamma
+        centre = S.mean(axis=0)
+        self.K = rbf_kernel(S - centre, gamma=gamma) + JITTER * np.eye(len(S))
+        self.k = rbf_kernel(X - centre, S - centre, gamma=gamma)
+        self.c, self.fit_intercept = sample.c[:, None], fit_intercept
+        self.loss = plain_loss(sample.loss) if loss is None else loss
+        self.shape = sample.loss.n_outputs, len(S) + 1
+
+    def __call__(self, point):
+        """Return the objective and its gradient at a point, which may be flat."""
+        point = point.reshape(self.shape)
+        beta = point[:, :-1]
+        value, slope = self.loss(self.k @ beta.T + point[:, -1])
+        gradient = np.zeros(self.shape)
+        gradient[:, :-1] = beta @ self.K + (self.c * slope).T @ self.k
+        if self.fit_intercept:
+            gradient[:, -1] = (self.c * slope).sum(axis=0)
+        penalty = 0.5 * np.sum(beta * (beta @ self.K))
+        return penalty + (self.c * value).sum(), gradient
+
+    def best_from(self, point, n_steps=600):
+        """Return the objective that SciPy's general solver reaches from a point."""
+
+        def flat(x):
+            value, gradient = self(x)
+            return value, gradient.ravel()
+
+        options = {"maxiter": n_steps, "maxfun": 2 * n_steps, "ftol": 1e-13}
+        return minimize(flat, point.ravel(), jac=True, method="L-BFGS-B", options=options).fun
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """A toy loss that couples the outputs and bends everywhere: log sum exp f - f of the class."""
+
+    codes: np.ndarray
+    n_outputs: int
+    coupled: ClassVar[bool] = True
+    largest_curvature: ClassVar[float] = 0.5
+
+    def take(self, chosen):
+        return Softmax(self.codes[chosen], self.n_outputs)
+
+    def values(self, decisions):
+        own = decisions[np.arange(len(decisions)), self.codes]
+        return (logsumexp(decisions, axis=1) - own)[:, None]
+
+    def derivatives(self, decisions):
+        shares = softmax(decisions, axis=1)
+        slopes = shares.copy()
+        slopes[np.arange(len(decisions)), self.codes] -= 1
+        return slopes, shares  # the second derivative is diag(shares) - shares shares'
+
+    def near(self, decisions, reach):
+        return np.ones(len(decisions), dtype=bool)
+
+    def plain(self, decisions):
+        return self.values(decisions), self.derivatives(decisions)[0]
+
+
+def coupled_problem(n=300, n_classes=3, **changes):
+    """Return some vectors and rows with a loss that couples the outputs."""
+    vectors, sample = class_problem(n, n_classes, **changes)
+    return vectors, replace(sample, loss=Softmax(sample.loss.codes, n_classes))

@@ -1,0 +1,141 @@
+"""All rows: coefficients from a sample are improved on any number of rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem, value_problem
+
+from pocketsvm.solving import all_rows, kernel
+from pocketsvm.solving.all_rows import AllRows
+from pocketsvm.solving.descent import Conjugate, minimise
+from pocketsvm.solving.losses import REACH
+from pocketsvm.solving.problem import Problem
+
+ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
+EVERY_PROBLEM = pytest.mark.parametrize("make", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
+N_ROWS, N_SAMPLED = 4000, 500
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch):
+    """Keep no kernel values, and make many parts."""
+    monkeypatch.setattr(kernel, "MOST_KEPT", 0)
+    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 12 * 256)
+
+
+def start(vectors, sample, fit_intercept=True):
+    """Return the solution on a sample of the rows."""
+    part = sample.take(np.random.default_rng(0).choice(N_ROWS, N_SAMPLED, replace=False))
+    solution = minimise(Problem(vectors, part, fit_intercept, 1), np.random.default_rng(0))
+    return solution.place.point
+
+
+def refine(vectors, sample, point, n_steps=2, fit_intercept=True, n_threads=1):
+    rows = AllRows(vectors, sample, fit_intercept, n_threads)
+    return rows.refine(point, n_steps, np.random.default_rng(0))
+
+
+@EVERY_PROBLEM
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_objective_comes_close_to_that_of_solving_on_all_rows(make, fit_intercept, monkeypatch):
+    monkeypatch.setattr(all_rows, "TOLERANCE", 0.0)
+    vectors, sample = make(n=N_ROWS)
+    objective = Objective(vectors, sample, fit_intercept)
+    point = start(vectors, sample, fit_intercept)
+    begin = objective(point)[0]
+    best = minimise(Problem(vectors, sample, fit_intercept, 1), np.random.default_rng(0)).objective
+    assert begin > best * 1.001
+    found = [refine(vectors, sample, point, n, fit_intercept) for n in range(4)]
+    values = [each.objective for each in found]
+    assert [each.steps for each in found] == [0, 1, 2, 3]
+    assert_allclose(values[0], begin, rtol=1e-5)
+    assert values[0] > values[1] > values[2] > values[3]
+    # Two steps gain most of what is to gain; all outputs share one factor.
+    left = 0.1 if sample.loss.n_outputs == 1 else 0.3
+    assert values[2] - best <= left * (begin - best)
+    for each in found:
+        assert_allclose(each.objective, objective(each.point)[0], rtol=1e-5)
+        assert each.point[:, -1].any() == fit_intercept
+
+
+def test_no_step_leaves_the_point_and_reports_its_gradient():
+    vectors, sample = class_problem(N_ROWS)
+    point = start(vectors, sample)
+    found = refine(vectors, sample, point, 0)
+    _, gradient = Objective(vectors, sample)(point)
+    assert_array_equal(found.point, point)
+    assert_allclose(found.gradient, gradient, atol=1e-5 * sample.c.sum())
+    assert found.remaining > 0
+
+
+def test_gradient_after_a_whole_step_is_exact():
+    vectors, sample = value_problem(N_ROWS)
+    found = refine(vectors, sample, start(vectors, sample), 1)
+    _, gradient = Objective(vectors, sample)(found.point)
+    assert found.steps == 1
+    assert_allclose(found.gradient, gradient, atol=1e-5 * sample.c.sum())
+
+
+def test_steps_end_where_little_is_to_gain():
+    vectors, sample = class_problem(N_ROWS)
+    solution = minimise(Problem(vectors, sample, True, 1), np.random.default_rng(0))
+    found = refine(vectors, sample, solution.place.point)
+    assert found.steps == 0
+    assert found.remaining <= all_rows.TOLERANCE
+
+
+@EVERY_PROBLEM
+def test_near_rows_are_those_at_the_first_point(make):
+    vectors, sample = make(n=N_ROWS)
+    point = start(vectors, sample)
+    decisions = Problem(vectors, sample, True, 1).place(point).decisions
+    found = refine(vectors, sample, point)
+    assert_array_equal(found.near, sample.loss.near(decisions, REACH))
+    if sample.loss.n_outputs == 1 and hasattr(sample.loss, "codes"):
+        assert 0 < np.count_nonzero(found.near) < N_ROWS
+
+
+@EVERY_PROBLEM
+def test_a_step_in_a_wrong_direction_is_not_made(make, monkeypatch):
+    vectors, sample = make(n=N_ROWS)
+    point = start(vectors, sample)
+    direction = Conjugate.direction
+
+    def uphill(conjugate, gradient):
+        down, predicted = direction(conjugate, gradient)
+        return -down, predicted
+
+    monkeypatch.setattr(Conjugate, "direction", uphill)
+    monkeypatch.setattr(all_rows, "TOLERANCE", 0.0)
+    before, after = (refine(vectors, sample, point, n) for n in (0, 2))
+    assert_array_equal(after.point, point)
+    assert after.objective == before.objective
+    assert_array_equal(after.gradient, before.gradient)
+
+
+def test_outputs_make_steps_of_their_own_length(monkeypatch):
+    vectors, sample = PROBLEMS["four classes"](n=N_ROWS)
+    point = start(vectors, sample)
+    direction = Conjugate.direction
+
+    def one_uphill(conjugate, gradient):
+        down, predicted = direction(conjugate, gradient)
+        down[2] *= -1
+        return down, predicted
+
+    monkeypatch.setattr(Conjugate, "direction", one_uphill)
+    found = refine(vectors, sample, point, 1)
+    assert_array_equal((found.point != point).any(axis=1), [True, True, False, True])
+
+
+@pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
+def test_result_does_not_depend_on_threads_or_layout(layout):
+    make = PROBLEMS["four classes"]
+    vectors, sample = make(n=N_ROWS, dtype=np.float32)
+    twin = make(n=N_ROWS, dtype=np.float32, layout=layout)[1]
+    point = start(vectors, sample)
+    one, three = refine(vectors, sample, point), refine(vectors, twin, point, n_threads=3)
+    assert_array_equal(one.point, three.point)
+    assert_array_equal(one.near, three.near)
+    assert one.objective == three.objective

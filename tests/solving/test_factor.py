@@ -1,0 +1,146 @@
+"""The penalty and the factors of second derivatives, against dense algebra in NumPy."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics.pairwise import rbf_kernel
+
+from pocketsvm.solving.factor import JITTER, PANEL, Penalty
+
+GAMMA = 0.4
+SIZES = pytest.mark.parametrize("n", [1, 2, PANEL, PANEL + 1, 3 * PANEL - 5])
+INTERCEPT = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def some_vectors(n, dtype=np.float64, offset=0.0):
+    return (np.random.default_rng(n).normal(size=(n, 6)) + offset).astype(dtype)
+
+
+def dense(vectors):
+    return rbf_kernel(vectors.astype(float), gamma=GAMMA) + JITTER * np.eye(len(vectors))
+
+
+def some_rows(n_vectors, n_rows=50):
+    random = np.random.default_rng(n_vectors)
+    return random.uniform(size=(n_rows, n_vectors)), random.uniform(0.1, 3.0, n_rows)
+
+
+def in_blocks(kernel, weights, n=20):
+    """Return a function that yields the rows in blocks."""
+    return lambda: (
+        (kernel[begin : begin + n], weights[begin : begin + n])
+        for begin in range(0, len(weights), n)
+    )
+
+
+def second_derivative(vectors, kernel, weights, least):
+    """Return the bordered matrix: the coefficients, then the intercept."""
+    rows = np.column_stack([kernel, np.ones(len(weights))])
+    matrix = rows.T @ (weights[:, None] * rows)
+    matrix[:-1, :-1] += dense(vectors)
+    matrix[-1, -1] = max(weights.sum(), least)
+    return matrix
+
+
+@SIZES
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_product_is_that_of_the_dense_matrix(n, n_outputs):
+    vectors = some_vectors(n)
+    coefficients = np.random.default_rng(0).normal(size=(n_outputs, n))
+    product = Penalty(vectors, GAMMA, 1).product(coefficients)
+    assert_allclose(product, coefficients @ dense(vectors), atol=1e-12 * n)
+
+
+def test_kernel_values_are_precise_despite_float32_and_offsets():
+    vectors = some_vectors(200, np.float32, offset=1000.0)
+    exact = dense(vectors.astype(float) - 1000.0) - JITTER * np.eye(200)
+    np.fill_diagonal(exact, 0.0)
+    assert_allclose(Penalty(vectors, GAMMA, 1).kernel(), exact, atol=1e-13)
+
+
+@SIZES
+@INTERCEPT
+@pytest.mark.parametrize("least", [0.5, 200.0])  # below and above what the rows have
+def test_solution_is_that_of_the_dense_matrix(n, fit_intercept, least):
+    vectors, (kernel, weights) = some_vectors(n), some_rows(n)
+    factor = Penalty(vectors, GAMMA, 1).factor(in_blocks(kernel, weights), least, fit_intercept)
+    right = np.random.default_rng(1).normal(size=(3, n + 1))
+    matrix = second_derivative(vectors, kernel, weights, least)
+    expected = np.zeros_like(right)
+    if fit_intercept:
+        expected = np.linalg.solve(matrix, right.T).T
+    else:
+        expected[:, :-1] = np.linalg.solve(matrix[:-1, :-1], right[:, :-1].T).T
+    assert_allclose(factor.solve(right), expected, rtol=1e-7, atol=1e-9)
+
+
+def test_without_rows_the_intercept_has_its_least_curvature():
+    vectors = some_vectors(5)
+    factor = Penalty(vectors, GAMMA, 1).factor(list, 0.25, True)
+    right = np.arange(1.0, 7.0)[None]
+    solution = factor.solve(right)
+    assert_allclose(solution[:, :-1] @ dense(vectors), right[:, :-1], rtol=1e-9)
+    assert_allclose(solution[:, -1], [6.0 / 0.25])
+
+
+def test_a_new_factor_replaces_the_old_one_and_keeps_the_penalty():
+    vectors, (kernel, weights) = some_vectors(300), some_rows(300)
+    penalty = Penalty(vectors, GAMMA, 1)
+    right = np.random.default_rng(1).normal(size=(2, 301))
+    first = penalty.factor(in_blocks(kernel, weights), 0.5, True).solve(right)
+    penalty.factor(in_blocks(2 * kernel, weights), 0.5, True)
+    third = penalty.factor(in_blocks(kernel, weights), 0.5, True).solve(right)
+    assert_array_equal(first, third)
+    product = penalty.product(right[:, :-1])
+    assert_allclose(product, right[:, :-1] @ dense(vectors), atol=1e-11)
+
+
+def test_a_matrix_that_rounding_has_made_indefinite_gets_a_ridge():
+    n = 40
+    vectors = np.repeat(some_vectors(n // 2), 2, axis=0)  # the rank of K is half its size
+    kernel, weights = some_rows(n, n_rows=5)
+    kernel = np.repeat(kernel[:, ::2], 2, axis=1)
+    calls = []
+
+    def blocks():
+        calls.append(None)
+        yield kernel, 1e16 * weights
+
+    factor = Penalty(vectors, GAMMA, 1).factor(blocks, 1.0, True)
+    assert len(calls) > 1  # the first attempt failed
+    right = np.random.default_rng(1).normal(size=(2, n + 1))
+    solution = factor.solve(right)
+    assert np.isfinite(solution).all()
+    assert (np.einsum("ij,ij->i", right, solution) > 0).all()  # a direction downhill
+
+
+@INTERCEPT
+def test_threads_do_not_change_a_bit(fit_intercept):
+    n = 3 * PANEL + 17
+    vectors, (kernel, weights) = some_vectors(n), some_rows(n)
+    right = np.random.default_rng(1).normal(size=(3, n + 1))
+    found = []
+    for n_threads in (1, 3):
+        penalty = Penalty(vectors, GAMMA, n_threads)
+        factor = penalty.factor(in_blocks(kernel, weights), 0.5, fit_intercept)
+        found.append((penalty.product(right[:, :-1]), factor.solve(right)))
+    assert_array_equal(found[0][0], found[1][0])
+    assert_array_equal(found[0][1], found[1][1])
+
+
+def test_memory_is_one_square_array():
+    n = 12 * PANEL
+    vectors, (kernel, weights) = some_vectors(n), some_rows(n)
+    right = np.ones((3, n + 1))
+    tracemalloc.start()
+    try:
+        penalty = Penalty(vectors, GAMMA, 1)
+        penalty.product(right[:, :-1])
+        penalty.factor(in_blocks(kernel, weights), 0.5, True).solve(right)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    square = 8 * n**2
+    assert square < peak < 1.5 * square
