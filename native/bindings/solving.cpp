@@ -77,8 +77,8 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes, std::size_t n_threads) {
 
 void bind_solving(nb::module_& module) {
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
-               "intercepts"_a, "n_threads"_a);
-    module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a);
+               "intercepts"_a, "n_threads"_a = 1);
+    module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);
 }
 
 }  // namespace pocketsvm

@@ -200,7 +200,7 @@ def kernel_decisions(
     kernel: NDArray[Any],
     coefficients: NDArray[np.float64],
     intercepts: NDArray[np.float64],
-    n_threads: int,
+    n_threads: int = 1,
 ) -> NDArray[np.float64]:
     """Decision values (n_rows, n_outputs), sum_j coefficients[o, j] kernel[i, j] + intercepts[o].
 
@@ -209,7 +209,7 @@ def kernel_decisions(
     """
 
 def kernel_pull(
-    kernel: NDArray[Any], slopes: NDArray[np.float64], n_threads: int
+    kernel: NDArray[Any], slopes: NDArray[np.float64], n_threads: int = 1
 ) -> NDArray[np.float64]:
     """Pull (n_outputs, n_vectors) of the rows, sum_i slopes[i, o] kernel[i, j].
 

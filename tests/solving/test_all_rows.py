@@ -21,7 +21,7 @@ N_ROWS, N_SAMPLED = 4000, 500
 def small_limits(monkeypatch):
     """Keep no kernel values, and make many parts."""
     monkeypatch.setattr(kernel, "MOST_KEPT", 0)
-    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 12 * 256)
+    monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 256)
 
 
 def start(vectors, sample, fit_intercept=True):

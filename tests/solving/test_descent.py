@@ -67,7 +67,7 @@ def test_large_c_is_solved(make, C):
 def test_large_c_and_many_vectors_are_solved(C):
     vectors, sample = class_problem(1000, n_vectors=100, C=C)
     solution = solved(vectors, sample)
-    assert solution.remaining <= descent.ENOUGH
+    assert solution.remaining <= descent.FACTOR_TOLERANCE
     assert_optimal(solution, Objective(vectors, sample), close=1.02)
 
 
@@ -247,7 +247,7 @@ def test_directions_go_downhill():
 @EVERY_PROBLEM
 @pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
 def test_result_does_not_depend_on_threads_or_layout(make, layout, monkeypatch):
-    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 40 * 64)
+    monkeypatch.setattr(kernel, "BLOCK_VALUES", 40 * 64)
     vectors, sample = make(n=1000, n_vectors=40, dtype=np.float32)
     twin = make(n=1000, n_vectors=40, dtype=np.float32, layout=layout)[1]
     one, three = solved(vectors, sample), solved(vectors, twin, n_threads=3)

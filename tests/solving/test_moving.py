@@ -113,7 +113,7 @@ def test_steps_end_where_little_is_gained():
 @LAYOUTS
 @pytest.mark.parametrize("name", ["two classes", "three classes", "values"])
 def test_path_does_not_depend_on_layout_or_threads(name, layout, monkeypatch):
-    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 12 * 128)
+    monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 128)
     vectors, sample = MAKERS[name](n=1000, dtype=np.float32)
     twin = MAKERS[name](n=1000, dtype=np.float32, layout=layout)[1]
     one, three = path(vectors, sample).follow(5, 0.0), path(vectors, twin, 3).follow(5, 0.0)
@@ -123,7 +123,7 @@ def test_path_does_not_depend_on_layout_or_threads(name, layout, monkeypatch):
 
 
 def test_path_of_few_values_does_not_depend_on_layout_or_threads(monkeypatch):
-    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 10 * 128)
+    monkeypatch.setattr(kernel, "BLOCK_VALUES", 10 * 128)
     vectors, sample = few_values()
     one = path(vectors, sample).follow(5, 0.0)
     three = path(vectors, few_values(sp.csr_array)[1], 3).follow(5, 0.0)

@@ -19,7 +19,7 @@ def some_place(problem, seed=0, scale=1.0):
 @EVERY_PROBLEM
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_objective_and_gradient_are_those_of_the_formula(make, fit_intercept, monkeypatch):
-    monkeypatch.setattr(kernel, "VALUES_AT_ONCE", 12 * 64)  # several parts
+    monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 64)  # several parts
     vectors, sample = make()
     problem = Problem(vectors, sample, fit_intercept, 1)
     place = some_place(problem)
