@@ -184,7 +184,10 @@ CASES: tuple[Case, ...] = (
     Case("abalone", _real("abalone"), (Line(100, slowest=1.0), Line(500, slowest=1.0))),
     Case("board", partial(_board, 100_000, 8, 0.0), (Line(100),), exact_rows=10_000),
     Case("flipped", partial(_board, 100_000, 8, 0.05), (Line(100, least=91.0),), exact_rows=10_000),
-    Case("large board", partial(_board, 2_000_000, 16, 0.05), (Line(500),), exact_rows=10_000),
+    *(
+        Case("large board", partial(_board, 2_000_000, 16, flipped), (Line(500),), 10_000, seeds=2)
+        for flipped in (0.0, 0.05)
+    ),
     Case("rare", lambda quick: rare_class(20_000 if quick else 200_000), (Line(100), Line(500))),
     Case("unequal", lambda quick: unequal_classes(5_000 if quick else 30_000), (Line(500),)),
     Case("weighted", lambda quick: weighted_rows(2_000 if quick else 20_000), (Line(100),)),
