@@ -168,7 +168,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "Fashion-MNIST",
         lambda quick: fashion_mnist(),
-        # Before the solver saw all rows, this fit took 0.46 times as long as SVC.
+        # Version 0.1.0 took 31 s where SVC took 68 s: no more than that.
         (Line(500, least=89.0, stretch=89.5, slowest=0.46),),
         seeds=1,
         slow=True,
