@@ -19,7 +19,7 @@ def bench(
         ),
     ] = "",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: under three minutes.")
+        bool, typer.Option("--quick", help="Small sizes: about five minutes.")
     ] = False,
     out: Annotated[
         Path, typer.Option(help="Folder of the results and pages; quick ones go to 'quick' in it.")
