@@ -5,12 +5,14 @@ import gzip
 import hashlib
 import lzma
 
+import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
-from pocketsvm.experiments.datasets.files import File, Source
+from pocketsvm.experiments.datasets.files import File, Source, TrainTest
 from pocketsvm.experiments.datasets.problems import Problem
 from pocketsvm.experiments.datasets.registry import DataSet, named
+from pocketsvm.experiments.datasets.tasks import R2, Task
 
 N_TRAIN, N_TEST = 240, 80
 
@@ -36,6 +38,17 @@ def make_set(folder, name, budgets=(10, 20)):
 def a_problem(name="ADULT", n_rows=1000, generated=False):
     """A problem of the paper without its rows."""
     return Problem(named(name), name, "Rows.", lambda: None, n_rows, generated)
+
+
+def a_task(values=False):
+    """A small classification, or a small regression."""
+    random = np.random.default_rng(0)
+    if not values:
+        X, y = make_moons(200, noise=0.2, random_state=0)
+        return Task("moons", TrainTest(X[:120], y[:120], X[120:], y[120:]), 10.0, 2.0)
+    X = random.uniform(-2, 2, (200, 2))
+    y = np.sin(X[:, 0]) + 0.1 * random.standard_normal(200)
+    return Task("waves", TrainTest(X[:120], y[:120], X[120:], y[120:]), 10.0, 2.0, 0.1, R2)
 
 
 def row(part, strategy, seed=0, budget=100, data="ADULT", **values):

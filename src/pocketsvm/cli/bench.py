@@ -13,13 +13,13 @@ def bench(
         str,
         typer.Option(
             metavar="PART,…",
-            help="Measure only these parts (speed, growth, peers, exact, scale); 'none' writes the "
-            "pages from stored results.",
+            help="Measure only these parts (speed, growth, peers, exact, scale, solver); 'none' "
+            "writes the pages from stored results.",
             show_default="all",
         ),
     ] = "",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: under three minutes.")
+        bool, typer.Option("--quick", help="Small sizes: about five minutes.")
     ] = False,
     out: Annotated[
         Path, typer.Option(help="Folder of the results and pages; quick ones go to 'quick' in it.")

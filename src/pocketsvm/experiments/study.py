@@ -1,4 +1,4 @@
-"""The study behind the defaults: one setting of training varied at a time (``make study``).
+"""The study behind the defaults: one choice of training varied at a time (``make study``).
 
 Every variant is judged on a quarter of the training rows, which is held out and differs between
 seeds; test sets are not used. Results are stored, so that a run that was stopped resumes, and the
@@ -9,25 +9,22 @@ import argparse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
+from sklearn.exceptions import ConvergenceWarning
 
-from .. import _core
-from ..data.rows import checked_rows
 from ..estimators import BudgetedSVC
-from ..solving.losses import Hinge
-from ..solving.moving import Effort, move
-from ..solving.newton import distinct, polish
-from ..solving.sample import Sample
+from .datasets import tuned
 from .datasets.generated import CASES, TEST_ROWS
-from .datasets.problems import Problem, available, labelled
-from .passes import new_trainer, run_passes, two_classes
+from .datasets.hard import chequerboard
+from .datasets.problems import available, labelled
+from .datasets.tasks import Task, has_polish
 from .toolkit.measure import one_thread
 from .toolkit.pages import Block, read_paragraphs, write_markdown
 from .toolkit.results import Results, Row, program, select
@@ -36,207 +33,110 @@ from .toolkit.tables import Columns, Table, headings
 SEEDS = range(5)
 HELD_OUT = 0.25
 CASE_BUDGET = 100
-MIN_MOVES = 10  # the default number of steps before moving may stop
+BOARD_ROWS, BOARD_FLIPPED = 100_000, 0.05
 
-KEY: dict[str, type] = {"program": str, "data": str, "budget": int, "seed": int, "recipe": str}
+KEY: dict[str, type] = {"program": str, "data": str, "budget": int, "seed": int, "variant": str}
 CASE_SCORES = ("last", "polished", "share", "last_share", "polished_share")
 COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, float)}
 
-State = dict[str, Any]
+# What a variant changes: parameters of the estimator, and constants of the package by their path in
+# it ("solving.sample.LARGEST_BLOCK"), which must be read when a model is fitted.
+Changes = Mapping[str, Any]
 
-
-@dataclass(frozen=True)
-class Recipe:
-    """One way to find the vectors and their coefficients.
-
-    Attributes
-    ----------
-    rate : float
-        The square of the constant feature that the intercept multiplies in the passes; 0: no
-        intercept.
-
-    passes : tuple of int
-        The number of passes; several numbers: polishing between them.
-
-    first_rate : float or None
-        The first learning rate; None: 1 / lambda.
-
-    grown : float
-        Vectors in the passes, relative to the budget; merged down to it after polishing.
-
-    dropped : float
-        The share of vectors that is dropped between passes, those with the smallest coefficients.
-
-    width : float
-        The width of the smoothing of the hinge loss.
-
-    polished : bool
-        Whether the coefficients are solved for.
-
-    moves : int
-        The maximum number of steps that move the vectors after polishing.
-
-    frugal : bool
-        Whether vectors are only moved if that is cheap.
-    """
-
-    rate: float = 0.1
-    passes: tuple[int, ...] = (20,)
-    first_rate: float | None = None
-    grown: float = 1.0
-    dropped: float = 0.0
-    width: float = 0.5
-    polished: bool = True
-    moves: int = 20
-    frugal: bool = True
-
-
-# The comparisons of the page: variants of the default recipe, which is an empty change.
-COMPARISONS: dict[str, dict[str, dict[str, Any]]] = {
+# The comparisons of the page: variants of the default, which is an empty change.
+COMPARISONS: dict[str, dict[str, Changes]] = {
     "Polishing": {
-        "the last iterate": {"polished": False},
-        "the last iterate, intercept as a feature of value 1": {"polished": False, "rate": 1.0},
+        "the last iterate": {"polish": False},
+        "the last iterate, intercept as a feature of value 1": {
+            "polish": False,
+            "training.passes.INTERCEPT_RATE": 1.0,
+        },
+        "thorough": {"polish": "thorough"},
     },
     "Moving the vectors after polishing": {
-        "never": {"moves": 0},
-        "up to 10 steps": {"moves": 10},
-        "up to 20 steps, if they are cheap": {},
-        "always 10 to 20 steps, on a subsample of large data": {"frugal": False},
-        "up to 40 steps, if they are cheap": {"moves": 40},
+        "never": {"solving.moving.MOST_FRUGAL_VALUES": 0},
+        "if it costs at most as much as the passes": {"solving.moving.TIMES_PASSES": 1},
+        "at most twice as much": {},
+        "at most four times as much": {"solving.moving.TIMES_PASSES": 4},
+    },
+    "Kernel values of the rows that are solved on": {
+        "16 MB": {"solving.sample.LARGEST_BLOCK": 2**24},
+        "64 MB": {"solving.sample.LARGEST_BLOCK": 2**26},
+        "256 MB": {},
     },
     "Intercept in the passes: the square of its constant feature": {
-        "none": {"rate": 0.0},
-        "0.01": {"rate": 0.01},
+        "0.01": {"training.passes.INTERCEPT_RATE": 0.01},
         "0.1": {},
-        "1": {"rate": 1.0},
+        "1": {"training.passes.INTERCEPT_RATE": 1.0},
     },
     "Passes": {
-        "5": {"passes": (5,)},
-        "10": {"passes": (10,)},
+        "5": {"max_iter": 5},
+        "10": {"max_iter": 10},
         "20": {},
-        "40": {"passes": (40,)},
-    },
-    "First learning rate": {"1 / λ": {}, "1": {"first_rate": 1.0}},
-    "Polishing between the passes": {
-        "never": {},
-        "after 10 of 20": {"passes": (10, 10)},
-    },
-    "Vectors in the passes, merged down to the budget after polishing": {
-        "as many as the budget": {},
-        "1.5 times as many": {"grown": 1.5},
-    },
-    "Vectors with the smallest coefficients dropped after 15 of 20 passes": {
-        "none": {},
-        "a tenth": {"passes": (15, 5), "dropped": 0.1},
-    },
-    "Width of the smoothing": {
-        "0.1": {"width": 0.1},
-        "0.5": {},
-        "1": {"width": 1.0},
+        "40": {"max_iter": 40},
     },
 }
 
-
-# --- training -------------------------------------------------------------------------------------
-
-
-class Split:
-    """A problem with a quarter of its training rows held out, and a budget to train with."""
-
-    def __init__(self, problem: Problem, budget: int, seed: int) -> None:
-        X, y, _, _ = problem.rows
-        X, held_out, y, self.labels = train_test_split(
-            X, y, test_size=HELD_OUT, random_state=seed, stratify=y
-        )
-        self.data = two_classes(X, y, **problem.setting)
-        self.held_out = checked_rows(held_out)
-        self.C, self.budget, self.seed = problem.data_set.C, budget, seed
-        # Trainers with their states after each pass, by the recipe of their first passes.
-        self.begun: dict[Recipe, tuple[_core.Trainer, list[State]]] = {}
-
-    def score(self, recipe: Recipe) -> float:
-        """Return the accuracy on the held-out rows, in per cent."""
-        state = self._first_passes(recipe)
-        for n_passes in recipe.passes[1:]:
-            state = self._polished(state, recipe, bool(recipe.rate))
-            trainer = self._trainer(recipe)
-            trainer.restore(**_without_smallest(state, recipe.dropped))
-            run_passes(trainer, self.data, n_passes)
-            state = trainer.state()
-        if recipe.grown > 1:
-            trainer = self._trainer(replace(recipe, grown=1.0))
-            trainer.restore(**self._polished(state, recipe))
-            state = trainer.state()
-        if recipe.polished:
-            state = self._polished(state, recipe, moves=recipe.moves)
-        unit = self.data.alpha * state["steps"]
-        values = _core.decide(
-            state["vectors"],
-            state["coefficients"][None] / unit,
-            np.array([state["bias"] / unit]),
-            self.data.rows.gamma,
-            self.held_out.core(self.data.rows.core.dtype),
-            1,
-        )
-        predicted = self.data.targets.classes[(values.ravel() > 0).astype(int)]
-        return 100 * float(np.mean(predicted == self.labels))
-
-    def _trainer(self, recipe: Recipe) -> _core.Trainer:
-        return new_trainer(
-            self.data,
-            budget=int(recipe.grown * self.budget),
-            maintenance="merge",
-            seed=self.seed,
-            intercept_rate=recipe.rate,
-        )
-
-    def _first_passes(self, recipe: Recipe) -> State:
-        """Return the state after the first passes, which equal recipes share."""
-        key = Recipe(recipe.rate, (), recipe.first_rate, recipe.grown)
-        if key not in self.begun:
-            trainer = self._trainer(recipe)
-            state = trainer.state()
-            if recipe.first_rate is not None:
-                state["steps"] = round(1 / (self.data.alpha * recipe.first_rate))
-                trainer.restore(**state)
-            self.begun[key] = trainer, [state]
-        trainer, states = self.begun[key]
-        while len(states) <= recipe.passes[0]:
-            run_passes(trainer, self.data, 1)
-            states.append(trainer.state())
-        return states[recipe.passes[0]]
-
-    def _polished(
-        self, state: State, recipe: Recipe, fit_intercept: bool = True, moves: int = 0
-    ) -> State:
-        """Return the state with the best coefficients for its vectors, which may move."""
-        unit = self.data.alpha * state["steps"]
-        codes = self.data.targets.codes
-        vectors, beta = distinct(state["vectors"], state["coefficients"][None] / unit)
-        loss = Hinge(np.where(codes == 1, 1.0, -1.0), recipe.width)
-        sample = Sample(self.data.rows, np.full(len(codes), float(self.C)), [loss])
-        setting = sample, fit_intercept, 1
-        solutions = polish(vectors, [(beta[0], state["bias"] / unit)], *setting)
-        if moves:
-            default = Effort.for_classes(2 * sum(recipe.passes) * len(codes) * self.budget)
-            limits = (min(MIN_MOVES, moves), moves)
-            effort = replace(default, limits=limits, frugal=recipe.frugal)
-            random = np.random.default_rng(self.seed)
-            vectors, solutions = move(vectors, solutions, *setting, random, effort)
-        (solution,) = solutions
-        return {
-            **state,
-            "vectors": vectors,
-            "coefficients": solution.coefficients * unit,
-            "births": np.arange(1, len(vectors) + 1),
-            "bias": solution.intercept * unit,
-        }
+# The data sets beyond the paper and their budgets, by label.
+BEYOND = {
+    "letter": (260, 520),
+    "eeg": (100, 500),
+    "cpusmall": (100, 500),
+    "abalone": (100, 500),
+    "chequerboard": (100, 500),
+}
 
 
-def _without_smallest(state: State, share: float) -> State:
-    sizes = np.abs(state["coefficients"])
-    kept = np.sort(np.argsort(-sizes, kind="stable")[: len(sizes) - int(share * len(sizes))])
-    return {**state, **{name: state[name][kept] for name in ("vectors", "coefficients", "births")}}
+# --- variants -------------------------------------------------------------------------------------
+
+
+def score(task: Task, budget: int, seed: int, changes: Changes) -> float:
+    """Return the score on held-out rows, in per cent."""
+    split = task.held_out(HELD_OUT, seed)
+    parameters = {name: value for name, value in changes.items() if "." not in name}
+    constants = {name: value for name, value in changes.items() if "." in name}
+    with changed(constants), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return split.score(split.fit(split.budgeted(budget, seed, **parameters)))
+
+
+@contextmanager
+def changed(constants: Changes) -> Iterator[None]:
+    """Change constants of the package within this context; raise AttributeError if one is none."""
+    places = []
+    for path, value in constants.items():
+        module, name = path.rsplit(".", 1)
+        place = import_module(f"pocketsvm.{module}")
+        places.append((place, name, getattr(place, name), value))
+    for place, name, _, value in places:
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        for place, name, before, _ in places:
+            setattr(place, name, before)
+
+
+def _variants() -> list[Changes]:
+    """Return all different variants that this build can train."""
+    variants = {str(changes): changes for some in COMPARISONS.values() for changes in some.values()}
+    return [changes for changes in variants.values() if has_polish(changes.get("polish", True))]
+
+
+@cache
+def _task(label: str) -> Task | None:
+    """Return the task of a label; None if it is missing."""
+    if label == "chequerboard":
+        return chequerboard(BOARD_ROWS, flipped=BOARD_FLIPPED)
+    if label in BEYOND:
+        return tuned.tuned(label)
+    return Task.of(next(problem for problem in available() if problem.label == label))
+
+
+def _budgets() -> dict[str, tuple[int, int]]:
+    """Return the budgets of all data sets that are there, by label."""
+    found = {problem.label: problem.data_set.budgets for problem in available()}
+    return found | {label: pair for label, pair in BEYOND.items() if _task(label) is not None}
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -256,44 +156,34 @@ def measure(results: Results, n_processes: int) -> None:
 def _jobs(results: Results) -> Iterator[tuple[Any, ...]]:
     """Yield the functions to call, with their arguments, for the results that are missing."""
     for seed in SEEDS:
-        for problem in available():
-            for budget in problem.data_set.budgets:
+        for label, budgets in _budgets().items():
+            for budget in budgets:
                 missing = [
-                    recipe
-                    for recipe in _recipes()
-                    if None in results.of([_line(problem.label, seed, budget, recipe)])
+                    changes
+                    for changes in _variants()
+                    if None in results.of([_line(label, seed, budget, changes)])
                 ]
                 if missing:
-                    yield _run_recipes, problem.label, budget, seed, missing
+                    yield _run_variants, label, budget, seed, missing
         for case in CASES:
             if None in results.of([_line(case, seed)]):
                 yield _run_case, case, seed
 
 
-def _recipes() -> list[Recipe]:
-    """Return all recipes, ordered so that those with the same first passes are neighbours."""
-    variants = [Recipe(**changes) for some in COMPARISONS.values() for changes in some.values()]
-    return sorted(dict.fromkeys(variants), key=lambda r: (r.rate, r.grown, str(r)))
+def _line(data: str, seed: int, budget: int | None = None, changes: Changes | None = None) -> Row:
+    text = None if changes is None else str(changes)
+    return {"program": program(), "data": data, "budget": budget, "seed": seed, "variant": text}
 
 
-def _line(data: str, seed: int, budget: int | None = None, recipe: Recipe | None = None) -> Row:
-    text = None if recipe is None else str(recipe)
-    return {"program": program(), "data": data, "budget": budget, "seed": seed, "recipe": text}
-
-
-def _run_recipes(label: str, budget: int, seed: int, recipes: Sequence[Recipe]) -> list[Row]:
-    """Score the recipes on one split of one problem."""
+def _run_variants(label: str, budget: int, seed: int, variants: Sequence[Changes]) -> list[Row]:
+    """Score the variants on one split of one data set."""
+    task = _task(label)
+    assert task is not None
     with one_thread():
-        split = Split(_problem(label), budget, seed)
         return [
-            {**_line(label, seed, budget, recipe), "score": split.score(recipe)}
-            for recipe in recipes
+            {**_line(label, seed, budget, changes), "score": score(task, budget, seed, changes)}
+            for changes in variants
         ]
-
-
-@cache
-def _problem(label: str) -> Problem:
-    return next(problem for problem in available() if problem.label == label)
 
 
 def _run_case(case: str, seed: int) -> list[Row]:
@@ -329,30 +219,37 @@ def blocks(results: Results) -> Iterator[Block]:
     text = read_paragraphs(TEXT, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET)
     cases = text.index("## Generated data, polished and not")
     yield from text[:cases]
+    paper = {label: data_set.budgets for label, data_set in labelled().items()}
     for title, variants in COMPARISONS.items():
         yield f"## {title}"
-        for which in (0, 1):
-            yield _comparison(variants, which, results)
+        for group in (paper, BEYOND):
+            for which in (0, 1):
+                columns = {label: budgets[which] for label, budgets in group.items()}
+                if table := _comparison(variants, columns, results):
+                    yield table
     yield from text[cases:]
     yield _case_table(results)
 
 
-def _comparison(variants: Mapping[str, Mapping[str, Any]], which: int, results: Results) -> Table:
-    """Return the table of one comparison for the smaller (0) or larger (1) budgets."""
-    columns = {label: data_set.budgets[which] for label, data_set in labelled().items()}
+def _comparison(
+    variants: Mapping[str, Changes], columns: Mapping[str, int], results: Results
+) -> Table:
+    """Return the table of one comparison for data sets with one budget each."""
     default = {
         (label, budget): scores
         for label, budget in columns.items()
-        if len(scores := _scores(results, "score", label, budget, Recipe()))
+        if len(scores := _scores(results, "score", label, budget, {}))
     }
     titles = [f"{label}, {budget}" for label, budget in default]
     table = Table("comparison", "", headings("data, B", *titles))
+    if not default:
+        return table
     table.add("the default", *(f"{scores.mean():.2f}" for scores in default.values()))
     for name, changes in variants.items():
         if not changes:
             table.add(f"**{name}**")
             continue
-        found = [_scores(results, "score", *column, Recipe(**changes)) for column in default]
+        found = [_scores(results, "score", *column, changes) for column in default]
         differences = zip(found, default.values(), strict=True)
         table.add(
             name, *(_difference(ours - base) if len(ours) else None for ours, base in differences)
@@ -380,10 +277,10 @@ def _scores(
     column: str,
     data: str,
     budget: int | None = None,
-    recipe: Recipe | None = None,
+    changes: Changes | None = None,
 ) -> NDArray[np.float64]:
     """Return the scores for all seeds, or nothing if some are missing."""
-    rows = results.of(_line(data, seed, budget, recipe) for seed in SEEDS)
+    rows = results.of(_line(data, seed, budget, changes) for seed in SEEDS)
     found = [row[column] for row in rows if row is not None]
     return np.array(found if len(found) == len(SEEDS) else [], dtype=np.float64)
 

@@ -3,6 +3,7 @@
 ``python -m pocketsvm.experiments.bench.child FUNCTION JSON-ARGUMENTS`` prints the result as JSON.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ from sklearn.metrics import accuracy_score
 from ... import _core
 from ...data.svmlight import load_svmlight
 from ...estimators import BudgetedSVC
-from ..datasets.generated import SUSY_SHARPNESS, susy_like
+from ..datasets.generated import SUSY_SHARPNESS, many_classes, susy_like
 from ..datasets.registry import named
 from ..models import passes_only
 from ..toolkit.measure import fastest, one_thread, peak_memory, timed
@@ -91,6 +92,38 @@ def text_to_model(
         "training": training.seconds,
         "accuracy": accuracy_score(y_test, model.predict(X_test)),
         "peak_bytes": peak_memory(),
+    }
+
+
+def solving(
+    n_rows: int, n_features: int, n_classes: int, budget: int, n_jobs: int
+) -> dict[str, Any]:
+    """Fit a model; return the time of the fit, of its solving and of decision_function, and memory.
+
+    Bytes are those that fit adds to the peak resident size, which includes X and y; the digest is
+    that of the model.
+    """
+    if n_classes == 2:
+        X, y = susy_like(n_rows, n_features, SUSY_SHARPNESS)
+    else:
+        X, y = many_classes(n_rows, n_features, n_classes)
+    setting: dict[str, Any] = {"gamma": GAMMA, "n_jobs": n_jobs, "random_state": 0}
+    BudgetedSVC(2 * n_classes, **setting).fit(X[:WARM_UP_ROWS], y[:WARM_UP_ROWS])
+    model = BudgetedSVC(budget, **setting)
+    before = peak_memory()
+    fit = timed(lambda: model.fit(X, y))
+    added = peak_memory() - before
+    deciding = fastest({"": lambda: model.decision_function(X)}, 3)[""]
+    digest = hashlib.sha256()
+    for part in (model.support_vectors_, model.dual_coef_, model.intercept_):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return {
+        "fit": fit.seconds,
+        "solving": model.profile_.seconds_polish,
+        "deciding": deciding.seconds,
+        "bytes": added,
+        "digest": digest.hexdigest(),
+        "accuracy": 100 * accuracy_score(y, model.predict(X)),
     }
 
 

@@ -17,7 +17,7 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import exact, growth, peers, scale, speed
+from . import exact, growth, peers, scale, solver, speed
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "peers": peers.measure,
     "exact": exact.measure,
     "scale": scale.measure,
+    "solver": solver.measure,
 }
 
 
@@ -119,6 +120,7 @@ class Benchmarks:
 TITLES = {
     "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
+    "solver": "Solver",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",

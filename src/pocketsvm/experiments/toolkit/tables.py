@@ -133,6 +133,10 @@ def add_target(
     if not found:
         return
     where = (min if relation == "≥" else max)(found, key=lambda place: found[place])
-    met = found[where] >= bound if relation == "≥" else found[where] <= bound
     target, measured = f"{relation} {bound:{form}}", f"{found[where]:{form}}"
-    table.add(what, target, measured, where or MISSING, "yes" if met else "**no**")
+    table.add(what, target, measured, where or MISSING, met(found[where], relation, bound))
+
+
+def met(value: float, relation: Literal["≤", "≥"], bound: float) -> str:
+    """Say whether a value meets its target."""
+    return "yes" if (value >= bound if relation == "≥" else value <= bound) else "**no**"
