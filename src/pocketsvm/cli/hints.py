@@ -16,4 +16,7 @@ def with_hint(problem: BaseException) -> str:
 def _flag(hint: Hint) -> str:
     if hint.option == "header":
         return "--header or --no-header"
-    return f"--{hint.option} {'COLUMN' if hint.column is None else shlex.quote(hint.column)}"
+    if hint.option == "missing":
+        return "--impute mean"
+    option = "one-hot" if hint.option == "texts" else hint.option
+    return f"--{option} {'COLUMN' if hint.column is None else shlex.quote(hint.column)}"

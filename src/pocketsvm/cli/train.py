@@ -80,7 +80,7 @@ def train(
     test, folds = validation.test, validation.folds
     _check_purpose(model, test, folds)
     options.check_apart(model, data, test)
-    estimator = fitting.new_estimator(
+    unprepared = fitting.new_estimator(
         machine,
         n_jobs,
         C=svm.c,
@@ -96,6 +96,7 @@ def train(
     # The test file is opened first, so that a wrong name is found before the work is done.
     with nullcontext() if test is None else open_data(test, columns) as test_file:
         rows = read_training_set(data, columns, machine, n_jobs, reporter)
+        estimator = fitting.with_preparation(unprepared, machine.scale, columns.impute, rows)
         fitting.set_class_weights(estimator, machine.class_weight, rows)
         if folds is not None:
             fitting.cross_validate(estimator, rows, folds, machine.seed, reporter, output)

@@ -81,7 +81,9 @@ class DataFile:
             else:
                 self._file = stack.enter_context(open(path, "rb", buffering=0))
             self._content, self._head = peeked(decompressed(self._file), HEAD_BYTES, HEAD_LINES)
-            self.format = self.options.format or _format(self._head, path)
+            self.format = self.options.format or _format(self._head, path, self.options.sep)
+            if self.options.sep is not None and self.format != "csv":
+                raise DataError(f"{self.name} is {self.format}, which has no separator to choose.")
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -176,10 +178,12 @@ def _ignore(n_rows: int) -> None:
     """Do nothing about progress."""
 
 
-def _format(head: bytes, path: str) -> str:
+def _format(head: bytes, path: str, sep: str | None) -> str:
     """Tell the format by the first bytes, and by the ending of the name if they fit several."""
     if head.startswith(parquet.MAGIC):
         return "parquet"
+    if sep is not None:
+        return "csv"
     stem, ending = os.path.splitext(path.lower())
     if ending in SUFFIXES:
         ending = os.path.splitext(stem)[1]
@@ -190,4 +194,6 @@ def _format(head: bytes, path: str) -> str:
     if ending in ENDINGS:
         return ENDINGS[ending]
     delimiter = delimiter_of(first)
+    if delimiter == " ":  # a row of LIBSVM text may be damaged; a table of numbers has no colon
+        return "libsvm" if b":" in first else "csv"
     return "libsvm" if delimiter is None else "tsv" if delimiter == "\t" else "csv"

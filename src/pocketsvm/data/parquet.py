@@ -59,7 +59,7 @@ class ParquetTable(ArrowTable):
                 buffer_size=BUFFER_BYTES,
             )
             self.schema = self.file.schema_arrow
-        self._select_data({options.label, *options.drop})
+        self._select_data({options.label, *options.drop, *options.texts})
 
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
         """Yield batches with the features of a model, which may be in the index of this file."""
@@ -72,6 +72,7 @@ class ParquetTable(ArrowTable):
         left_out = _index_columns(self.schema.metadata) - named
         self.fields = [field for field in self.schema if field.name not in left_out]
         self.names = [field.name for field in self.fields]
+        self.words = frozenset(k for k, field in enumerate(self.fields) if _is_text(field.type))
         if not self.names:
             raise DataError(f"{self.name} has no columns{' beside an index' if left_out else ''}.")
 
@@ -93,15 +94,23 @@ class ParquetTable(ArrowTable):
 
         is_label = k == selection.label
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+        is_text = _is_text(field.type)
+        if is_text and (is_label or k in selection.texts):
+            return
         numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
         if any(is_kind(kind) for is_kind in numeric):
-            return
-        is_text = types.is_string(kind) or types.is_large_string(kind)
-        if is_label and is_text:
             return
         what = "a label must be text or a number" if is_label else "a feature must be a number"
         problem = f"{self.name}, column {field.name!r}: {what}, got {field.type}."
         raise other_label(problem, selection, k) if is_text else DataError(problem, DROP)
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow holds text."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:
