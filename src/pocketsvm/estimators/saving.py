@@ -67,7 +67,8 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
     is_ours = type(machine).__module__.startswith(f"{__package__}.")
     if not (is_ours and isinstance(machine, SupportsModel)):
         raise TypeError(
-            f"Only the estimators of pocketsvm themselves can be saved, got {type(estimator)!r}."
+            "Only the estimators of pocketsvm themselves can be saved, and pipelines that end with "
+            f"one, got {type(estimator)!r}. Of a search, save the best_estimator_."
         )
     for step in (*steps, machine):
         check_is_fitted(step)

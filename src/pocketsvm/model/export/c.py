@@ -131,7 +131,7 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR or Model
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like

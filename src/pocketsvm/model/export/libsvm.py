@@ -24,7 +24,7 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR or Model
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like
