@@ -277,6 +277,8 @@ def _end_fit(thread_id: int) -> None:
 def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
     """Return six powers of two around the value of "scale" for the rows that the kernel receives.
 
+    If the estimator has gamma="auto", they are around this value.
+
     Parameters
     ----------
     estimator : BudgetedSVC, BudgetedSVR or Pipeline
@@ -306,8 +308,9 @@ def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
     machine = last_step(estimator)
     if machine is not estimator:
         X = clone(estimator[:-1]).fit_transform(X, y)
-    scale = training_rows(check_rows(clone(machine), X, reset=True), "scale").gamma
-    nearest = round(log(scale, 2))
+    centre = "auto" if machine.gamma == "auto" else "scale"
+    gamma = training_rows(check_rows(clone(machine), X, reset=True), centre).gamma
+    nearest = round(log(gamma, 2))
     return [2.0 ** (nearest + step) for step in GAMMA_STEPS]
 
 

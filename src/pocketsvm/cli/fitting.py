@@ -12,7 +12,13 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from .. import estimators
 from .._sklearn import validate_parameters
@@ -24,7 +30,12 @@ from .reading import TrainingSet
 from .saved import Saved
 from .scores import new_scores, score_file
 
-SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
+SCALERS = {
+    "standard": StandardScaler(),
+    "minmax": MinMaxScaler(),
+    "maxabs": MaxAbsScaler(),
+    "robust": RobustScaler(unit_variance=True),
+}
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
 
@@ -45,7 +56,8 @@ def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> An
         max_iter=options.max_iter,
         random_state=options.seed,
         n_jobs=n_jobs,
-        **parameters,
+        # With robust scaling, outliers would make the variance, and gamma="scale", useless.
+        **{"gamma": "auto" if options.scale == "robust" else "scale"} | parameters,
     )
     try:
         validate_parameters(machine)
@@ -54,7 +66,7 @@ def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> An
     return machine
 
 
-def with_preparation(machine: Any, scale: str, impute: str | None, rows: TrainingSet) -> Any:
+def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any:
     """Return a pipeline that imputes, encodes and scales the rows, or the machine if nothing does.
 
     The indicators of categories are not scaled: a rare one would become very large.
@@ -65,8 +77,8 @@ def with_preparation(machine: Any, scale: str, impute: str | None, rows: Trainin
     if impute is not None:
         numbers.append(SimpleImputer(strategy=impute, keep_empty_features=True))
         words.insert(0, SimpleImputer(strategy="most_frequent", keep_empty_features=True))
-    if scale in SCALERS:
-        numbers.append(SCALERS[scale]())
+    if rows.scale in SCALERS:
+        numbers.append(clone(SCALERS[rows.scale]))
     texts = rows.layout.texts
     if not texts:
         return join(numbers, machine)

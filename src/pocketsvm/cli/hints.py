@@ -9,7 +9,7 @@ from ..data.scales import ScaleWarning
 def with_hint(problem: BaseException) -> str:
     """Return the message of an error or a warning; its advice names flags, not Python arguments."""
     if isinstance(problem, ScaleWarning):
-        return f"{problem} The flag --scale standard does the same."
+        return f"{problem} The flag --scale {problem.scale} does the same."
     return problem.message(_flag) if isinstance(problem, DataError) else str(problem)
 
 

@@ -135,9 +135,12 @@ class MachineOptions:
         int, typer.Option("--max-iter", metavar="<int>", min=1, help="Passes over the rows.")
     ] = 20
     scale: Annotated[
-        Literal["none", "standard", "minmax"],
-        typer.Option(help="Scale the features; the model keeps the scaler."),
-    ] = "none"
+        Literal["none", "standard", "minmax", "maxabs", "robust"] | None,
+        typer.Option(
+            help="Scale the features; the model keeps the scaler. Outliers do not affect 'robust'.",
+            show_default="standard for tables, none for LIBSVM text",
+        ),
+    ] = None
     class_weight: Annotated[
         list[str] | None,
         typer.Option(

@@ -29,13 +29,14 @@ class TrainingSet:
     """Rows and targets of a data file, as a fit takes them.
 
     `spellings` is how the file spells the classes, in their order; None if they are texts, or for
-    a regression.
+    a regression. `scale` is how the features are to be scaled.
     """
 
     X: Any
     y: NDArray[Any]
     spellings: list[str] | None
     layout: Layout
+    scale: str = "none"
 
     @property
     def class_names(self) -> list[str]:
@@ -71,13 +72,16 @@ def read_training_set(
     reporter.say(f"{file.name}: {_summary(table)}")
     if not sp.issparse(table.X):
         _check_columns(table, path)
-    needs_dense = sp.issparse(table.X) and machine.scale != "none"
-    X = _dense(table.X, machine.scale) if needs_dense else table.X
+    scale = machine.scale or ("none" if file.format == "libsvm" else "standard")
+    if machine.scale is None and scale == "standard":
+        reporter.say("the features are scaled (--scale standard); --scale none turns this off")
+    needs_dense = sp.issparse(table.X) and scale not in ("none", "maxabs")
+    X = _dense(table.X, scale) if needs_dense else table.X
     if machine.regression:
-        return TrainingSet(X, numbers_of(table.labels, path), None, table.layout)
+        return TrainingSet(X, numbers_of(table.labels, path), None, table.layout, scale)
     y, spellings = _targets(table.labels)
     _check_classes(y, table, path)
-    return TrainingSet(X, y, spellings, table.layout)
+    return TrainingSet(X, y, spellings, table.layout, scale)
 
 
 def _check_columns(table: Table, path: str) -> None:

@@ -30,7 +30,7 @@ Arrays:
 
 - `rows` checks the X of a user, with `sparse` for the structure of sparse matrices; `precision`
   decides between float32 and float64, and the value of gamma; `scales` warns about columns of very
-  different scales.
+  different scales, about large offsets and about outliers.
 - `targets` checks y, classes and weights.
 """
 

@@ -152,7 +152,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
         if start is None:
             ready = training_rows(rows, self.gamma)
-            warn_about_scales(rows.X)
+            warn_about_scales(rows.X, self.gamma)
             return ready
         wanted = 1.0 / rows.n_features if self.gamma == "auto" else self.gamma
         if wanted not in ("scale", start.gamma):
