@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .data.precision import training_rows
 from .data.rows import check_rows
+from .data.scales import TargetWarning
 from .estimators.base import BudgetedMachine
 
 __all__ = [
@@ -174,6 +175,7 @@ def tune(
         # Extreme candidates may not converge, and their scores show it. The best candidate is
         # fitted later, where it can warn.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", TargetWarning)
         searching.fit(X, y)
     last_step(candidate).set_params(n_jobs=last_step(estimator).n_jobs).set_callbacks()
     searching.set_params(refit=True).set_callbacks(*callbacks)

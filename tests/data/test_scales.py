@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from models import LAYOUTS, moons, small_svc
-from sklearn.datasets import make_moons
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import make_friedman1, make_moons
 from sklearn.preprocessing import RobustScaler, StandardScaler, normalize
 
-from pocketsvm.data.scales import ScaleWarning
+from pocketsvm import BudgetedSVR
+from pocketsvm.data.scales import ScaleWarning, TargetWarning
 
 
 @LAYOUTS
@@ -35,6 +37,18 @@ def test_harmless_scales_give_no_warning():
     small_svc(gamma=1.0).fit(np.column_stack([y + 1.6e5, y]), y)  # gamma does not depend on it
     skewed = random.lognormal(0.0, 2.0, size=(n, 3))
     small_svc().fit((skewed - skewed.mean(axis=0)) / skewed.std(axis=0), y)
+
+
+def test_large_targets_give_a_warning():
+    X, y = make_friedman1(200, random_state=0)  # with a standard deviation of 5
+    svr = BudgetedSVR(10, max_iter=1, random_state=0)
+    svr.fit(X, y)
+    with pytest.warns(TargetWarning, match="C=1 is small for these targets, .* is 3") as w:
+        svr.fit(X, 1000 * y)
+    assert w[0].filename == __file__
+    svr.set_params(C=5000.0).fit(X, 1000 * y)
+    svr.set_params(C=1.0, alpha=1e-9).fit(X, 1000 * y)
+    TransformedTargetRegressor(BudgetedSVR(10), transformer=StandardScaler()).fit(X, 1e5 * y)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])

@@ -3,13 +3,15 @@
 import shlex
 
 from ..data import DataError, Hint
-from ..data.scales import ScaleWarning
+from ..data.scales import ScaleWarning, TargetWarning
 
 
 def with_hint(problem: BaseException) -> str:
     """Return the message of an error or a warning; its advice names flags, not Python arguments."""
     if isinstance(problem, ScaleWarning):
         return f"{problem} The flag --scale {problem.scale} does the same."
+    if isinstance(problem, TargetWarning):
+        return f"{problem} The flags are --c and --epsilon; pocketsvm tune finds a good C."
     return problem.message(_flag) if isinstance(problem, DataError) else str(problem)
 
 

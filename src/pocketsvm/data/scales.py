@@ -1,4 +1,4 @@
-"""Warnings about columns of very different scales, about large offsets, and about outliers."""
+"""Warnings about scales: columns, offsets, outliers, and the targets of a regression."""
 
 import warnings
 from collections.abc import Iterator
@@ -21,6 +21,8 @@ FAR_OUT = 100.0
 # lie between them.
 MOST_VALUES = (0.01, 0.99)
 DEVIATIONS = 4.65
+# Warn if the spread of the targets is this many times C.
+TARGETS_BEYOND = 30.0
 # Entries that are looked at, in at least so many rows: enough to see the scales, few enough to
 # cost nothing.
 SAMPLE_FOR_SCALES = 1 << 17
@@ -35,6 +37,10 @@ LEAST_SHARE = 0.01
 NORMALISED = 0.01
 
 Numbers = NDArray[np.float64]
+
+
+class TargetWarning(UserWarning):
+    """C is small compared with the targets of a regression."""
 
 
 class ScaleWarning(UserWarning):
@@ -68,6 +74,23 @@ def warn_about_scales(X: Any, gamma: Any) -> None:
         found += _outliers(X, sample)
     for warning in found:
         warnings.warn(warning, stacklevel=6)
+
+
+def warn_about_targets(spread: float, C: float) -> None:
+    """Warn if the targets of a regression spread so far that C limits the model.
+
+    No row can change the model by more than C, so the values of the model cannot follow the
+    targets. `spread` is the median distance of the targets from their median.
+    """
+    if spread > TARGETS_BEYOND * C:
+        warnings.warn(
+            f"C={C:g} is small for these targets, whose median distance from their median is "
+            f"{spread:.3g}: the model can hardly follow them. Use a C of about this size or more, "
+            "and an epsilon in the units of the targets; or scale the targets: "
+            "TransformedTargetRegressor(..., transformer=StandardScaler()).",
+            TargetWarning,
+            stacklevel=4,
+        )
 
 
 def _is_normalised(X: Any) -> bool:
