@@ -1,7 +1,7 @@
 """Files that appear in one step, complete, or not at all.
 
-A file is written under a temporary name in the same folder. Its writer holds a lock on it, which the
-system releases when the process ends. So a temporary file that nobody has locked was left by a
+A file is written under a temporary name in the same folder. Its writer holds a lock on it, which
+the system releases when the process ends. So a temporary file that nobody has locked was left by a
 process that was killed, and the next writer in the folder removes it.
 """
 

@@ -44,7 +44,9 @@ class TrainingSet:
         return self.spellings or np.unique(self.y).tolist()
 
 
-def open_data(path: str, options: DataOptions) -> DataFile:
+def open_data(
+    path: str, options: DataOptions, *, weights: str | None = None, ids: str | None = None
+) -> DataFile:
     """Open a data file, to be read at once or in batches."""
     drop, texts = getattr(options, "drop", None), getattr(options, "one_hot", None)
     return DataFile(
@@ -57,6 +59,8 @@ def open_data(path: str, options: DataOptions) -> DataFile:
             options.sep,
             texts or (),
             getattr(options, "impute", None) is not None,
+            weights,
+            ids,
         ),
     )
 

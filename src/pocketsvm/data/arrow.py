@@ -144,9 +144,19 @@ def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch
             at = place(name, n_before + int(infinite[0]) + 1, selection, k)
             raise DataError(f"{at}{values[infinite[0]]} is not a finite number")
         X[:, j] = values
-    if selection.label is None:
-        return Batch(X, None)
-    return Batch(X, _checked_labels(name, batch.column(n_features), selection, n_before))
+    last = iter(batch.columns[n_features:])
+    labels = weights = ids = None
+    if selection.label is not None:
+        labels = _checked_labels(name, next(last), selection, n_before)
+    if selection.weights is not None:
+        weights = _numbers(next(last))
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if wrong.size:
+            at = place(name, n_before + int(wrong[0]) + 1, selection, selection.weights)
+            raise DataError(f"{at}a weight must be a number that is not negative.")
+    if selection.ids is not None:
+        ids = [text or "" for text in _strings(next(last)).to_pylist()]
+    return Batch(X, labels, weights, ids)
 
 
 def _numbers(column: Any) -> Any:
@@ -158,11 +168,15 @@ def _numbers(column: Any) -> Any:
     return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def _texts(column: Any) -> Any:
-    """Return a column as texts without surrounding blanks; NaN is missing."""
+def _strings(column: Any) -> Any:
     import pyarrow as pa
 
-    encoded = column.cast(pa.string()).dictionary_encode()
+    return column.cast(pa.string())
+
+
+def _texts(column: Any) -> Any:
+    """Return a column as texts without surrounding blanks; NaN is missing."""
+    encoded = _strings(column).dictionary_encode()
     known = [text.strip() for text in encoded.dictionary.to_pylist()]
     values = np.array(
         [*(np.nan if text in MISSING_WORDS else text for text in known), np.nan], object

@@ -88,6 +88,10 @@ class Options:
 
     missing : bool
         Whether values may be missing.
+
+    weights, ids : str or None
+        Columns with the weights of the rows and with their names, which are no features. They are
+        read only for a model.
     """
 
     format: str | None = None
@@ -97,6 +101,8 @@ class Options:
     sep: str | None = None
     texts: Sequence[str] = ()
     missing: bool = False
+    weights: str | None = None
+    ids: str | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,9 @@ class Selection:
 
     missing : bool
         Whether values may be missing.
+
+    weights, ids : int or None
+        Positions of the columns with weights and names of the rows.
     """
 
     names: list[str]
@@ -131,11 +140,27 @@ class Selection:
     label_rule: LabelRule | None = None
     texts: frozenset[int] = frozenset()
     missing: bool = False
+    weights: int | None = None
+    ids: int | None = None
 
     @property
     def used(self) -> list[int]:
-        """Positions of the features and, last, of the label."""
-        return self.features + ([] if self.label is None else [self.label])
+        """Positions of the features and, last, of the label, the weights and the names."""
+        last = (self.label, self.weights, self.ids)
+        return self.features + [k for k in last if k is not None]
+
+    def _moved(self, names: list[str], weights: int | None, ids: int | None) -> "Selection":
+        """Return the same columns of a table that also has columns of weights and names."""
+        places = [k for k in range(len(names)) if k not in (weights, ids)]
+        return replace(
+            self,
+            names=names,
+            features=[places[k] for k in self.features],
+            label=None if self.label is None else places[self.label],
+            texts=frozenset(places[k] for k in self.texts),
+            weights=weights,
+            ids=ids,
+        )
 
     def layout(self, has_names: bool) -> Layout:
         """Return the layout of a model that is trained on these columns."""
@@ -190,10 +215,29 @@ class ColumnSelector:
 
     def for_model(self, layout: Layout, with_label: bool) -> Selection:
         """Select the features of a model, and the label if it is wanted."""
+        weights, ids = (
+            None if given is None else self._positions([given])[0]
+            for given in (self.options.weights, self.options.ids)
+        )
+        others = {weights, ids} - {None}
+        if not self._names_a_feature(layout) and not others <= set(layout.dropped):
+            found = self._without(others).for_model(layout, with_label)
+            return found._moved(self.names, weights, ids)
         if self._names_a_feature(layout):
             features, label = self._by_name(layout)
         else:
             features, label = self._by_position(layout)
+        found = self._with_label(layout, features, label, with_label)
+        return replace(found, weights=weights, ids=ids)
+
+    def _without(self, columns: Set[int | None]) -> "ColumnSelector":
+        """Return a selector for the other columns; it does not know the dropped ones."""
+        kept = [name for k, name in enumerate(self.names) if k not in columns]
+        return replace(self, names=kept, options=replace(self.options, weights=None, ids=None))
+
+    def _with_label(
+        self, layout: Layout, features: list[int], label: int | None, with_label: bool
+    ) -> Selection:
         texts = frozenset(features[j] for j in layout.texts)
         if not with_label:
             return Selection(self.names, features, None, None, texts, layout.missing)

@@ -148,8 +148,11 @@ class DelimitedText(ArrowTable):
         types = {keys[k]: pa.float64() for k in selection.features}
         types |= {keys[k]: pa.bool_() for k in self.booleans.intersection(selection.features)}
         types |= {keys[k]: pa.string() for k in selection.texts}
-        if selection.label is not None:
-            types[keys[selection.label]] = pa.string()
+        if selection.weights is not None:
+            types[keys[selection.weights]] = pa.float64()
+        for text in (selection.label, selection.ids):
+            if text is not None:
+                types[keys[text]] = pa.string()
         try:
             yield from arrow_csv.open_csv(
                 pa.PythonFile(self.text, mode="r"),

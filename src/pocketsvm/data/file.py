@@ -156,6 +156,8 @@ class DataFile:
 
     def _reader(self, n_jobs: int | None) -> Reader:
         if self.format == "libsvm":
+            if self.options.weights is not None or self.options.ids is not None:
+                raise DataError(f"{self.name} is LIBSVM text, which has no columns of other kinds.")
             return SvmlightReader(self.name, self._content, n_jobs)
         if find_spec("pyarrow") is None:
             raise ImportError(

@@ -64,7 +64,8 @@ class ParquetTable(ArrowTable):
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
         """Yield batches with the features of a model, which may be in the index of this file."""
         options = self.options
-        self._select_data({options.label, *options.drop, layout.label, *(layout.names or ())})
+        named = {options.label, options.weights, options.ids, layout.label}
+        self._select_data({*named, *options.drop, *(layout.names or ())})
         return super().batches(layout, labels)
 
     def _select_data(self, named: set[str | int | None]) -> None:
@@ -95,7 +96,7 @@ class ParquetTable(ArrowTable):
         is_label = k == selection.label
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
         is_text = _is_text(field.type)
-        if is_text and (is_label or k in selection.texts):
+        if (is_text and (is_label or k in selection.texts)) or k == selection.ids:
             return
         numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
         if any(is_kind(kind) for is_kind in numeric):

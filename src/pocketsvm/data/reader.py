@@ -100,10 +100,18 @@ class Batch:
 
     labels : Labels or None
         Their labels; None if they were not asked for.
+
+    weights : ndarray or None
+        Their weights, if the options name a column of weights.
+
+    ids : list of str or None
+        Their names, if the options name a column of names.
     """
 
     X: Any
     labels: Labels | None
+    weights: NDArray[np.float64] | None = None
+    ids: list[str] | None = None
 
 
 @dataclass(frozen=True)
