@@ -185,7 +185,7 @@ def test_errors(refuse, moons, blobs, arguments, code, message):
 
 @pytest.mark.parametrize("kind", ["names", "numbers", "parquet"])
 def test_names_of_rows_are_passed_through(succeed, folder, blobs, kind):
-    X, labels = blobs
+    X, _ = blobs
     succeed("train", "blobs.csv", "m.psvm", *FAST)
     expected = succeed("predict", "m.psvm", "blobs.csv").split()
     names = [f"tree {k:03}" for k in range(len(X))]

@@ -15,6 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
 from pocketsvm.cli import reading
+from pocketsvm.training import memory
 
 from .files import FAST, assert_same_model, write_csv
 
@@ -244,6 +245,13 @@ def test_a_folder_without_permission(call, folder, moons):
     code, _, err = call("train", "moons.txt", closed / "m.psvm")
     assert code == 1
     assert "no permission to write" in err
+
+
+def test_a_huge_index_is_refused_with_its_place(refuse, folder, monkeypatch):
+    (folder / "wide.txt").write_text("1 1:1 7:2\n-1 2:1\n1 3:1 100000000:1\n" * 20)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2**33)
+    message = "wide.txt, line 3, column 7: index 100,000,000 is the largest one, and training needs"
+    refuse(["train", "wide.txt", "m.psvm"], 1, message)
 
 
 @pytest.mark.parametrize(

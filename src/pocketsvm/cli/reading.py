@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data import LABEL_NAMES, LARGEST_EXACT, DataFile, Labels, Layout, Options, Table, number
+from ..training.memory import memory_problem
 from .console import Reporter
 from .options import DataOptions, MachineOptions
 
@@ -74,6 +75,10 @@ def read_training_set(
             raise ValueError(f"{path} is LIBSVM text; --impute and --one-hot are for tables.")
         table = file.read(n_jobs=n_jobs, advance=lambda n_rows: task.advance(n_rows, n_rows))
     reporter.say(f"{file.name}: {_summary(table)}")
+    n_rows, n_features = table.X.shape
+    n_vectors = min(machine.budget, n_rows * machine.max_iter)
+    if table.largest_index and (problem := memory_problem(n_vectors, n_features)):
+        raise ValueError(f"{table.largest_index} is the largest one, and {problem}")
     if not sp.issparse(table.X):
         _check_columns(table, path)
     scale = machine.scale or ("none" if file.format == "libsvm" else "standard")

@@ -132,12 +132,16 @@ class Table:
     label_rule : {"option", "name", "last"} or None
         Why this column is the label: the options say so, it is the only one with a usual name, or
         it is the last one. None for LIBSVM text, which has no columns.
+
+    largest_index : str or None
+        The largest index of LIBSVM text, and its place. None for tables.
     """
 
     X: Any
     labels: Labels
     layout: Layout
     label_rule: LabelRule | None = None
+    largest_index: str | None = None
 
 
 class Reader(Protocol):

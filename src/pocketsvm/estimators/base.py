@@ -26,6 +26,7 @@ from ..model.model import Model, Training
 from ..model.prediction import decision_values
 from ..profile import Profile
 from ..solving.solve import last_iterate, solve
+from ..training.memory import check_memory
 from ..training.passes import PassReport, passes
 from ..training.regularisation import regularisation
 from ..training.settings import Settings
@@ -105,6 +106,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """
         start = self._previous(stream=stream)
         settings = self._settings(rows, targets, stream=stream)
+        most = settings.budget if start is not None else rows.n_rows * settings.n_passes
+        check_memory(min(settings.budget, most), rows.n_features)
         ready = self._training_rows(rows, start)
         names = getattr(checked, "feature_names_in_", None)
 
