@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
 from pocketsvm.cli import reading
-from pocketsvm.training import memory
+from pocketsvm.data import memory
 
 from .files import FAST, assert_same_model, write_csv
 

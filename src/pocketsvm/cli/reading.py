@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data import LABEL_NAMES, LARGEST_EXACT, DataFile, Labels, Layout, Options, Table, number
-from ..training.memory import memory_problem
+from ..data.memory import memory_problem
 from .console import Reporter
 from .options import DataOptions, MachineOptions
 

@@ -9,18 +9,30 @@ import numpy as np
 
 from .columns import ColumnSelector, Layout, Options, Selection
 from .errors import DataError, Hint
+from .memory import GIB, available_memory
 from .reader import Batch, Labels, Table
 
 DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
 ENCODE = Hint("Categories are encoded with {}; 'text' stands for all columns of words.", "texts")
 IMPUTE = Hint("Missing values are filled in with {}.", "missing")
 MISSING = "the value is missing."
+MEMORY_STEP = 1 << 26  # bytes of rows after which the memory is checked again
 MISSING_LABEL = "the label is missing. Leave out rows without a label."
 # How a text says that a value is missing.
 MISSING_WORDS = frozenset(
     ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None"]
 )
 MISSING_LABELS = MISSING_WORDS - {"None"}  # a class may have this name
+
+
+def check_table_memory(name: str, n_bytes: int, n_held: int = 0) -> None:
+    """Refuse a table that needs more memory than there is, of which it holds some already."""
+    available = available_memory()
+    if available is not None and n_bytes - n_held > available:
+        raise DataError(
+            f"{name} is too large: its rows take more than {n_bytes / GIB:,.1f} GiB of memory, and "
+            f"{(available + n_held) / GIB:,.1f} GiB are there. Read fewer columns or rows."
+        )
 
 
 class ArrowTable(ABC):
@@ -65,8 +77,13 @@ class ArrowTable(ABC):
         """Read all rows."""
         selection = self._selector().for_training(self.has_names)
         batches, labels = [], []
+        n_bytes, checked = 0, MEMORY_STEP
         for batch in self._selected(selection):
             batches.append(batch.X)
+            n_bytes += batch.X.nbytes
+            if n_bytes > checked:  # the rows are joined in the end, which copies them
+                check_table_memory(self.name, 2 * n_bytes, n_bytes)
+                checked = n_bytes + MEMORY_STEP
             if batch.labels is not None:
                 labels.append(batch.labels)
             advance(len(batch.X))

@@ -20,7 +20,7 @@ from .errors import DataError
 
 GZIP_BLOCK = 1 << 16  # compressed bytes read at once: one system call per few hundred kB of text
 GZIP_WBITS = 31  # tells zlib to expect a gzip header and check sum, with the largest window
-MAX_HEAD = 1 << 26  # bytes read ahead at most: a file of binary data may have no line ends
+MAX_HEAD = 1 << 24  # bytes read ahead at most: a file of binary data may have no line ends
 
 
 class Stream(Protocol):

@@ -20,6 +20,7 @@ DELIMITERS = "\t,;|"  # a line has the one that occurs most often, and on ties t
 BLANKS = re.compile(rb"[ \t]+")
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 BLOCK_BYTES = 1 << 19  # bytes per batch: small, because pyarrow reads about 40 batches ahead
+MAX_ROW = 1 << 23  # bytes of the first row: pyarrow keeps about 40 batches of two such rows
 BLOCK_ROWS = 16  # rows that a batch must have room for: pyarrow refuses a row that exceeds one
 MAX_QUOTED = 40  # characters of a wrong value that a message shows
 
@@ -59,6 +60,8 @@ class DelimitedText(ArrowTable):
         if not filled:
             raise DataError(f"{name} is empty.")
         first = lines[filled[0]]
+        if len(first) > MAX_ROW:
+            raise DataError(f"{name}: its first row has more than {MAX_ROW:,} bytes, the limit.")
         self.delimiter = "\t" if is_tsv else options.sep or delimiter_of(first) or ","
         self.text = _SingleBlanks(text) if self.delimiter == " " else text
         names = self._split(first)
@@ -68,7 +71,7 @@ class DelimitedText(ArrowTable):
         )
         self.n_skipped = filled[0] + 1 if self.has_names else 0
         self.names = names if self.has_names else [f"{k + 1}" for k in range(len(names))]
-        self.block_size = max(BLOCK_BYTES, BLOCK_ROWS * len(first))
+        self.block_size = max(BLOCK_BYTES, min(BLOCK_ROWS * len(first), 2 * MAX_ROW))
         self._tell_kinds(rest if self.has_names else [first, *rest])
 
     def _split(self, line: bytes) -> list[str]:

@@ -189,7 +189,9 @@ def _format(head: bytes, path: str, sep: str | None) -> str:
     stem, ending = os.path.splitext(path.lower())
     if ending in SUFFIXES:
         ending = os.path.splitext(stem)[1]
-    lines = (line.split(b"#")[0] for line in head.removeprefix(BYTE_ORDER_MARK).splitlines())
+    # A list of all lines would take much memory if a file has nothing but line ends.
+    found = re.finditer(rb"[^\r\n]+", head.removeprefix(BYTE_ORDER_MARK))
+    lines = (line[0].split(b"#")[0] for line in found)
     first = next((line for line in lines if line.strip()), b"")
     if LIBSVM_ROW.match(first):
         return "libsvm"

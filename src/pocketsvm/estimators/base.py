@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions, callback_context
+from ..data.memory import check_memory
 from ..data.precision import training_rows
 from ..data.rows import CheckedRows, Rows, check_rows
 from ..data.scales import warn_about_scales
@@ -26,7 +27,6 @@ from ..model.model import Model, Training
 from ..model.prediction import decision_values
 from ..profile import Profile
 from ..solving.solve import last_iterate, solve
-from ..training.memory import check_memory
 from ..training.passes import PassReport, passes
 from ..training.regularisation import regularisation
 from ..training.settings import Settings

@@ -1,4 +1,4 @@
-"""Memory: what training allocates for dense vectors, compared with what there is."""
+"""Memory: what a fit or a file will allocate, compared with what there is."""
 
 import os
 from pathlib import Path

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from pocketsvm import BudgetedSVC
-from pocketsvm.training import memory
+from pocketsvm.data import memory
 
 
 @pytest.fixture
