@@ -1,12 +1,15 @@
 """What the tests of exports share: fitted models, rows, and how exact an export must be."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs, make_friedman1, make_moons
+from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.model import Model
@@ -39,8 +42,9 @@ def float64_model(**parameters):
 def exact(estimator, X):
     """Return decision values in float64, (n_rows, n_outputs)."""
     model = Model.of(estimator)
-    if model.scaling is not None:
-        X = (X - model.scaling.offset) * model.scaling.factor
+    if model.preparation is not None:
+        for step in model.preparation.steps:
+            X = step.transform(X)
     kernel = rbf_kernel(
         np.asarray(X, dtype=np.float64), model.vectors.astype(np.float64), gamma=model.gamma
     )
@@ -82,6 +86,42 @@ def scaled():
         before.astype(np.float32),
         clf.predict(scaler.transform(before)),
     )
+
+
+def prepared(texts=True):
+    """Return a model of numbers and texts, and rows with missing values and an unknown text."""
+    random = np.random.default_rng(0)
+    woods = ["oak", 'a "quoted" ash', "ülm"]
+    X = pd.DataFrame(
+        {
+            "length": random.normal(size=300),
+            "wood": random.choice(woods, 300),
+            "stars": random.choice([0.1, 2, 5], 300),
+            "soil": random.choice(["clay", "sand"], 300),
+            "weight": 100 + 10 * random.normal(size=300),
+        }
+    )
+    y = (X["length"] + (X["wood"] == "oak") + (X["stars"] == 2) > 0).to_numpy()
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    filled = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    branches = [
+        ("numbers", numbers, ["weight", "length"]),
+        ("stars", OneHotEncoder(handle_unknown="ignore"), ["stars"]),
+    ]
+    if texts:
+        branches += [
+            ("woods", OneHotEncoder(handle_unknown="ignore"), ["wood"]),
+            ("soils", filled, ["soil"]),
+        ]
+    clf = make_pipeline(
+        ColumnTransformer(branches), MaxAbsScaler(), BudgetedSVC(20, random_state=0)
+    )
+    clf.fit(X, y)
+    X.loc[0, "length"] = np.nan
+    X.loc[1, "soil"] = np.nan
+    X.loc[2, "wood"] = "birch"
+    X.loc[3, "stars"] = 7
+    return clf, X
 
 
 def far_rows(clf, X):

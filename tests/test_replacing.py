@@ -1,9 +1,13 @@
 """Files that appear in one step: what a failure leaves behind."""
 
 import errno
+import fcntl
 import os
 import resource
+import signal
 import stat
+import subprocess
+import sys
 
 import pytest
 from model_files import problem, small
@@ -97,3 +101,57 @@ def test_links_and_permissions_stay(path):
     os.umask(umask)
     save_model(clf, path.with_name("new.psvm"))
     assert stat.S_IMODE(path.with_name("new.psvm").stat().st_mode) == 0o666 & ~umask
+
+
+WRITER = """
+import sys, time
+from pocketsvm._replacing import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+def age(path):
+    os.utime(path, (1, 1))
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next(path):
+    clf = small().fit(*problem())
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+    ) as writer:
+        assert writer.stdout.readline() == "ready\n"
+        (left,) = path.parent.iterdir()
+        age(left)
+        save_model(clf, path.with_name("other.psvm"))
+        assert left.read_bytes() == b"half"  # its writer lives
+        writer.send_signal(signal.SIGKILL)
+    save_model(clf, path)
+    assert sorted(path.parent.iterdir()) == [path, path.with_name("other.psvm")]
+
+
+def test_only_stale_temporary_files_are_removed(path):
+    stale = ".pocketsvm-0123456789abcdef.tmp"
+    names = [".pocketsvm-x.tmp", ".0123456789abcdef.tmp", "a.tmp", stale + "2", "x" + stale]
+    kept = [path.with_name(name) for name in names]
+    for file in kept:
+        file.write_bytes(b"")
+        age(file)
+    young = path.with_name(stale.replace("0", "1"))
+    young.write_bytes(b"")
+    link = path.with_name(stale.replace("0", "2"))
+    link.symlink_to(kept[0])
+    folder = path.with_name(stale.replace("0", "3"))
+    folder.mkdir()
+    age(folder)
+    locked = path.with_name(stale.replace("0", "4"))
+    path.with_name(stale).write_bytes(b"")
+    age(path.with_name(stale))
+    with locked.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        age(locked)
+        save_model(small().fit(*problem()), path)
+    assert sorted(path.parent.iterdir()) == sorted([*kept, young, link, folder, locked, path])

@@ -400,7 +400,7 @@ def test_the_command_tunes_regressions(tmp_path, capsys):
     assert pocketsvm("tune", path, tmp_path / "a.psvm", *grid, "--regression", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["scoring"], found["best"]["c"], found["best"]["gamma"]) == ("r2", 10, 1)
-    assert load_model(tmp_path / "a.psvm").epsilon == 0.01
+    assert load_model(tmp_path / "a.psvm")["svm"].epsilon == 0.01
     assert pocketsvm("tune", path, tmp_path / "b.psvm", "--regression", "-w1", 2) == 2
 
 

@@ -1,14 +1,26 @@
-"""Files that appear in one step, complete, or not at all."""
+"""Files that appear in one step, complete, or not at all.
+
+A file is written under a temporary name in the same folder. Its writer holds a lock on it, which
+the system releases when the process ends. So a temporary file that nobody has locked was left by a
+process that was killed, and the next writer in the folder removes it.
+"""
 
 import errno
+import fcntl
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 PathLike = str | os.PathLike[str]
+
+TEMPORARY = re.compile(r"\.pocketsvm-[0-9a-f]{16}\.tmp")
+# Seconds in which a new file gets its lock, and is not taken for a stale one.
+YOUNG = 60.0
 
 
 @contextmanager
@@ -18,12 +30,16 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     A failure leaves what was there before, and nothing else. Errors name `path`.
     """
     target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.tmp")
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f".pocketsvm-{secrets.token_hex(8)}.tmp")
     try:
         mode = _mode_to_keep(target)
+        _remove_stale(folder)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with open(descriptor, "wb") as file:
+                with suppress(OSError):  # not every file system has locks
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if mode is not None:
                     with suppress(OSError):
                         os.fchmod(descriptor, mode)
@@ -35,7 +51,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
-        _sync_folder(os.path.dirname(target))
+        _sync_folder(folder)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
@@ -53,6 +69,27 @@ def _mode_to_keep(target: str) -> int | None:
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return stat.S_IMODE(mode)
+
+
+def _remove_stale(folder: str) -> None:
+    """Remove the temporary files of writers that were killed; leave all others alone."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if TEMPORARY.fullmatch(entry.name):
+                _remove_if_stale(entry.path)
+
+
+def _remove_if_stale(path: str) -> None:
+    with suppress(OSError):  # locked by its writer, of another user, or gone
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            found = os.fstat(descriptor)
+            is_old = time.time() - found.st_mtime > YOUNG
+            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and is_old:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(path)
+        finally:
+            os.close(descriptor)
 
 
 def _sync_folder(folder: str) -> None:

@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .data.precision import training_rows
 from .data.rows import check_rows
+from .data.scales import TargetWarning
 from .estimators.base import BudgetedMachine
 
 __all__ = [
@@ -174,6 +175,7 @@ def tune(
         # Extreme candidates may not converge, and their scores show it. The best candidate is
         # fitted later, where it can warn.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", TargetWarning)
         searching.fit(X, y)
     last_step(candidate).set_params(n_jobs=last_step(estimator).n_jobs).set_callbacks()
     searching.set_params(refit=True).set_callbacks(*callbacks)
@@ -277,6 +279,8 @@ def _end_fit(thread_id: int) -> None:
 def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
     """Return six powers of two around the value of "scale" for the rows that the kernel receives.
 
+    If the estimator has gamma="auto", they are around this value.
+
     Parameters
     ----------
     estimator : BudgetedSVC, BudgetedSVR or Pipeline
@@ -306,8 +310,9 @@ def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
     machine = last_step(estimator)
     if machine is not estimator:
         X = clone(estimator[:-1]).fit_transform(X, y)
-    scale = training_rows(check_rows(clone(machine), X, reset=True), "scale").gamma
-    nearest = round(log(scale, 2))
+    centre = "auto" if machine.gamma == "auto" else "scale"
+    gamma = training_rows(check_rows(clone(machine), X, reset=True), centre).gamma
+    nearest = round(log(gamma, 2))
     return [2.0 ** (nearest + step) for step in GAMMA_STEPS]
 
 

@@ -15,7 +15,8 @@ def write_csv(path, names, X, labels):
 
 
 def assert_same_model(one, other):
-    for a, b in zip(split(one), split(other), strict=True):
+    parts = ((*steps, machine) for steps, machine in map(split, (one, other)))
+    for a, b in zip(*parts, strict=True):
         names = ("support_vectors_", "dual_coef_", "intercept_", "gamma_", "mean_", "scale_")
         for name in names:
             assert_array_equal(getattr(a, name, None), getattr(b, name, None))

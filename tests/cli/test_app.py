@@ -103,7 +103,7 @@ def test_version_and_help_load_no_large_module(arguments):
     [
         (["pocketsvm", "ev"], ["evaluate"]),
         (["pocketsvm", "tune", "--log2"], ["--log2c", "--log2g"]),
-        (["pocketsvm", "train", "--scale", ""], ["none", "standard", "minmax"]),
+        (["pocketsvm", "train", "--scale", ""], ["none", "standard", "minmax", "maxabs", "robust"]),
     ],
 )
 def test_completion_loads_no_large_module(words, expected):

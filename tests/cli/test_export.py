@@ -41,7 +41,7 @@ def test_exports_include_the_scaling_or_refuse_it(call, succeed, folder, blobs):
     assert_array_equal(labels, succeed("predict", "m.psvm", "blobs.csv").split())
     code, _, err = call("export", "m.psvm", "m.model")
     assert code == 1
-    assert "cannot hold the scaling" in err
+    assert "cannot hold the preparation of the rows (StandardScaler)" in err
     assert not (folder / "m.model").exists()
 
 

@@ -16,7 +16,7 @@ def test_inspect(succeed, blobs):
     assert (found["estimator"], found["format_version"]) == ("BudgetedSVC", 3)
     vectors = load_model("m.psvm")[-1].support_vectors_
     assert (found["vectors"], found["features"]) == vectors.shape
-    assert (found["scaling"], found["classes"]) == ("StandardScaler", ["ash", "elm", "oak"])
+    assert (found["preparation"], found["classes"]) == (["StandardScaler"], ["ash", "elm", "oak"])
     assert found["feature_names"] == ["a", "b", "c"]
     assert found["label_column"] == "tree"
     assert found["parameters"]["n_jobs"] == 1

@@ -181,3 +181,27 @@ def test_progress_does_not_mix_with_labels_on_a_terminal(call, moons, monkeypatc
 )
 def test_errors(refuse, moons, blobs, arguments, code, message):
     refuse(arguments, code, message)
+
+
+@pytest.mark.parametrize("kind", ["names", "numbers", "parquet"])
+def test_names_of_rows_are_passed_through(succeed, folder, blobs, kind):
+    X, _ = blobs
+    succeed("train", "blobs.csv", "m.psvm", *FAST)
+    expected = succeed("predict", "m.psvm", "blobs.csv").split()
+    names = [f"tree {k:03}" for k in range(len(X))]
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.insert(1, "name", names)
+    column = "name"
+    if kind == "parquet":
+        frame.to_parquet("new.file")
+    else:
+        frame.to_csv("new.file", index=False, header=kind == "names")
+        column = "name" if kind == "names" else "2"
+    options = ["--format", "parquet" if kind == "parquet" else "csv", "--id", column]
+    if kind == "numbers":
+        options.append("--no-header")
+    found = succeed("predict", "m.psvm", "new.file", *options)
+    lines = [f"{name}\t{label}" for name, label in zip(names, expected, strict=True)]
+    assert found.splitlines() == lines
+    found = json.loads(succeed("predict", "m.psvm", "new.file", *options, "--json"))
+    assert found[7] == {"id": "tree 007", "label": expected[7]}

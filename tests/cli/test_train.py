@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.datasets import make_friedman1
+from sklearn.datasets import make_friedman1, make_moons
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
 from pocketsvm.cli import reading
+from pocketsvm.data import memory
 
 from .files import FAST, assert_same_model, write_csv
 
@@ -46,7 +47,7 @@ def test_train_on_tables_is_fit_on_their_arrays(succeed, folder, blobs):
         clf = BudgetedSVC(20, max_iter=3, random_state=0).fit(X, labels)
     pq.write_table(pa.table(dict(zip("abc", X.T, strict=True)) | {"tree": labels}), "blobs.parquet")
     for name in ("blobs.csv", "blobs.parquet"):
-        succeed("train", name, "m.psvm", *FAST)
+        succeed("train", name, "m.psvm", *FAST, "--scale", "none")
         model = load_model("m.psvm")
         assert_same_model(model, clf)
         assert model.feature_names_in_.tolist() == ["a", "b", "c"]
@@ -195,14 +196,55 @@ def test_a_numeric_column_in_place_of_the_label_is_questioned(call, folder, valu
     assert "taken from column 'a'; if it is another, say --label COLUMN" in err
 
 
-def test_a_warning_about_scales_names_the_flag(call, folder):
-    X = np.random.default_rng(0).normal(size=(300, 2)) * [1.0, 5000.0]
+@pytest.mark.parametrize(
+    ("rows", "message", "flag"),
+    [
+        (lambda X: X * [1.0, 5000.0], "differ in scale", "--scale standard"),
+        (lambda X: np.add(X, [0.0, 5000.0]), "large offset", "--scale standard"),
+        (lambda X: np.where(X[0] == X, 1e5, X), "far outside the rest", "--scale robust"),
+    ],
+)
+def test_a_warning_about_scales_names_the_flag(call, folder, rows, message, flag):
+    X = rows(np.random.default_rng(0).normal(size=(300, 2)))
     labels = ["yes" if x > 0 else "no" for x in X[:, 0]]
-    write_csv(folder / "wide.csv", ["kind", "a", "b"], X, labels)
-    code, _, err = call("train", "wide.csv", "m.psvm", *FAST)
+    write_csv(folder / "wide.csv", ["a", "b", "kind"], X, labels)
+    code, _, err = call("train", "wide.csv", "m.psvm", *FAST, "--scale", "none")
     assert code == 0
-    assert "differ in scale" in err
-    assert "--scale standard" in err
+    assert message in err
+    assert flag in err
+    code, _, err = call("train", "wide.csv", "m.psvm", *FAST, *flag.split())
+    assert code == 0
+    assert "warning" not in err
+
+
+def test_tables_are_scaled_by_default(call, succeed, folder, moons, blobs):
+    code, _, err = call("train", "blobs.csv", "m.psvm", *FAST)
+    assert code == 0
+    assert "the features are scaled (--scale standard); --scale none turns this off" in err
+    assert type(load_model("m.psvm")["scale"]) is StandardScaler
+    _, _, err = call("train", "blobs.csv", "n.psvm", *FAST, "--scale", "standard")
+    assert "are scaled" not in err
+    assert_same_model(load_model("m.psvm"), load_model("n.psvm"))
+    _, _, err = call("train", "moons.txt", "m.psvm", *FAST)
+    assert "are scaled" not in err
+    assert type(load_model("m.psvm")) is BudgetedSVC
+
+
+def test_robust_scaling_ignores_outliers(call, succeed, folder):
+    X, y = make_moons(1000, noise=0.2, random_state=0)
+    labels = np.array(["no", "yes"])[y].tolist()
+    write_csv(folder / "test.csv", ["a", "b", "kind"], X[500:], labels[500:])
+    X[:2] = 1e4
+    write_csv(folder / "train.csv", ["a", "b", "kind"], X[:500], labels[:500])
+    found = {}
+    for scale in ("standard", "robust"):
+        succeed("train", "train.csv", "m.psvm", "-B", 30, "--scale", scale)
+        found[scale] = json.loads(succeed("evaluate", "m.psvm", "test.csv", "--json"))["accuracy"]
+    assert found["robust"] > 0.94
+    assert found["robust"] > found["standard"] + 0.05
+    assert load_model("m.psvm")["svm"].gamma == "auto"
+    succeed("train", "train.csv", "m.psvm", "-B", 30, "--scale", "robust", "-g", "2.0")
+    assert load_model("m.psvm")["svm"].gamma == 2.0
 
 
 def test_too_many_sparse_rows_are_not_made_dense(call, moons, monkeypatch):
@@ -219,6 +261,13 @@ def test_a_folder_without_permission(call, folder, moons):
     code, _, err = call("train", "moons.txt", closed / "m.psvm")
     assert code == 1
     assert "no permission to write" in err
+
+
+def test_a_huge_index_is_refused_with_its_place(refuse, folder, monkeypatch):
+    (folder / "wide.txt").write_text("1 1:1 7:2\n-1 2:1\n1 3:1 100000000:1\n" * 20)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2**33)
+    message = "wide.txt, line 3, column 7: index 100,000,000 is the largest one, and training needs"
+    refuse(["train", "wide.txt", "m.psvm"], 1, message)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,25 @@ from numpy.testing import assert_array_equal
 
 from pocketsvm.data import DataFile, Options
 
-COMPRESSORS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+def zstd(content):
+    return pa.compress(content, codec="zstd", asbytes=True)
+
+
+def zipped(*contents):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for k, content in enumerate(contents):
+            archive.writestr(f"folder/{k}", content)
+    return buffer.getvalue()
+
+
+COMPRESSORS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd,
+}
 
 EVERYTHING = b"""# a comment, and then an empty line
 

@@ -38,8 +38,8 @@ def write_frame(tmp_path):
         ({"a": ["u"], "y": [1]}, r"column 'a': a feature must be a number, got string.*label='a'"),
         ({"a": [1], "y": [[1]]}, "column 'y': a label must be text or a number"),
         ({"a": [1.0, None], "y": [1, 2]}, "row 2, column 'a': the value is missing"),
-        ({"a": [1.0, 2.0], "y": [1, None]}, "row 2, column 'y': the value is missing"),
-        ({"a": [1.0, np.nan], "y": [1, 2]}, "row 2, column 'a': nan is not a finite"),
+        ({"a": [1.0, 2.0], "y": [1, None]}, "row 2, column 'y': the label is missing"),
+        ({"a": [1.0, np.nan], "y": [1, 2]}, "row 2, column 'a': the value is missing"),
         ({"y": [1]}, "no columns beside"),
     ],
 )
@@ -84,3 +84,21 @@ def test_a_damaged_description_by_pandas_is_ignored(write, described):
     columns = pa.table({"a": [1.0, 2.0], "y": [1, 2]})
     path = write(parquet_bytes(columns.replace_schema_metadata({b"pandas": described})))
     assert read(path).layout == Layout(1, ["a"], "y")
+
+
+def test_missing_values_booleans_and_texts(write):
+    columns = {
+        "a": [1.0, None, float("nan")],
+        "flag": [True, None, False],
+        "wood": pa.array(["oak", None, "ash"]).dictionary_encode(),
+        "y": ["u", "v", "u"],
+    }
+    path = write(parquet_bytes(columns))
+    with pytest.raises(ValueError, match=r"column 'wood': a feature must be a number.*texts="):
+        read(path)
+    with pytest.raises(ValueError, match=r"row 2, column 'a': the value is missing.*missing=True"):
+        read(path, texts=["text"])
+    table = read(path, texts=["text"], missing=True)
+    rows = [[1.0, 1.0, "oak"], [None, None, None], [None, 0.0, "ash"]]
+    assert [[None if v != v else v for v in row] for row in table.X.tolist()] == rows
+    assert table.layout.texts == [2]

@@ -275,6 +275,7 @@ def test_polishing_improves_the_model_and_keeps_the_state():
 # --- the rest -------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:C=")
 def test_pickle_clone_and_grid_search():
     X, y = friedman()
     model = small_svr().fit(X, y)

@@ -158,9 +158,24 @@ def test_finished_results_outlive_a_missing_data_set(command, data, tmp_path, ca
     assert command(*arguments) == 0
     before = (tmp_path / "out" / "runs.csv").read_bytes()
     (data / "two.t").unlink()
-    assert command(*arguments) == 1
-    assert "TWO" in capsys.readouterr().err
+    assert command("--only", "two,paper") == 1
+    assert "TWO is missing" in capsys.readouterr().err
     assert (tmp_path / "out" / "runs.csv").read_bytes() == before
+
+
+def test_missing_data_sets_are_skipped_and_named(command, data, tmp_path, capsys):
+    (data / "two.t").unlink()
+    arguments = ("--runs", 1, "--only", "paper", "--strategies", "merge")
+    assert command(*arguments) == 0
+    assert "Skipped: the files of TWO are not in" in capsys.readouterr().err
+    assert {line["data"] for line in lines_of(tmp_path / "out")} == {"ONE"}
+    page = (tmp_path / "out" / "reproduction.md").read_text()
+    assert "**Skipped, because the data are missing: TWO.**" in page
+    (data / "one").unlink()
+    assert command(*arguments) == 1
+    err = capsys.readouterr().err
+    assert "There is nothing to run: the files of ONE, TWO are not in" in err
+    assert "pocketsvm data fetch" in err
 
 
 def test_a_changed_file_is_refused(command, data, capsys):

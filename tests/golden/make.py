@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs, make_friedman2, make_moons
+from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, save_model
 from pocketsvm.model import Model
@@ -50,11 +52,29 @@ def scaled():
     return Pipeline(steps).fit(rows, clf.predict(X)), rows
 
 
+def prepared():
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "length": random.normal(size=200),
+            "wood": random.choice(["oak", "ash", "ülm"], 200),
+            "weight": 100 + 10 * random.normal(size=200),
+        }
+    )
+    y = rows["length"] + (rows["wood"] == "oak") > 0
+    rows.loc[1, "length"] = np.nan
+    numbers = make_pipeline(SimpleImputer(), RobustScaler())
+    texts = OneHotEncoder(handle_unknown="ignore")
+    branches = [("numbers", numbers, ["weight", "length"]), ("texts", texts, ["wood"])]
+    svm = BudgetedSVC(9, max_iter=3, random_state=0)
+    return Pipeline([("columns", ColumnTransformer(branches)), ("svm", svm)]).fit(rows, y), rows[:5]
+
+
 def write(name, clf, X):
     model = Model.of(clf)
     rows, stem = np.asarray(X), f"{name}-v{VERSION}"
-    if model.scaling is not None:
-        rows = (rows - model.scaling.offset) * model.scaling.factor
+    if model.preparation is not None:
+        rows = clf[:-1].transform(X)
     kernel = rbf_kernel(rows, model.vectors.astype(np.float64), gamma=model.gamma)
     known = {
         "parameters": getattr(clf, "named_steps", {"svm": clf})["svm"].get_params(),
@@ -73,3 +93,4 @@ if __name__ == "__main__":
     write("three-classes", *three_classes())
     write("regression", *regression())
     write("scaled", *scaled())
+    write("prepared", *prepared())

@@ -28,10 +28,11 @@ def answers(
         n_rows = batch.X.shape[0]
         if n_rows:
             values = saved.answers(batch.X)
+            found = {} if batch.ids is None else {"id": np.array(batch.ids, dtype=object)}
             if labels is None:
-                yield {"prediction": values}
+                yield found | {"prediction": values}
             else:
-                found = {"label": labels[saved.codes(values)]}
+                found["label"] = labels[saved.codes(values)]
                 yield found | {"decision": values} if decision else found
             task.advance(n_rows, n_rows)
 

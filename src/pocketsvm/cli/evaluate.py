@@ -1,5 +1,9 @@
 """``pocketsvm evaluate``: how good a model is on a data file with labels."""
 
+from typing import Annotated
+
+import typer
+
 from . import options
 from .groups import grouped
 
@@ -9,14 +13,23 @@ def evaluate(
     model: options.ModelFile,
     data: options.Data,
     *,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the weights of the rows; it is no feature.",
+            rich_help_panel=options.TABLES,
+        ),
+    ] = None,
     columns: options.DataOptions,
     n_jobs: options.Jobs = -1,
     output: options.OutputOptions,
 ) -> None:
     """Compare a model's predictions with the labels of a data file.
 
-    Shows accuracy, the precision, recall and F1 of each class, and the confusion matrix; for a
-    regression R2 and mean errors.
+    Shows accuracy, ROC-AUC, the precision, recall and F1 of each class, and the confusion matrix;
+    for a regression R2 and mean errors. A row counts as often as its weight in the
+    column --weights says.
     """
     from .console import Reporter, print_json
     from .reading import open_data
@@ -25,7 +38,7 @@ def evaluate(
 
     saved = Saved.load(model, n_jobs)
     reporter = Reporter(output.quiet or output.json)
-    with open_data(data, columns) as file, reporter.task("evaluating") as task:
+    with open_data(data, columns, weights=weights) as file, reporter.task("evaluating") as task:
         scores = score_file(saved, file, task, n_jobs)
     if output.json:
         print_json(scores.as_json())

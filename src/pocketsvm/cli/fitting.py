@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 import typer
 from sklearn.base import clone, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from .. import estimators
 from .._sklearn import validate_parameters
@@ -21,12 +30,17 @@ from .reading import TrainingSet
 from .saved import Saved
 from .scores import new_scores, score_file
 
-SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
+SCALERS = {
+    "standard": StandardScaler(),
+    "minmax": MinMaxScaler(),
+    "maxabs": MaxAbsScaler(),
+    "robust": RobustScaler(unit_variance=True),
+}
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
 
 def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> Any:
-    """Return an estimator, or a pipeline with a scaler, whose parameters have been checked.
+    """Return an estimator whose parameters have been checked.
 
     The class weights are missing, because the classes are not yet known.
     """
@@ -42,13 +56,36 @@ def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> An
         max_iter=options.max_iter,
         random_state=options.seed,
         n_jobs=n_jobs,
-        **parameters,
+        # With robust scaling, outliers would make the variance, and gamma="scale", useless.
+        **{"gamma": "auto" if options.scale == "robust" else "scale"} | parameters,
     )
     try:
         validate_parameters(machine)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    return join(SCALERS[options.scale]() if options.scale in SCALERS else None, machine)
+    return machine
+
+
+def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any:
+    """Return a pipeline that imputes, encodes and scales the rows, or the machine if nothing does.
+
+    The indicators of categories are not scaled: a rare one would become very large.
+    """
+    numbers: list[Any] = []
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    words: list[Any] = [encoder]
+    if impute is not None:
+        numbers.append(SimpleImputer(strategy=impute, keep_empty_features=True))
+        words.insert(0, SimpleImputer(strategy="most_frequent", keep_empty_features=True))
+    if rows.scale in SCALERS:
+        numbers.append(clone(SCALERS[rows.scale]))
+    texts = rows.layout.texts
+    if not texts:
+        return join(numbers, machine)
+    others = [j for j in range(rows.layout.n_features) if j not in set(texts)]
+    branches = [("numbers", make_pipeline(*numbers) if numbers else "passthrough", others)]
+    branches = [*branches[: len(others)], ("texts", make_pipeline(*words), texts)]
+    return join([ColumnTransformer(branches)], machine)
 
 
 def number_or_word(text: str) -> float | str:
@@ -95,10 +132,12 @@ def check_writable(path: str) -> None:
 
 
 def fit(estimator: Any, rows: TrainingSet, reporter: Reporter) -> float:
-    """Fit the scaler, if there is one, and the machine; return the seconds it took."""
-    scaler, svm = split(estimator)
+    """Fit the preparation, if there is one, and the machine; return the seconds it took."""
+    steps, svm = split(estimator)
     begin = time.perf_counter()
-    X = rows.X if scaler is None else scaler.fit_transform(rows.X)
+    X = rows.X
+    for step in steps:
+        X = step.fit_transform(X)
     with reporter.task("training", total=svm.max_iter + bool(svm.polish)) as task:
         svm.set_callbacks(FitProgress(task, X.shape[0]))
         svm.fit(X, rows.y)
@@ -146,7 +185,7 @@ def describe(saved: Saved, path: str, rows: TrainingSet, seconds: float) -> dict
         "model": path,
         "bytes": os.path.getsize(path),
         "rows": rows.X.shape[0],
-        "features": svm.n_features_in_,
+        "features": saved.layout.n_features,
         "classes": None if saved.is_regression else saved.labels,
         "vectors": len(svm.support_vectors_),
         "gamma": svm.gamma_,

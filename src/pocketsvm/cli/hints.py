@@ -3,17 +3,22 @@
 import shlex
 
 from ..data import DataError, Hint
-from ..data.scales import ScaleWarning
+from ..data.scales import ScaleWarning, TargetWarning
 
 
 def with_hint(problem: BaseException) -> str:
     """Return the message of an error or a warning; its advice names flags, not Python arguments."""
     if isinstance(problem, ScaleWarning):
-        return f"{problem} The flag --scale standard does the same."
+        return f"{problem} The flag --scale {problem.scale} does the same."
+    if isinstance(problem, TargetWarning):
+        return f"{problem} The flags are --c and --epsilon; pocketsvm tune finds a good C."
     return problem.message(_flag) if isinstance(problem, DataError) else str(problem)
 
 
 def _flag(hint: Hint) -> str:
     if hint.option == "header":
         return "--header or --no-header"
-    return f"--{hint.option} {'COLUMN' if hint.column is None else shlex.quote(hint.column)}"
+    if hint.option == "missing":
+        return "--impute mean"
+    option = "one-hot" if hint.option == "texts" else hint.option
+    return f"--{option} {'COLUMN' if hint.column is None else shlex.quote(hint.column)}"

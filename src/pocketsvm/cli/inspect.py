@@ -35,7 +35,7 @@ def _describe(path: str) -> dict[str, Any]:
     from .saved import Saved
 
     saved = Saved.load(path)
-    scaler, svm = split(saved.estimator)
+    steps, svm = split(saved.estimator)
     label = saved.layout.label
     return {
         "file": path,
@@ -45,7 +45,7 @@ def _describe(path: str) -> dict[str, Any]:
         "parameters": svm.get_params(),
         "classes": None if saved.is_regression else saved.labels,
         "vectors": len(svm.support_vectors_),
-        "features": svm.n_features_in_,
+        "features": saved.layout.n_features,
         "feature_names": saved.layout.names,
         "label_column": label + 1 if isinstance(label, int) else label,
         "precision": svm.support_vectors_.dtype.name,
@@ -53,9 +53,24 @@ def _describe(path: str) -> dict[str, Any]:
         "alpha": svm.alpha_,
         "intercept": svm.intercept_.tolist(),
         "passes": svm.n_iter_,
-        "scaling": None if scaler is None else type(scaler).__name__,
+        "preparation": _prepared(steps) if steps else None,
         "profile": asdict(svm.profile_),
     }
+
+
+def _prepared(steps: tuple[Any, ...]) -> list[str]:
+    """Return the names of the steps; each branch of a ColumnTransformer is one step."""
+    from ..model.preparation import branches
+
+    found = []
+    for step in steps:
+        if type(step).__name__ != "ColumnTransformer":
+            found.append(type(step).__name__)
+            continue
+        for name, chain, columns in branches(step):
+            names = " + ".join(type(each).__name__ for each in chain) or "unchanged"
+            found.append(f"{name} ({len(columns):,} features): {names}")
+    return found
 
 
 def _shown(value: Any) -> str:

@@ -23,6 +23,20 @@ def _check_n_jobs(given: int) -> int:
     return given
 
 
+def _check_separator(given: str | None) -> str | None:
+    if given is None:
+        return None
+    character = {"tab": "\t", "\\t": "\t", "space": " "}.get(given, given)
+    if (
+        len(character) != 1
+        or not character.isascii()
+        or character.isalnum()
+        or character in '"\r\n.+-'
+    ):
+        raise typer.BadParameter(f"{given!r} is not one character that can separate values.")
+    return character
+
+
 Data = Annotated[
     str,
     typer.Argument(
@@ -65,16 +79,44 @@ class DataOptions:
             rich_help_panel=TABLES,
         ),
     ] = None
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            callback=_check_separator,
+            help="Separator of the values in a CSV file: a character, or tab or space.",
+            show_default="detected from the file",
+            rich_help_panel=TABLES,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
 class TrainingDataOptions(DataOptions):
-    """How to read a data file, and which columns to leave out."""
+    """How to read a data file, which columns to leave out, and which ones to prepare."""
 
     drop: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN", help="Leave out a column; may be repeated.", rich_help_panel=TABLES
+        ),
+    ] = None
+    impute: Annotated[
+        Literal["mean", "median", "most_frequent"] | None,
+        typer.Option(
+            help="Fill in missing numbers with this value of their column, and missing texts with "
+            "the most frequent one; the model keeps the values.",
+            show_default="refuse missing values",
+            rich_help_panel=TABLES,
+        ),
+    ] = None
+    one_hot: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN|text",
+            help="Encode a column of categories, one feature per category; may be repeated. 'text' "
+            "means all columns of words.",
+            rich_help_panel=TABLES,
         ),
     ] = None
 
@@ -93,9 +135,12 @@ class MachineOptions:
         int, typer.Option("--max-iter", metavar="<int>", min=1, help="Passes over the rows.")
     ] = 20
     scale: Annotated[
-        Literal["none", "standard", "minmax"],
-        typer.Option(help="Scale the features; the model keeps the scaler."),
-    ] = "none"
+        Literal["none", "standard", "minmax", "maxabs", "robust"] | None,
+        typer.Option(
+            help="Scale the features; the model keeps the scaler. Outliers do not affect 'robust'.",
+            show_default="standard for tables, none for LIBSVM text",
+        ),
+    ] = None
     class_weight: Annotated[
         list[str] | None,
         typer.Option(

@@ -26,6 +26,14 @@ class PredictionOptions:
             "--decision", help="Add the decision values of the classes, separated by tabs."
         ),
     ] = False
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Write this column before each prediction, separated by a tab; it is no feature.",
+        ),
+    ] = None
     quiet: options.Quiet = False
     json: Annotated[
         bool, typer.Option("--json", help="Write a JSON list with one object per line.")
@@ -61,7 +69,7 @@ def predict(
     reporter = Reporter(output.quiet or (output.out is None and sys.stdout.isatty()))
     written = as_json if output.json else as_lines
     with (
-        open_data(data, columns) as file,
+        open_data(data, columns, ids=output.id) as file,
         open_output(output.out) as stream,
         reporter.task("predicting") as task,
     ):

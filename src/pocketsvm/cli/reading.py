@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data import LABEL_NAMES, LARGEST_EXACT, DataFile, Labels, Layout, Options, Table, number
+from ..data.memory import memory_problem
 from .console import Reporter
 from .options import DataOptions, MachineOptions
 
@@ -29,13 +30,14 @@ class TrainingSet:
     """Rows and targets of a data file, as a fit takes them.
 
     `spellings` is how the file spells the classes, in their order; None if they are texts, or for
-    a regression.
+    a regression. `scale` is how the features are to be scaled.
     """
 
     X: Any
     y: NDArray[Any]
     spellings: list[str] | None
     layout: Layout
+    scale: str = "none"
 
     @property
     def class_names(self) -> list[str]:
@@ -43,10 +45,25 @@ class TrainingSet:
         return self.spellings or np.unique(self.y).tolist()
 
 
-def open_data(path: str, options: DataOptions) -> DataFile:
+def open_data(
+    path: str, options: DataOptions, *, weights: str | None = None, ids: str | None = None
+) -> DataFile:
     """Open a data file, to be read at once or in batches."""
-    drop = getattr(options, "drop", None)
-    return DataFile(path, Options(options.format, options.header, options.label, drop or ()))
+    drop, texts = getattr(options, "drop", None), getattr(options, "one_hot", None)
+    return DataFile(
+        path,
+        Options(
+            options.format,
+            options.header,
+            options.label,
+            drop or (),
+            options.sep,
+            texts or (),
+            getattr(options, "impute", None) is not None,
+            weights,
+            ids,
+        ),
+    )
 
 
 def read_training_set(
@@ -54,21 +71,60 @@ def read_training_set(
 ) -> TrainingSet:
     """Read a data file for a fit, and report its size and its label."""
     with open_data(path, options) as file, reporter.task("reading") as task:
+        if file.format == "libsvm" and (file.options.texts or file.options.missing):
+            raise ValueError(f"{path} is LIBSVM text; --impute and --one-hot are for tables.")
         table = file.read(n_jobs=n_jobs, advance=lambda n_rows: task.advance(n_rows, n_rows))
     reporter.say(f"{file.name}: {_summary(table)}")
-    needs_dense = sp.issparse(table.X) and machine.scale != "none"
-    X = _dense(table.X, machine.scale) if needs_dense else table.X
+    n_rows, n_features = table.X.shape
+    n_vectors = min(machine.budget, n_rows * machine.max_iter)
+    if table.largest_index and (problem := memory_problem(n_vectors, n_features)):
+        raise ValueError(f"{table.largest_index} is the largest one, and {problem}")
+    if not sp.issparse(table.X):
+        _check_columns(table, path)
+    scale = machine.scale or ("none" if file.format == "libsvm" else "standard")
+    if machine.scale is None and scale == "standard":
+        reporter.say("the features are scaled (--scale standard); --scale none turns this off")
+    needs_dense = sp.issparse(table.X) and scale not in ("none", "maxabs")
+    X = _dense(table.X, scale) if needs_dense else table.X
     if machine.regression:
-        return TrainingSet(X, numbers_of(table.labels, path), None, table.layout)
+        return TrainingSet(X, numbers_of(table.labels, path), None, table.layout, scale)
     y, spellings = _targets(table.labels)
     _check_classes(y, table, path)
-    return TrainingSet(X, y, spellings, table.layout)
+    return TrainingSet(X, y, spellings, table.layout, scale)
+
+
+def _check_columns(table: Table, path: str) -> None:
+    """Refuse a column without values; warn about a text that differs in almost all rows."""
+    n_rows = table.X.shape[0]
+    names = table.layout.names or [f"{k + 1}" for k in range(table.layout.n_features)]
+    for j, name in enumerate(names if table.layout.missing else []):
+        if _missing(table.X[:, j]).all():
+            raise ValueError(
+                f"{path}: column {name!r} has no values: leave it out (--drop {name})."
+            )
+    for j in table.layout.texts:
+        n_texts = len(set(table.X[:, j].tolist()))
+        if n_texts > MANY_CLASSES and n_texts * ROWS_PER_CLASS > n_rows:
+            warnings.warn(
+                f"{path}: column {names[j]!r} has {n_texts:,} different texts in {n_rows:,} rows, "
+                "and each becomes a feature. If it names the rows, leave it out: --drop "
+                f"{names[j]}.",
+                stacklevel=2,
+            )
+
+
+def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray(column != column, dtype=bool)
 
 
 def _summary(table: Table) -> str:
     """Return what was read: rows, features, and which column is the label and why."""
     n_rows, n_features = table.X.shape
     size = f"{_counted(n_rows, 'row')}, {_counted(n_features, 'feature')}"
+    if table.layout.texts:
+        size += f" ({len(table.layout.texts):,} of text)"
+    if table.layout.missing:
+        size += f", {_counted(int(_missing(table.X).sum()), 'missing value')}"
     if table.label_rule is None:
         return f"{size}; label: at the start of each line"
     label = _label_name(table.layout)

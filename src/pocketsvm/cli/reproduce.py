@@ -52,8 +52,10 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and show its tables and figures beside the published ones.
 
-    Every finished run is kept: the same command resumes a reproduction that was stopped.
+    Data sets that do not exist are skipped, unless --only names them. Every finished run is kept:
+    the same command resumes a reproduction that was stopped.
     """
+    from ..experiments.datasets import registry
     from ..experiments.paper.protocol import QUICK_RUNS, RUNS, Setting
     from ..experiments.paper.run import Reproduction
 
@@ -66,7 +68,8 @@ def reproduce(
     )
     command = _command(quick, only=only, runs=runs or "", budgets=budgets, strategies=strategies)
     try:
-        Reproduction(data_sets, setting, quick, command, data, out, docs, format).run()
+        named = len(data_sets) < len(registry.DATA_SETS)
+        Reproduction(data_sets, setting, quick, named, command, data, out, docs, format).run()
     except KeyboardInterrupt:
         typer.echo("Stopped. Finished runs are kept; the same command resumes.", err=True)
         raise

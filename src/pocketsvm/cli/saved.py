@@ -8,12 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
+from sklearn.preprocessing import MaxAbsScaler
 
 from ..data import Labels, Layout, meaning, number
 from ..estimators.loading import read_estimator
 from ..estimators.saving import save_model
 from ..model import Model
-from ..model.preparation import split
+from ..model.preparation import Preparation, split
 
 # A scaler makes sparse rows dense: so many values at a time, which take 64 MiB as float64.
 DENSE_VALUES = 1 << 23
@@ -31,11 +32,12 @@ class Saved:
     def load(cls, path: str, n_jobs: int | None = None) -> "Saved":
         """Read a model file that a command or `save_model` has written."""
         estimator, extra = read_estimator(path)
-        machine = split(estimator)[1]
+        steps, machine = split(estimator)
         if n_jobs is not None:
             machine.n_jobs = n_jobs
         # The layout holds the names; the estimator would warn about arrays, which have none.
-        names = _first_step(estimator).__dict__.pop("feature_names_in_", None)
+        names = getattr(estimator, "feature_names_in_", None)
+        _set_names(estimator, None)
         label, dropped = extra.get("label"), extra.get("dropped", [])
         first_index, spellings = extra.get("first_index", 1), extra.get("spellings")
         right = (
@@ -49,12 +51,19 @@ class Saved:
             raise ValueError(f"{path}: what is kept beside the model is damaged.")
         named = None if names is None else names.tolist()
         layout = Layout(machine.n_features_in_, named, label, dropped, first_index)
+        if steps:
+            columns = Preparation.of(steps).columns
+            layout = replace(
+                layout,
+                n_features=columns.n_inputs,
+                texts=list(columns.texts),
+                missing=columns.fills_all,
+            )
         return cls(estimator, layout, spellings)
 
     def save(self, path: str) -> None:
         """Write the model file."""
-        if self.layout.names is not None:
-            _first_step(self.estimator).feature_names_in_ = self._feature_names()
+        _set_names(self.estimator, self._feature_names())
         kept = asdict(self.layout) | {"spellings": self.spellings}
         extra = {name: kept[name] for name in ("label", "dropped", "first_index", "spellings")}
         save_model(self.estimator, path, extra=extra)
@@ -88,11 +97,12 @@ class Saved:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _parts(self, X: Any) -> Iterator[Any]:
-        """Yield the rows as the estimator takes them: a scaler needs dense ones."""
+        """Yield the rows as the estimator takes them: most transformers need dense ones."""
         if not X.shape[0]:
             return
-        needs_dense = sp.issparse(X) and split(self.estimator)[0] is not None
-        if not needs_dense:
+        needs_dense = any(type(step) is not MaxAbsScaler for step in split(self.estimator)[0])
+        is_sparse: bool = sp.issparse(X)
+        if not (is_sparse and needs_dense):
             yield X
             return
         step = max(DENSE_VALUES // X.shape[1], 1)
@@ -117,10 +127,15 @@ class Saved:
         return np.array(known, dtype=np.intp)[labels.codes]
 
 
-def _first_step(estimator: Any) -> Any:
-    """Return the scaler, or the machine if there is none: what a fit gives the features' names."""
-    scaler, machine = split(estimator)
-    return machine if scaler is None else scaler
+def _set_names(estimator: Any, names: NDArray[Any] | None) -> None:
+    """Set the names of the features, as a fit on a data frame does; None removes them."""
+    steps, machine = split(estimator)
+    if steps:
+        Preparation.of(steps).set_names(names)
+    elif names is not None:
+        machine.feature_names_in_ = names
+    else:
+        machine.__dict__.pop("feature_names_in_", None)
 
 
 def _all(values: Any, kind: type) -> bool:

@@ -5,7 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
-from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+from sklearn.metrics import (
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 
 from ..data import DataFile
 from .console import Task, show
@@ -13,20 +18,57 @@ from .escaping import escaped
 from .reading import numbers_of
 from .saved import Saved
 
+MOST_VALUES = 1 << 26  # decision values that are kept for ROC-AUC: half a GiB
 LARGEST_MATRIX = 12  # number of classes whose confusion matrix still fits a terminal
 MOST_LABELS_NAMED = 10  # in a message, which should stay readable
 
 
 class ClassScores:
-    """Counts of true (rows) and predicted (columns) classes; the last row is unknown labels."""
+    """Sums of weights for true (rows) and predicted (columns) classes; the last row is unknown.
+
+    Decision values are kept for ROC-AUC, unless there are very many.
+    """
 
     def __init__(self, labels: list[str]) -> None:
         self.labels = labels
-        self.counts = np.zeros((len(labels) + 1, len(labels)), dtype=np.int64)
+        self.counts = np.zeros((len(labels) + 1, len(labels)))
+        self.n_rows, self.n_unknown = 0, 0
+        self.kept: list[tuple[NDArray[Any], ...]] | None = []
+        self.is_weighted = False
 
-    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
+    def add(
+        self,
+        true: NDArray[Any],
+        predicted: NDArray[Any],
+        values: NDArray[Any] | None = None,
+        weights: NDArray[Any] | None = None,
+    ) -> None:
         """Add rows by the positions of their classes; -1 is an unknown label."""
-        np.add.at(self.counts, (true, predicted), 1)
+        self.is_weighted |= weights is not None
+        weights = np.ones(len(true)) if weights is None else weights
+        np.add.at(self.counts, (true, predicted), weights)
+        self.n_rows += len(true)
+        self.n_unknown += int((true < 0).sum())
+        if values is None or self.n_rows * len(self.labels) > MOST_VALUES:
+            self.kept = None
+        if self.kept is not None and values is not None:
+            self.kept.append((true, weights, values))
+
+    def roc_auc(self) -> float | None:
+        """Return the area under the ROC curve, the mean over classes if there are several.
+
+        None if a class has no rows, or all of them, or if the decision values were not kept.
+        """
+        if not self.kept:
+            return None
+        true, weights, values = map(np.concatenate, zip(*self.kept, strict=True))
+        counted = (true >= 0) & (weights > 0)
+        true, weights, values = true[counted], weights[counted], values[counted]
+        if len(np.unique(true)) < len(self.labels):
+            return None
+        columns = {1: values} if values.ndim == 1 else dict(enumerate(values.T))
+        areas = [roc_auc_score(true == k, v, sample_weight=weights) for k, v in columns.items()]
+        return float(np.mean(areas))
 
     def as_json(self) -> dict[str, Any]:
         """Return all scores."""
@@ -37,38 +79,50 @@ class ClassScores:
             raise ValueError(f"no row has a label that the model knows; it knows {known}.")
         columns = {
             "label": self.labels,
-            "precision": (right / np.maximum(predicted, 1)).tolist(),
-            "recall": (right / np.maximum(support, 1)).tolist(),
-            "f1": (2 * right / np.maximum(support + predicted, 1)).tolist(),
-            "rows": support.tolist(),
+            "precision": _ratio(right, predicted),
+            "recall": _ratio(right, support),
+            "f1": _ratio(2 * right, support + predicted),
+            "rows": self._numbers(support),
         }
-        n_rows, n_right = int(self.counts.sum()), int(right.sum())
         return {
-            "rows": n_rows,
-            "correct": n_right,
-            "accuracy": n_right / n_rows,
+            "rows": self.n_rows,
+            "correct": self._numbers(right.sum()),
+            "accuracy": float(right.sum() / self.counts.sum()),
+            "roc_auc": self.roc_auc(),
+            "log_loss": None,
+            "brier": None,
             "classes": [
                 dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
             ],
-            "confusion": self.counts[:-1].tolist(),
-            "unknown_labels": int(self.counts[-1].sum()),
+            "confusion": self._numbers(self.counts[:-1]),
+            "unknown_labels": self.n_unknown,
         }
+
+    def _numbers(self, counts: Any) -> Any:
+        """Return sums of weights; without weights, they are whole numbers."""
+        return counts.tolist() if self.is_weighted else counts.astype(np.int64).tolist()
 
     def summary(self) -> str:
         """Return the main scores in one line."""
         found = self.as_json()
+        if self.is_weighted:
+            return f"accuracy {found['accuracy']:.2%} (weighted, {found['rows']:,} rows)"
         return f"accuracy {found['accuracy']:.2%} ({found['correct']:,} of {found['rows']:,})"
 
     def show(self) -> None:
         """Print the scores."""
         found = self.as_json()
         show(self.summary())
+        if found["roc_auc"] is not None:
+            mean = "" if len(self.labels) == 2 else ", mean of each class against the rest"
+            show(f"ROC-AUC {found['roc_auc']:.4f}{mean}")
+        show("log loss and Brier score: none, because the model predicts no probabilities")
         if found["unknown_labels"]:
             show(f"{found['unknown_labels']:,} rows have labels that the model does not know")
         table = _table("class", "precision", "recall", "F1", "rows")
         for row in found["classes"]:
             numbers = (f"{row[name]:.4f}" for name in ("precision", "recall", "f1"))
-            table.add_row(escaped(row["label"]), *numbers, f"{row['rows']:,}")
+            table.add_row(escaped(row["label"]), *numbers, _count(row["rows"]))
         show("")
         show(table)
         if len(self.labels) > LARGEST_MATRIX:
@@ -76,9 +130,19 @@ class ClassScores:
         labels = [escaped(label) for label in self.labels]
         matrix = _table("true \\ predicted", *labels)
         for label, counts in zip(labels, found["confusion"], strict=True):
-            matrix.add_row(label, *(f"{count:,}" for count in counts))
+            matrix.add_row(label, *map(_count, counts))
         show("")
         show(matrix)
+
+
+def _count(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.2f}"
+
+
+def _ratio(parts: NDArray[Any], wholes: NDArray[Any]) -> list[float]:
+    """Return shares; a share of nothing is zero."""
+    shares: list[float] = (parts / np.where(wholes > 0, wholes, 1.0)).tolist()
+    return shares
 
 
 def _table(first: str, *numbers: str) -> Table:
@@ -95,20 +159,29 @@ class RegressionScores:
     def __init__(self) -> None:
         self.true: list[NDArray[Any]] = []
         self.predicted: list[NDArray[Any]] = []
+        self.weights: list[NDArray[Any]] = []
 
-    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
-        """Add rows by their numbers."""
+    def add(
+        self,
+        true: NDArray[Any],
+        predicted: NDArray[Any],
+        values: NDArray[Any] | None = None,
+        weights: NDArray[Any] | None = None,
+    ) -> None:
+        """Add rows by their numbers; a regression has no other values."""
         self.true.append(true)
         self.predicted.append(predicted)
+        self.weights.append(np.ones(len(true)) if weights is None else weights)
 
     def as_json(self) -> dict[str, Any]:
         """Return R2 and mean errors; R2 is None for fewer than two rows."""
         true, predicted = np.concatenate(self.true), np.concatenate(self.predicted)
+        weighted = {"sample_weight": np.concatenate(self.weights)}
         return {
             "rows": len(true),
-            "r2": float(r2_score(true, predicted)) if len(true) > 1 else None,
-            "mae": float(mean_absolute_error(true, predicted)),
-            "rmse": float(root_mean_squared_error(true, predicted)),
+            "r2": float(r2_score(true, predicted, **weighted)) if len(true) > 1 else None,
+            "mae": float(mean_absolute_error(true, predicted, **weighted)),
+            "rmse": float(root_mean_squared_error(true, predicted, **weighted)),
         }
 
     def summary(self) -> str:
@@ -136,16 +209,21 @@ def new_scores(labels: list[str] | None) -> Scores:
 def score_file(saved: Saved, file: DataFile, task: Task, n_jobs: int) -> Scores:
     """Predict all rows of a file with labels, and compare."""
     scores = new_scores(None if saved.is_regression else saved.labels)
-    n_rows = 0
+    n_rows, weight = 0, 0.0
     for batch in file.batches(saved.layout, labels=True, n_jobs=n_jobs):
         assert batch.labels is not None  # they were asked for
         answers = saved.answers(batch.X)
         if saved.is_regression:
-            scores.add(numbers_of(batch.labels, file.name), answers)
+            true: NDArray[Any] = numbers_of(batch.labels, file.name)
+            scores.add(true, answers, None, batch.weights)
         else:
-            scores.add(saved.known_codes(batch.labels), saved.codes(answers))
+            true = saved.known_codes(batch.labels)
+            scores.add(true, saved.codes(answers), answers, batch.weights)
+        weight += len(true) if batch.weights is None else float(batch.weights.sum())
         n_rows += batch.X.shape[0]
         task.advance(batch.X.shape[0], batch.X.shape[0])
     if not n_rows:
         raise ValueError(f"{file.name} holds no rows.")
+    if not weight:
+        raise ValueError(f"{file.name}: the weights of all rows are zero.")
     return scores

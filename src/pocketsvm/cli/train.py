@@ -20,9 +20,15 @@ class SvmOptions:
 
     c: Annotated[float, typer.Option("--c", "-c", help="Weight of the training loss.")] = 1.0
     gamma: Annotated[
-        str,
-        typer.Option("--gamma", "-g", metavar="scale|auto|NUMBER", help="Kernel coefficient."),
-    ] = "scale"
+        str | None,
+        typer.Option(
+            "--gamma",
+            "-g",
+            metavar="scale|auto|NUMBER",
+            help="Kernel coefficient.",
+            show_default="scale; auto with --scale robust",
+        ),
+    ] = None
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="Regularisation strength, in place of C.")
     ] = None
@@ -87,11 +93,11 @@ def train(
     test, folds = validation.test, validation.folds
     _check_purpose(model, test, folds)
     options.check_apart(model, data, test)
-    estimator = fitting.new_estimator(
+    unprepared = fitting.new_estimator(
         machine,
         n_jobs,
         C=svm.c,
-        gamma=fitting.number_or_word(svm.gamma),
+        **({} if svm.gamma is None else {"gamma": fitting.number_or_word(svm.gamma)}),
         alpha=svm.alpha,
         maintenance=svm.maintenance,
         fit_intercept=not svm.no_intercept,
@@ -103,6 +109,7 @@ def train(
     # The test file is opened first, so that a wrong name is found before the work is done.
     with nullcontext() if test is None else open_data(test, columns) as test_file:
         rows = read_training_set(data, columns, machine, n_jobs, reporter)
+        estimator = fitting.with_preparation(unprepared, columns.impute, rows)
         fitting.set_class_weights(estimator, machine.class_weight, rows)
         if folds is not None:
             fitting.cross_validate(estimator, rows, folds, machine.seed, reporter, output)

@@ -35,7 +35,7 @@ class GridOptions:
             "-g",
             metavar="LIST",
             help="Values of gamma to try.",
-            show_default="six, from 1/64 to 16 times 'scale'",
+            show_default="six, from 1/64 to 16 times 'scale' ('auto' with --scale robust)",
             rich_help_panel=GRID,
         ),
     ] = None
@@ -116,10 +116,11 @@ def tune(
 
     values = searching.grid_values(grid)
     searching.check_scoring(search.scoring)
-    estimator = fitting.new_estimator(machine, n_jobs)
+    unprepared = fitting.new_estimator(machine, n_jobs)
     _check_outputs(model, search.plot, data)
     reporter = Reporter(output.quiet)
     rows = read_training_set(data, columns, machine, n_jobs, reporter)
+    estimator = fitting.with_preparation(unprepared, columns.impute, rows)
     fitting.set_class_weights(estimator, machine.class_weight, rows)
     begin = time.perf_counter()
     searched = searching.run(estimator, rows, values, search, machine.seed, n_jobs, reporter)

@@ -23,6 +23,7 @@ Files:
   the text and parses the chunks side by side.
 - `delimited` (CSV, TSV) and `parquet` read tables with pyarrow; `arrow` is what they share.
 - `columns` finds features and label among the columns of a table, by name or by position.
+- `memory` compares what a file or a fit will allocate with the memory there is.
 - `errors` has the one exception for what is wrong with a file. It carries hints about `Options`,
   which the command line spells as its flags.
 
@@ -30,7 +31,7 @@ Arrays:
 
 - `rows` checks the X of a user, with `sparse` for the structure of sparse matrices; `precision`
   decides between float32 and float64, and the value of gamma; `scales` warns about columns of very
-  different scales.
+  different scales, about large offsets and about outliers.
 - `targets` checks y, classes and weights.
 """
 

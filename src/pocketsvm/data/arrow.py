@@ -9,10 +9,30 @@ import numpy as np
 
 from .columns import ColumnSelector, Layout, Options, Selection
 from .errors import DataError, Hint
+from .memory import GIB, available_memory
 from .reader import Batch, Labels, Table
 
 DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
-MISSING = "the value is missing; fill it in, or leave the row or the column out"
+ENCODE = Hint("Categories are encoded with {}; 'text' stands for all columns of words.", "texts")
+IMPUTE = Hint("Missing values are filled in with {}.", "missing")
+MISSING = "the value is missing."
+MEMORY_STEP = 1 << 26  # bytes of rows after which the memory is checked again
+MISSING_LABEL = "the label is missing. Leave out rows without a label."
+# How a text says that a value is missing.
+MISSING_WORDS = frozenset(
+    ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None"]
+)
+MISSING_LABELS = MISSING_WORDS - {"None"}  # a class may have this name
+
+
+def check_table_memory(name: str, n_bytes: int, n_held: int = 0) -> None:
+    """Refuse a table that needs more memory than there is, of which it holds some already."""
+    available = available_memory()
+    if available is not None and n_bytes - n_held > available:
+        raise DataError(
+            f"{name} is too large: its rows take more than {n_bytes / GIB:,.1f} GiB of memory, and "
+            f"{(available + n_held) / GIB:,.1f} GiB are there. Read fewer columns or rows."
+        )
 
 
 class ArrowTable(ABC):
@@ -36,11 +56,15 @@ class ArrowTable(ABC):
 
     n_skipped : int
         Rows before the first one that is data: messages count them.
+
+    words : frozenset of int
+        Positions of the columns that hold words.
     """
 
     names: list[str]
     has_names: bool
     n_skipped: int
+    words: frozenset[int]
 
     def __init__(self, name: str, options: Options) -> None:
         self.name, self.options = name, options
@@ -53,8 +77,13 @@ class ArrowTable(ABC):
         """Read all rows."""
         selection = self._selector().for_training(self.has_names)
         batches, labels = [], []
+        n_bytes, checked = 0, MEMORY_STEP
         for batch in self._selected(selection):
             batches.append(batch.X)
+            n_bytes += batch.X.nbytes
+            if n_bytes > checked:  # the rows are joined in the end, which copies them
+                check_table_memory(self.name, 2 * n_bytes, n_bytes)
+                checked = n_bytes + MEMORY_STEP
             if batch.labels is not None:
                 labels.append(batch.labels)
             advance(len(batch.X))
@@ -67,7 +96,7 @@ class ArrowTable(ABC):
         return self._selected(self._selector().for_model(layout, labels))
 
     def _selector(self) -> ColumnSelector:
-        return ColumnSelector(self.name, self.names, self.options)
+        return ColumnSelector(self.name, self.names, self.options, self.words)
 
     def _selected(self, selection: Selection) -> Iterator[Batch]:
         n_before = self.n_skipped
@@ -97,42 +126,96 @@ def place(name: str, row: int, selection: Selection, k: int) -> str:
 
 
 def other_label(problem: str, selection: Selection, k: int) -> DataError:
-    """Return the error of a column that is not a feature, but perhaps the label."""
+    """Return the error of a column that is not a number, but perhaps the label, or text."""
+    hints = [DROP]
+    if selection.label_rule is not None:
+        column = selection.names[k]
+        hints = [Hint(ENCODE.advice, "texts", column), DROP]
     if selection.label is None:
-        return DataError(problem, DROP)
+        return DataError(problem, *hints)
     return DataError(
         f"{problem} The label is taken from column {selection.names[selection.label]!r}.",
         Hint("If it is in this one, use {}.", "label", selection.names[k]),
-        DROP,
+        *hints,
     )
 
 
+def _missing(at: str, selection: Selection) -> DataError:
+    """Return the error of a missing feature."""
+    if selection.label_rule is not None:
+        return DataError(at + MISSING, IMPUTE)
+    return DataError(f"{at}{MISSING} The model was trained without missing values.")
+
+
 def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch:
-    """Return a batch of pyarrow as arrays; no value may be missing or infinite."""
+    """Return a batch of pyarrow as arrays; a missing feature is NaN, if it is allowed."""
+    n_features = len(selection.features)
+    X = np.empty((batch.num_rows, n_features), dtype=object if selection.texts else np.float64)
+    for j, k in enumerate(selection.features):
+        values = _texts(batch.column(j)) if k in selection.texts else _numbers(batch.column(j))
+        is_missing = values != values
+        if is_missing.any() and not selection.missing:
+            row = int(np.flatnonzero(is_missing)[0])
+            raise _missing(place(name, n_before + row + 1, selection, k), selection)
+        if k not in selection.texts and (infinite := np.flatnonzero(np.isinf(values))).size:
+            at = place(name, n_before + int(infinite[0]) + 1, selection, k)
+            raise DataError(f"{at}{values[infinite[0]]} is not a finite number")
+        X[:, j] = values
+    last = iter(batch.columns[n_features:])
+    labels = weights = ids = None
+    if selection.label is not None:
+        labels = _checked_labels(name, next(last), selection, n_before)
+    if selection.weights is not None:
+        weights = _numbers(next(last))
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if wrong.size:
+            at = place(name, n_before + int(wrong[0]) + 1, selection, selection.weights)
+            raise DataError(f"{at}a weight must be a number that is not negative.")
+    if selection.ids is not None:
+        ids = [text or "" for text in _strings(next(last)).to_pylist()]
+    return Batch(X, labels, weights, ids)
+
+
+def _numbers(column: Any) -> Any:
+    """Return a column of numbers or booleans as float64; NaN is missing."""
     import pyarrow as pa
 
-    for j, column in enumerate(batch.columns):
-        if column.null_count:
-            row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            at = place(name, n_before + row + 1, selection, selection.used[j])
-            raise DataError(at + MISSING)
-    X = np.empty((batch.num_rows, len(selection.features)))
-    for j in range(X.shape[1]):
-        numbers = batch.column(j).cast(pa.float64(), safe=False)
-        X[:, j] = numbers.to_numpy(zero_copy_only=False)
-    if not np.isfinite(X).all():
-        row, j = np.argwhere(~np.isfinite(X))[0].tolist()
-        at = place(name, n_before + row + 1, selection, selection.features[j])
-        raise DataError(f"{at}{X[row, j]} is not a finite number")
-    if selection.label is None:
-        return Batch(X, None)
-    labels = _labels(batch.column(len(selection.features)))
-    if empty := labels.first(lambda label: not label):
-        raise DataError(place(name, n_before + empty[0] + 1, selection, selection.label) + MISSING)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def _strings(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.cast(pa.string())
+
+
+def _texts(column: Any) -> Any:
+    """Return a column as texts without surrounding blanks; NaN is missing."""
+    encoded = _strings(column).dictionary_encode()
+    known = [text.strip() for text in encoded.dictionary.to_pylist()]
+    values = np.array(
+        [*(np.nan if text in MISSING_WORDS else text for text in known), np.nan], object
+    )
+    codes = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+    return values[codes]
+
+
+def _checked_labels(name: str, column: Any, selection: Selection, n_before: int) -> Labels:
+    """Return the labels of a batch; each must be there, and on one line."""
+    assert selection.label is not None
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise DataError(place(name, n_before + row + 1, selection, selection.label) + MISSING_LABEL)
+    labels = _labels(column)
+    if empty := labels.first(MISSING_LABELS.__contains__):
+        at = place(name, n_before + empty[0] + 1, selection, selection.label)
+        raise DataError(at + MISSING_LABEL)
     if broken := labels.first(lambda label: "\n" in label or "\r" in label):
         at = place(name, n_before + broken[0] + 1, selection, selection.label)
         raise DataError(f"{at}a label must be one line, got {broken[1]!r}")
-    return Batch(X, labels)
+    return labels
 
 
 def _labels(column: Any) -> Labels:

@@ -6,6 +6,7 @@ line. Chunks come in the order of the text, so the result depends neither on the
 number of threads.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +19,10 @@ from .compression import Stream, named_errors, regular_size
 from .errors import DataError
 
 CHUNK = 1 << 18  # bytes of text: they and their parsed rows fit into the cache of one core
-MAX_LINE = 1 << 30  # bytes of a streamed line, which has to be kept until its end is found
+# Bytes of a line that are always accepted; parsing takes about six times as much memory. Twice as
+# many are always refused: a hostile file could have a single line that fills the memory.
+MAX_LINE = 1 << 26
+PROBE = 1 << 16  # bytes read at once to find the end of a line
 AHEAD = 2  # chunks being parsed or waiting, per helper thread, so that none runs out of work
 PENDING = 4  # chunks per thread that may wait for an earlier one, which bounds the memory
 
@@ -55,6 +59,7 @@ def parsed_chunks(
     fills: Iterable[Fill] = _streamed_to_damage(text, name)
     size = regular_size(text)
     if size:
+        _check_lines(text.fileno(), size, name)
         n_pieces = -(-size // CHUNK)
         fills, n_threads = _pieces(text.fileno(), n_pieces), min(n_threads, n_pieces)
     line = 0
@@ -83,6 +88,25 @@ def _pieces(descriptor: int, n_pieces: int) -> Iterator[Fill]:
         yield methodcaller("read", descriptor, k * CHUNK, (k + 1) * CHUNK)
 
 
+def _check_lines(descriptor: int, size: int, name: str) -> None:
+    """Refuse a file with a line that covers a whole window of MAX_LINE bytes.
+
+    In other windows, the first bytes contain a line end, so little is read.
+    """
+    for begin in range(0, size - MAX_LINE, MAX_LINE):
+        end = begin + MAX_LINE
+        while begin < end and (block := os.pread(descriptor, min(PROBE, end - begin), begin)):
+            if b"\n" in block:
+                break
+            begin += len(block)
+        else:
+            raise _too_long(name)
+
+
+def _too_long(name: str) -> DataError:
+    return DataError(f"{name} has a line of more than {MAX_LINE:,} bytes, which is the limit.")
+
+
 def _streamed(text: Stream, name: str) -> Iterator[Fill]:
     """Read a text from front to back, and cut it at line ends."""
     parts: list[bytes] = []
@@ -94,7 +118,7 @@ def _streamed(text: Stream, name: str) -> Iterator[Fill]:
             parts, size = [block[end:]], 0
         size += len(block) - end
         if size > MAX_LINE:
-            raise DataError(f"{name} has a line of more than {MAX_LINE:,} bytes")
+            raise _too_long(name)
     yield methodcaller("parse", parts, size)
 
 

@@ -7,13 +7,14 @@ of a file are read.
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .errors import DataError, Hint
 
 LABEL_NAMES = ("label", "target", "class", "y")
 LabelRule = Literal["option", "name", "last"]
+ALL_WORDS = "text"  # in place of the names of all columns that hold words
 MAX_LISTED = 10  # names in one message: more would hide what the message says
 
 NAME_THE_LABEL = Hint("Say which one it is: {}.", "label")
@@ -43,6 +44,12 @@ class Layout:
 
     first_index : int
         The index of the first feature in LIBSVM text.
+
+    texts : list of int
+        Positions of the features that are text.
+
+    missing : bool
+        Whether values may be missing.
     """
 
     n_features: int
@@ -50,6 +57,8 @@ class Layout:
     label: str | int | None = None
     dropped: list[int] = field(default_factory=list)
     first_index: int = 1
+    texts: list[int] = field(default_factory=list)
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,12 +78,31 @@ class Options:
 
     drop : sequence of str
         Columns that are not used, by name or number.
+
+    sep : str or None
+        The character that separates the values of a CSV file.
+
+    texts : sequence of str
+        Columns that are read as text, by name or number; "text" means all columns of words. Other
+        features must be numbers.
+
+    missing : bool
+        Whether values may be missing.
+
+    weights, ids : str or None
+        Columns with the weights of the rows and with their names, which are no features. They are
+        read only for a model.
     """
 
     format: str | None = None
     header: bool | None = None
     label: str | None = None
     drop: Sequence[str] = ()
+    sep: str | None = None
+    texts: Sequence[str] = ()
+    missing: bool = False
+    weights: str | None = None
+    ids: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,25 +123,54 @@ class Selection:
     label_rule : {"option", "name", "last"} or None
         Why this is the label of a training file: the user says so, it is the only column with a
         usual name, or it is the last column.
+
+    texts : frozenset of int
+        Positions of the features that are read as text.
+
+    missing : bool
+        Whether values may be missing.
+
+    weights, ids : int or None
+        Positions of the columns with weights and names of the rows.
     """
 
     names: list[str]
     features: list[int]
     label: int | None
     label_rule: LabelRule | None = None
+    texts: frozenset[int] = frozenset()
+    missing: bool = False
+    weights: int | None = None
+    ids: int | None = None
 
     @property
     def used(self) -> list[int]:
-        """Positions of the features and, last, of the label."""
-        return self.features + ([] if self.label is None else [self.label])
+        """Positions of the features and, last, of the label, the weights and the names."""
+        last = (self.label, self.weights, self.ids)
+        return self.features + [k for k in last if k is not None]
+
+    def _moved(self, names: list[str], weights: int | None, ids: int | None) -> "Selection":
+        """Return the same columns of a table that also has columns of weights and names."""
+        places = [k for k in range(len(names)) if k not in (weights, ids)]
+        return replace(
+            self,
+            names=names,
+            features=[places[k] for k in self.features],
+            label=None if self.label is None else places[self.label],
+            texts=frozenset(places[k] for k in self.texts),
+            weights=weights,
+            ids=ids,
+        )
 
     def layout(self, has_names: bool) -> Layout:
         """Return the layout of a model that is trained on these columns."""
+        texts = [j for j, k in enumerate(self.features) if k in self.texts]
+        layout = Layout(len(self.features), texts=texts, missing=self.missing)
         if has_names:
             label = None if self.label is None else self.names[self.label]
-            return Layout(len(self.features), [self.names[k] for k in self.features], label)
+            return replace(layout, names=[self.names[k] for k in self.features], label=label)
         unused = set(range(len(self.names))) - set(self.used)
-        return Layout(len(self.features), None, self.label, sorted(unused))
+        return replace(layout, label=self.label, dropped=sorted(unused))
 
 
 @dataclass(frozen=True)
@@ -130,11 +187,15 @@ class ColumnSelector:
 
     options : Options
         What the user says about it.
+
+    words : frozenset of int
+        Positions of the columns that hold words.
     """
 
     file: str
     names: list[str]
     options: Options
+    words: frozenset[int] = frozenset()
 
     def for_training(self, has_names: bool) -> Selection:
         """Select the columns of a training file: all but the dropped ones are features."""
@@ -149,16 +210,37 @@ class ColumnSelector:
             raise DataError(f"{self.file} has no columns beside the label's.")
         if has_names:
             self._check_names([self.names[k] for k in features])
-        return Selection(self.names, features, label, rule)
+        texts = self._find_texts(features)
+        return Selection(self.names, features, label, rule, texts, self.options.missing)
 
     def for_model(self, layout: Layout, with_label: bool) -> Selection:
         """Select the features of a model, and the label if it is wanted."""
+        weights, ids = (
+            None if given is None else self._positions([given])[0]
+            for given in (self.options.weights, self.options.ids)
+        )
+        others = {weights, ids} - {None}
+        if not self._names_a_feature(layout) and not others <= set(layout.dropped):
+            found = self._without(others).for_model(layout, with_label)
+            return found._moved(self.names, weights, ids)
         if self._names_a_feature(layout):
             features, label = self._by_name(layout)
         else:
             features, label = self._by_position(layout)
+        found = self._with_label(layout, features, label, with_label)
+        return replace(found, weights=weights, ids=ids)
+
+    def _without(self, columns: Set[int | None]) -> "ColumnSelector":
+        """Return a selector for the other columns; it does not know the dropped ones."""
+        kept = [name for k, name in enumerate(self.names) if k not in columns]
+        return replace(self, names=kept, options=replace(self.options, weights=None, ids=None))
+
+    def _with_label(
+        self, layout: Layout, features: list[int], label: int | None, with_label: bool
+    ) -> Selection:
+        texts = frozenset(features[j] for j in layout.texts)
         if not with_label:
-            return Selection(self.names, features, None)
+            return Selection(self.names, features, None, None, texts, layout.missing)
         if self.options.label is not None:
             label, _ = self._find_label()
         if label is None:
@@ -166,7 +248,18 @@ class ColumnSelector:
                 f"{self.file} has no column for the label; it has {listed(self.names)}.",
                 NAME_THE_LABEL,
             )
-        return Selection(self.names, features, label)
+        return Selection(self.names, features, label, None, texts, layout.missing)
+
+    def _find_texts(self, features: Sequence[int]) -> frozenset[int]:
+        """Return the features that are read as text: those that the user names, or all words."""
+        named = [column for column in self.options.texts if column != ALL_WORDS]
+        found = set(self._positions(named))
+        if outside := found - set(features):
+            column = self.names[min(outside)]
+            raise DataError(f"{self.file}: column {column!r} is not a feature, and not encoded.")
+        if len(named) < len(self.options.texts):
+            found |= self.words & set(features)
+        return frozenset(found)
 
     def _names_a_feature(self, layout: Layout) -> bool:
         """Whether at least one column has the name of a feature."""

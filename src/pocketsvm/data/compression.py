@@ -8,17 +8,19 @@ import io
 import lzma
 import os
 import stat
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from .errors import DataError
 
 GZIP_BLOCK = 1 << 16  # compressed bytes read at once: one system call per few hundred kB of text
 GZIP_WBITS = 31  # tells zlib to expect a gzip header and check sum, with the largest window
-MAX_HEAD = 1 << 26  # bytes read ahead at most: a file of binary data may have no line ends
+MAX_HEAD = 1 << 24  # bytes read ahead at most: a file of binary data may have no line ends
 
 
 class Stream(Protocol):
@@ -57,6 +59,32 @@ class GzipText:
         return text
 
 
+def _open_zstd(file: Any) -> Stream:
+    """Decompress Zstandard, which Python's library has only from 3.14 on, with pyarrow."""
+    if find_spec("pyarrow") is None:
+        raise ImportError("reading .zst files needs pyarrow: pip install 'pocketsvm[data]'")
+    import pyarrow as pa
+
+    stream: Stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+    return stream
+
+
+def _open_zip(file: Any) -> Stream:
+    """Open the only member of a ZIP archive."""
+    if not isinstance(file, io.FileIO):
+        raise DataError("it is a ZIP archive, which can be read from a file, but not from a pipe.")
+    try:
+        archive = zipfile.ZipFile(file)
+        members = [each for each in archive.infolist() if not each.is_dir()]
+        if len(members) != 1:
+            raise DataError(
+                f"it is a ZIP archive of {len(members)} files, and one is expected: unpack it."
+            )
+        return archive.open(members[0])
+    except (RuntimeError, NotImplementedError) as error:  # encrypted, or a rare method
+        raise DataError(f"it is a ZIP archive that cannot be read: {error}.") from error
+
+
 @dataclass(frozen=True)
 class _Codec:
     suffix: str
@@ -68,9 +96,22 @@ CODECS = (
     _Codec(".gz", b"\x1f\x8b", GzipText),
     _Codec(".bz2", b"BZh", bz2.open),
     _Codec(".xz", b"\xfd7zXZ\x00", lzma.open),
+    _Codec(".zst", b"\x28\xb5\x2f\xfd", _open_zstd),
+    _Codec(".zip", b"PK\x03\x04", _open_zip),
 )
+# Files that are no data files, by their first bytes.
+REFUSED = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive; unpack it",
+    b"Rar!": "a RAR archive; unpack it",
+    b"\x04\x22\x4d\x18": "compressed with LZ4; unpack it",
+    b"\x1f\x9d": "compressed with compress (.Z); unpack it",
+    b"\x93NUMPY": "a NumPy array; load it in Python, or save it as CSV",
+    b"\x89HDF": "an HDF5 file; save its table as CSV or Parquet",
+    b"ARROW1": "an Arrow (Feather) file; save its table as Parquet",
+    b"PKTSVM": "a model file of pocketsvm, where a data file is expected",
+}
 SUFFIXES = tuple(codec.suffix for codec in CODECS)
-MAGIC_SIZE = max(len(codec.magic) for codec in CODECS)
+MAGIC_SIZE = max(map(len, [*(codec.magic for codec in CODECS), *REFUSED]))
 
 
 def decompressed(file: Stream) -> Stream:
@@ -82,6 +123,9 @@ def decompressed(file: Stream) -> Stream:
     for codec in CODECS:
         if head.startswith(codec.magic):
             return codec.decompress(file)
+    for magic, description in REFUSED.items():
+        if head.startswith(magic):
+            raise DataError(f"it is {description}.")
     return file
 
 
@@ -124,7 +168,11 @@ def named_errors(name: str) -> Iterator[None]:
     """Make errors name the file; a damaged archive is a `DataError`."""
     try:
         yield
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
+    except DataError as error:
+        if name in error.problem:
+            raise
+        raise DataError(f"{name} cannot be read: {error.problem}", *error.hints) from error
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise DataError(f"{name} is damaged and cannot be decompressed: {error}") from error
     except OSError as error:
         if error.errno is None:  # a library refuses the content; the device works

@@ -1,18 +1,26 @@
-"""CSV and TSV: rows of text whose values a comma, a semicolon or a tab separates."""
+"""CSV and TSV: rows of text whose values a character separates.
+
+The start of a file decides on the separator, on the header and on the kind of each column: numbers,
+booleans or words.
+"""
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .arrow import MISSING, ArrowTable, other_label, place
+from .arrow import MISSING_WORDS, ArrowTable, other_label, place
 from .columns import Options, Selection, listed
 from .errors import DataError, Hint
 from .reader import number
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-DELIMITERS = "\t,;"  # a line has the one that occurs most often, and on ties the first
+DELIMITERS = "\t,;|"  # a line has the one that occurs most often, and on ties the first
+BLANKS = re.compile(rb"[ \t]+")
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 BLOCK_BYTES = 1 << 19  # bytes per batch: small, because pyarrow reads about 40 batches ahead
+MAX_ROW = 1 << 23  # bytes of the first row: pyarrow keeps about 40 batches of two such rows
 BLOCK_ROWS = 16  # rows that a batch must have room for: pyarrow refuses a row that exceeds one
 MAX_QUOTED = 40  # characters of a wrong value that a message shows
 
@@ -47,13 +55,15 @@ class DelimitedText(ArrowTable):
         self, name: str, options: Options, text: Any, head: bytes, *, is_cut: bool, is_tsv: bool
     ) -> None:
         super().__init__(name, options)
-        self.text = text
         lines = head.removeprefix(BYTE_ORDER_MARK).splitlines()
         filled = [k for k, line in enumerate(lines) if line.strip()]
         if not filled:
             raise DataError(f"{name} is empty.")
         first = lines[filled[0]]
-        self.delimiter = "\t" if is_tsv else delimiter_of(first) or ","
+        if len(first) > MAX_ROW:
+            raise DataError(f"{name}: its first row has more than {MAX_ROW:,} bytes, the limit.")
+        self.delimiter = "\t" if is_tsv else options.sep or delimiter_of(first) or ","
+        self.text = _SingleBlanks(text) if self.delimiter == " " else text
         names = self._split(first)
         rest = [lines[k] for k in (filled[:-1] if is_cut else filled)[1:]]
         self.has_names = (
@@ -61,7 +71,8 @@ class DelimitedText(ArrowTable):
         )
         self.n_skipped = filled[0] + 1 if self.has_names else 0
         self.names = names if self.has_names else [f"{k + 1}" for k in range(len(names))]
-        self.block_size = max(BLOCK_BYTES, BLOCK_ROWS * len(first))
+        self.block_size = max(BLOCK_BYTES, min(BLOCK_ROWS * len(first), 2 * MAX_ROW))
+        self._tell_kinds(rest if self.has_names else [first, *rest])
 
     def _split(self, line: bytes) -> list[str]:
         try:
@@ -69,19 +80,54 @@ class DelimitedText(ArrowTable):
         except UnicodeDecodeError:
             raise DataError(f"{self.name} is not text in UTF-8.") from None
         try:
-            return [name.strip() for name in next(csv.reader([text], delimiter=self.delimiter))]
+            return self._values(text)
         except csv.Error as error:
             raise DataError(f"{self.name}, row 1: {error}") from None
 
+    def _values(self, line: str) -> list[str]:
+        is_blank = self.delimiter == " "
+        line = line.strip() if is_blank else line
+        rows = csv.reader([line], delimiter=self.delimiter, skipinitialspace=is_blank)
+        return [value.strip() for value in next(rows)]
+
+    def _tell_kinds(self, lines: Sequence[bytes]) -> None:
+        """Tell which columns hold words, and which ones booleans; missing values do not count.
+
+        A column with more numbers than words is one of numbers: a word in it is a mistake.
+        """
+        values: list[list[str]] = [[] for _ in self.names]
+        for line in lines:
+            try:
+                row = self._values(line.decode(errors="replace"))
+            except csv.Error:
+                continue  # pyarrow names its place
+            if len(row) == len(values):
+                for column, value in zip(values, row, strict=True):
+                    if value not in MISSING_WORDS:
+                        column.append(value)
+        self.booleans = frozenset(
+            k for k, column in enumerate(values) if column and set(column) <= {*TRUE, *FALSE}
+        )
+        n_words = [sum(number(value) is None for value in column) for column in values]
+        self.words = frozenset(
+            k
+            for k, column in enumerate(values)
+            if 2 * n_words[k] > len(column) and k not in self.booleans
+        )
+
     def _tell_header(self, first: list[str], rest: Sequence[bytes]) -> bool:
         """Tell whether the first row has names: names are not numbers and do not occur again."""
-        if all(number(name) is None for name in first):
+        if all(number(name) is None and name not in MISSING_WORDS - {""} for name in first):
             return True
         if not rest:
             return False
         if first == [str(k) for k in range(len(first))]:
             raise DataError(f"{self.name}: its first row counts from 0.", SAY_HEADER)
-        texts = {k: name for k, name in enumerate(first) if name and number(name) is None}
+        texts = {
+            k: name
+            for k, name in enumerate(first)
+            if name not in MISSING_WORDS and number(name) is None
+        }
         if not texts:
             return False
         mixed = f"{self.name}: its first row mixes names and numbers, and"
@@ -103,8 +149,13 @@ class DelimitedText(ArrowTable):
 
         keys = [str(k) for k in range(len(selection.names))]
         types = {keys[k]: pa.float64() for k in selection.features}
-        if selection.label is not None:
-            types[keys[selection.label]] = pa.string()
+        types |= {keys[k]: pa.bool_() for k in self.booleans.intersection(selection.features)}
+        types |= {keys[k]: pa.string() for k in selection.texts}
+        if selection.weights is not None:
+            types[keys[selection.weights]] = pa.float64()
+        for text in (selection.label, selection.ids):
+            if text is not None:
+                types[keys[text]] = pa.string()
         try:
             yield from arrow_csv.open_csv(
                 pa.PythonFile(self.text, mode="r"),
@@ -117,7 +168,9 @@ class DelimitedText(ArrowTable):
                 arrow_csv.ParseOptions(delimiter=self.delimiter),
                 arrow_csv.ConvertOptions(
                     column_types=types,
-                    null_values=[],
+                    null_values=[*MISSING_WORDS, *(f" {word}" for word in MISSING_WORDS)],
+                    true_values=[*TRUE, *(f" {word}" for word in TRUE)],
+                    false_values=[*FALSE, *(f" {word}" for word in FALSE)],
                     include_columns=[keys[k] for k in selection.used],
                 ),
             )
@@ -126,11 +179,13 @@ class DelimitedText(ArrowTable):
 
     def _explained(self, message: str, selection: Selection) -> DataError:
         """Return pyarrow's error with row, column and what would be right."""
-        value = re.search(r"column #(\d+): Row #(\d+): .* to double: invalid value '(.*)'", message)
+        value = re.search(
+            r"column #(\d+): Row #(\d+): .* to (?:double|bool): invalid value '(.*)'", message
+        )
         if value:
             at = place(self.name, int(value[2]), selection, int(value[1]))
             if not value[3].strip():
-                return DataError(at + MISSING)
+                return DataError(f"{at}the value is blank.")
             problem = f"{at}{value[3][:MAX_QUOTED]!r} is not a number."
             return other_label(problem, selection, int(value[1]))
         text = re.search(r"column #(\d+): Row #(\d+): .*invalid UTF8", message)
@@ -149,7 +204,39 @@ class DelimitedText(ArrowTable):
 
 
 def delimiter_of(line: bytes) -> str | None:
-    """Return the delimiter of a line, or None if it has none."""
+    """Return the delimiter of a line, or None if it has none; blanks count only without another."""
     counts = {mark: line.count(mark.encode()) for mark in DELIMITERS}
     best = max(counts, key=counts.__getitem__)
-    return best if counts[best] else None
+    if counts[best]:
+        return best
+    return " " if len(line.split()) > 1 else None
+
+
+class _SingleBlanks(io.RawIOBase):
+    """A text in which one blank stands for several, and none at the ends of a line."""
+
+    def __init__(self, text: Any) -> None:
+        self.text = text
+        self.rest = b""  # text after the last line end
+        self.ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self.ready:
+            block = self.text.read(BLOCK_BYTES)
+            lines, end, rest = (
+                (self.rest + block).rpartition(b"\n") if block else (self.rest, b"", b"")
+            )
+            self.ready, self.rest = _single_blanks(lines) + end, rest
+            if not block:
+                break
+        data = self.ready[: len(buffer)]
+        self.ready = self.ready[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _single_blanks(lines: bytes) -> bytes:
+    return re.sub(rb"(?m)^ | (?=\r?$)", b"", BLANKS.sub(b" ", lines))

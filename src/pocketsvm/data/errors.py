@@ -15,7 +15,7 @@ class Hint:
         One sentence, with ``{}`` in place of the setting: Python and the command line spell
         settings in different ways.
 
-    option : {"header", "label", "drop"}
+    option : {"header", "label", "drop", "texts", "missing"}
         The attribute of `Options`.
 
     column : str or None
@@ -23,7 +23,7 @@ class Hint:
     """
 
     advice: str
-    option: Literal["header", "label", "drop"]
+    option: Literal["header", "label", "drop", "texts", "missing"]
     column: str | None = None
 
 
@@ -61,5 +61,11 @@ class DataError(ValueError):
 def _argument(hint: Hint) -> str:
     if hint.option == "header":
         return "Options(header=True) or Options(header=False)"
+    if hint.option == "missing":
+        return "Options(missing=True)"
     column = "..." if hint.column is None else repr(hint.column)
-    return f"Options(label={column})" if hint.option == "label" else f"Options(drop=[{column}])"
+    return (
+        f"Options(label={column})"
+        if hint.option == "label"
+        else f"Options({hint.option}=[{column}])"
+    )

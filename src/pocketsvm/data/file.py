@@ -81,7 +81,9 @@ class DataFile:
             else:
                 self._file = stack.enter_context(open(path, "rb", buffering=0))
             self._content, self._head = peeked(decompressed(self._file), HEAD_BYTES, HEAD_LINES)
-            self.format = self.options.format or _format(self._head, path)
+            self.format = self.options.format or _format(self._head, path, self.options.sep)
+            if self.options.sep is not None and self.format != "csv":
+                raise DataError(f"{self.name} is {self.format}, which has no separator to choose.")
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -154,6 +156,8 @@ class DataFile:
 
     def _reader(self, n_jobs: int | None) -> Reader:
         if self.format == "libsvm":
+            if self.options.weights is not None or self.options.ids is not None:
+                raise DataError(f"{self.name} is LIBSVM text, which has no columns of other kinds.")
             return SvmlightReader(self.name, self._content, n_jobs)
         if find_spec("pyarrow") is None:
             raise ImportError(
@@ -176,18 +180,24 @@ def _ignore(n_rows: int) -> None:
     """Do nothing about progress."""
 
 
-def _format(head: bytes, path: str) -> str:
+def _format(head: bytes, path: str, sep: str | None) -> str:
     """Tell the format by the first bytes, and by the ending of the name if they fit several."""
     if head.startswith(parquet.MAGIC):
         return "parquet"
+    if sep is not None:
+        return "csv"
     stem, ending = os.path.splitext(path.lower())
     if ending in SUFFIXES:
         ending = os.path.splitext(stem)[1]
-    lines = (line.split(b"#")[0] for line in head.removeprefix(BYTE_ORDER_MARK).splitlines())
+    # A list of all lines would take much memory if a file has nothing but line ends.
+    found = re.finditer(rb"[^\r\n]+", head.removeprefix(BYTE_ORDER_MARK))
+    lines = (line[0].split(b"#")[0] for line in found)
     first = next((line for line in lines if line.strip()), b"")
     if LIBSVM_ROW.match(first):
         return "libsvm"
     if ending in ENDINGS:
         return ENDINGS[ending]
     delimiter = delimiter_of(first)
+    if delimiter == " ":  # a row of LIBSVM text may be damaged; a table of numbers has no colon
+        return "libsvm" if b":" in first else "csv"
     return "libsvm" if delimiter is None else "tsv" if delimiter == "\t" else "csv"

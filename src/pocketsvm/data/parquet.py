@@ -6,19 +6,25 @@ not data, and are left out unless the user or the model names them.
 
 import io
 import json
+import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from .arrow import DROP, ArrowTable, arrow_errors, other_label
+from .arrow import DROP, ArrowTable, arrow_errors, check_table_memory, other_label
 from .columns import Layout, Options, Selection
 from .errors import DataError
-from .reader import Batch
+from .reader import Batch, Table
 
 MAGIC = b"PAR1"  # the first bytes of every file
 BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
+VALUE_BYTES = 8
+# A file that has more values than so many bytes, and so many bytes per byte of its own, is hostile
+# rather than well compressed.
+LEAST_SUSPICIOUS = 1 << 30
+MAX_EXPANSION = 20_000
 BUFFER_BYTES = 1 << 20  # bytes of a column read at once: each column has a buffer of this size
 
 
@@ -51,6 +57,7 @@ class ParquetTable(ArrowTable):
             copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             shutil.copyfileobj(stream, copy)
             stream = copy
+        self.n_packed = os.fstat(stream.fileno()).st_size
         with arrow_errors(name):
             self.file = parquet.ParquetFile(
                 stream,
@@ -59,12 +66,22 @@ class ParquetTable(ArrowTable):
                 buffer_size=BUFFER_BYTES,
             )
             self.schema = self.file.schema_arrow
-        self._select_data({options.label, *options.drop})
+        self._check_chunks()
+        self._select_data({options.label, *options.drop, *options.texts})
+
+    def _check_chunks(self) -> None:
+        """Refuse a row group with a column that is larger than the memory, as it is read whole."""
+        found = self.file.metadata
+        for k in range(found.num_row_groups):
+            group = found.row_group(k)
+            largest = max(group.column(j).total_uncompressed_size for j in range(group.num_columns))
+            check_table_memory(self.name, largest)
 
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
         """Yield batches with the features of a model, which may be in the index of this file."""
         options = self.options
-        self._select_data({options.label, *options.drop, layout.label, *(layout.names or ())})
+        named = {options.label, options.weights, options.ids, layout.label}
+        self._select_data({*named, *options.drop, *(layout.names or ())})
         return super().batches(layout, labels)
 
     def _select_data(self, named: set[str | int | None]) -> None:
@@ -72,6 +89,7 @@ class ParquetTable(ArrowTable):
         left_out = _index_columns(self.schema.metadata) - named
         self.fields = [field for field in self.schema if field.name not in left_out]
         self.names = [field.name for field in self.fields]
+        self.words = frozenset(k for k, field in enumerate(self.fields) if _is_text(field.type))
         if not self.names:
             raise DataError(f"{self.name} has no columns{' beside an index' if left_out else ''}.")
 
@@ -88,20 +106,40 @@ class ParquetTable(ArrowTable):
         for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
             yield pa.record_batch([batch.column(key) for key in keys], names=keys)
 
+    def read(self, advance: Callable[[int], object]) -> Table:
+        """Read all rows, unless they are too many for the memory, or for the size of the file."""
+        n_bytes = self.file.metadata.num_rows * len(self.names) * VALUE_BYTES
+        check_table_memory(self.name, 2 * n_bytes)
+        if n_bytes > max(LEAST_SUSPICIOUS, MAX_EXPANSION * self.n_packed):
+            raise DataError(
+                f"{self.name} has {self.n_packed:,} bytes, and claims to hold "
+                f"{self.file.metadata.num_rows:,} rows: more than {MAX_EXPANSION:,} bytes per byte "
+                "are not read."
+            )
+        return super().read(advance)
+
     def _check_type(self, field: Any, selection: Selection, k: int) -> None:
         from pyarrow import types
 
         is_label = k == selection.label
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+        is_text = _is_text(field.type)
+        if (is_text and (is_label or k in selection.texts)) or k == selection.ids:
+            return
         numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
         if any(is_kind(kind) for is_kind in numeric):
-            return
-        is_text = types.is_string(kind) or types.is_large_string(kind)
-        if is_label and is_text:
             return
         what = "a label must be text or a number" if is_label else "a feature must be a number"
         problem = f"{self.name}, column {field.name!r}: {what}, got {field.type}."
         raise other_label(problem, selection, k) if is_text else DataError(problem, DROP)
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow holds text."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:

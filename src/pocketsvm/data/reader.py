@@ -100,10 +100,18 @@ class Batch:
 
     labels : Labels or None
         Their labels; None if they were not asked for.
+
+    weights : ndarray or None
+        Their weights, if the options name a column of weights.
+
+    ids : list of str or None
+        Their names, if the options name a column of names.
     """
 
     X: Any
     labels: Labels | None
+    weights: NDArray[np.float64] | None = None
+    ids: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,12 +132,16 @@ class Table:
     label_rule : {"option", "name", "last"} or None
         Why this column is the label: the options say so, it is the only one with a usual name, or
         it is the last one. None for LIBSVM text, which has no columns.
+
+    largest_index : str or None
+        The largest index of LIBSVM text, and its place. None for tables.
     """
 
     X: Any
     labels: Labels
     layout: Layout
     label_rule: LabelRule | None = None
+    largest_index: str | None = None
 
 
 class Reader(Protocol):

@@ -197,7 +197,9 @@ class SvmlightReader:
         first_index = min(parsed.least_index, 1)
         X, y = parsed.arrays(parsed.check(None, first_index), first_index)
         labels = Labels.of_numbers(y, parsed.spellings.__getitem__)
-        return Table(X, labels, Layout(X.shape[1], first_index=first_index))
+        largest = f"{place(self.name, *parsed.largest_place)}index {parsed.largest_index:,}"
+        layout = Layout(X.shape[1], first_index=first_index)
+        return Table(X, labels, layout, largest_index=largest)
 
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
         """Yield batches with as many columns as the model has features."""

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions, callback_context
+from ..data.memory import check_memory
 from ..data.precision import training_rows
 from ..data.rows import CheckedRows, Rows, check_rows
 from ..data.scales import warn_about_scales
@@ -105,6 +106,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """
         start = self._previous(stream=stream)
         settings = self._settings(rows, targets, stream=stream)
+        most = settings.budget if start is not None else rows.n_rows * settings.n_passes
+        check_memory(min(settings.budget, most), rows.n_features)
         ready = self._training_rows(rows, start)
         names = getattr(checked, "feature_names_in_", None)
 
@@ -153,7 +156,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
         if start is None:
             ready = training_rows(rows, self.gamma)
-            warn_about_scales(rows.X)
+            warn_about_scales(rows.X, self.gamma)
             return ready
         wanted = 1.0 / rows.n_features if self.gamma == "auto" else self.gamma
         if wanted not in ("scale", start.gamma):

@@ -34,8 +34,8 @@ def load_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> Any:
     -------
     estimator : BudgetedSVC, BudgetedSVR or Pipeline
         The estimator as it was saved: the parameters and the bits of its decisions are the same,
-        and further passes continue as they would from the original. A model with scaling is a
-        pipeline of the steps "scale" and "svm".
+        and further passes continue as they would from the original. A model with a preparation is
+        a pipeline whose last step is "svm"; a scaler is the step "scale".
 
     Raises
     ------
@@ -80,18 +80,16 @@ def read_estimator(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Any, 
 
 
 def _estimator(model: Model) -> Any:
-    """Return the estimator of a model that comes from a file, or a pipeline with its scaler."""
+    """Return the estimator of a model that comes from a file, or a pipeline with its steps."""
     machine = _unfitted(model)
     check_estimator(machine, model)
-    if model.scaling is None:
+    if model.preparation is None:
         machine._adopt(model)
         return machine
-    # The names are those of the rows before scaling.
+    # The names are those of the rows before the preparation.
     machine._adopt(replace(model, feature_names=None))
-    scaler = model.scaling.scaler
-    if model.feature_names is not None:
-        scaler.feature_names_in_ = model.feature_names
-    return join(scaler, machine)
+    model.preparation.set_names(model.feature_names)
+    return join(model.preparation.steps, machine)
 
 
 def _unfitted(model: Model) -> BudgetedMachine:

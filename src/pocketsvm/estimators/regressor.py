@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from .._sklearn import Interval, fit_context
 from ..data.rows import CheckedRows, check_rows_and_targets
+from ..data.scales import warn_about_targets
 from ..data.targets import ValueTargets, value_targets
 from ..training.state import VectorSet
 from .base import BudgetedMachine
@@ -214,6 +215,9 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         """
         given = given_data(X, y, sample_weight)
         data = self._check(X, y, sample_weight, self._previous(stream=False))
+        if self.alpha is None:
+            weight = float(data[2].row_weight().mean())
+            warn_about_targets(data[2].spread(), self.C * weight)
         self._train(*data, given, stream=False)
         return self
 

@@ -25,8 +25,10 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
     Parameters
     ----------
     estimator : BudgetedSVC, BudgetedSVR or Pipeline
-        The fitted estimator, of exactly a class of this package; or a pipeline of a fitted
-        StandardScaler or MinMaxScaler and such an estimator.
+        The fitted estimator, of exactly a class of this package; or a pipeline of fitted
+        transformers and such an estimator. The transformers may be StandardScaler, MinMaxScaler,
+        MaxAbsScaler, RobustScaler, SimpleImputer and OneHotEncoder; the first one may be a
+        ColumnTransformer of these.
 
     path : str or path-like
         The file. Any suffix is allowed; ``.psvm`` is the usual one.
@@ -61,15 +63,15 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
     >>> bool((twin.decision_function(X) == clf.decision_function(X)).all())
     True
     """
-    scaler, machine = split(estimator)
+    steps, machine = split(estimator)
     is_ours = type(machine).__module__.startswith(f"{__package__}.")
     if not (is_ours and isinstance(machine, SupportsModel)):
         raise TypeError(
-            f"Only the estimators of pocketsvm themselves can be saved, got {type(estimator)!r}."
+            "Only the estimators of pocketsvm themselves can be saved, and pipelines that end with "
+            f"one, got {type(estimator)!r}. Of a search, save the best_estimator_."
         )
-    for step in (scaler, machine):
-        if step is not None:
-            check_is_fitted(step)
+    for step in (*steps, machine):
+        check_is_fitted(step)
     try:
         model = Model.of(estimator)
         check_estimator(machine, model)

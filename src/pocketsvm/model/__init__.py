@@ -2,13 +2,17 @@
 
 =============  ====================================================================================
 `model`        `Model`, what a prediction needs, and `Training`, what further training needs
-`preparation`  the steps before the kernel, for files, pipelines and exports
+`preparation`  the steps before the kernel, for files and pipelines
+`scalers`      kinds of steps: scalers
+`encoders`     kinds of steps: imputation and one-hot encoding
+`column_map`   what the steps do to each column, for exports
 `file`         `write_model` and `read_model`; its docstring describes the format
 `container`    a JSON header and arrays in one file; below `file`
 `sections`     named parts of the header, which are added without a new version; also old versions
 `encode`       a model as sections
 `check`        what the sections and arrays of a file must satisfy
 `decode`       a model from sections
+`strings`      lists of strings in sections
 `export`       models for other programs
 =============  ====================================================================================
 
@@ -17,6 +21,6 @@ Nothing here imports an estimator: `pocketsvm.estimators.saving` and `loading` d
 
 from .file import read_model, write_model
 from .model import Model, Training
-from .preparation import Scaling
+from .preparation import Preparation
 
-__all__ = ["Model", "Scaling", "Training", "read_model", "write_model"]
+__all__ = ["Model", "Preparation", "Training", "read_model", "write_model"]

@@ -12,19 +12,16 @@ import numpy as np
 from ..data.precision import FLOAT32_GAMMA
 from ..training.regularisation import ALPHA_RANGE
 from .container import Array, Described, Entry, take
-from .preparation import expected as expected_of_step
+from .preparation import expected as expected_of_steps
 from .sections import Sections
+from .strings import CHARACTER_SIZE, expected_strings, shape_of
 
-# The memory of a str beside its characters, and of a character.
-STR_SIZE, CHARACTER_SIZE = 64, np.dtype("U1").itemsize
 # The state that passes continue from, besides its vectors: one entry per vector, one per problem.
 STATE_OF_VECTORS = {"coefficients": "float64", "births": "int64"}
 STATE_OF_PROBLEMS = {"sizes": "int64", "bias": "float64", "steps": "int64"}
 GENERATOR_WORDS = 4
 # The largest count in a file: further passes add to the number of steps, which is an int64.
 MAX_STEPS = 2**62
-# The one step is a scaler; pipelines of more steps cannot be built from a file yet.
-MAX_PREPARATION_STEPS = 1
 
 
 # --- before anything is read --------------------------------------------------------------------
@@ -35,8 +32,8 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
     decision, training = take(sections, "decision", dict), take(sections, "training", dict)
     gamma = _positive(decision, "gamma")
     _check_training(training)
-    n_vectors, n_features = _shape(entries, "decision.vectors", 2)
-    (n_state,) = _shape(entries, "training.coefficients", 1)
+    n_vectors, n_features = shape_of(entries, "decision.vectors", 2)
+    (n_state,) = shape_of(entries, "training.coefficients", 1)
     budget = training["budget"]
     # A regression whose targets lie close together has no vectors.
     if not (n_vectors <= budget and n_state <= budget and n_features >= 1):
@@ -45,7 +42,8 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
             f"training, with a budget of {str(budget)[:100]}."
         )
     labels, n_classes, label_bytes = _check_labels(sections, entries)
-    names, name_bytes = _check_names(sections, entries, n_features)
+    steps, n_inputs, step_bytes = _check_preparation(sections, entries, n_features)
+    names, name_bytes = _check_names(sections, entries, n_inputs)
     n_outputs = n_classes if n_classes > 2 else 1
     dtype = _check_precision(entries["decision.vectors"].dtype, gamma)
     expected = {
@@ -57,12 +55,13 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         "training.generator": ("uint64", (n_outputs, GENERATOR_WORDS)),
         **labels,
         **names,
-        **_check_preparation(sections, entries, n_features),
+        **steps,
     }
     if "training.vectors" in entries or n_state != n_vectors:
         expected["training.vectors"] = (dtype.name, (n_state, n_features))
     _compare(expected, entries)
-    return label_bytes + name_bytes + n_state * n_features * dtype.itemsize
+    state_bytes = n_state * n_features * dtype.itemsize
+    return label_bytes + name_bytes + step_bytes + state_bytes
 
 
 def _positive(section: dict[str, Any], name: str) -> float:
@@ -101,11 +100,11 @@ def _check_labels(
         return {}, 0, 0
     kind = take(sections["classes"], "kind", str)
     if kind == "number":
-        n_labels, n_bytes = *_shape(entries, "classes.numbers", 1), 0
+        n_labels, n_bytes = *shape_of(entries, "classes.numbers", 1), 0
         dtype = entries["classes.numbers"].dtype.name
         expected: dict[str, Described] = {"classes.numbers": (dtype, (n_labels,))}
     elif kind in ("str", "object"):
-        expected, n_labels, n_bytes = _check_strings("classes", entries)
+        expected, n_labels, n_bytes = expected_strings("classes.", entries)
     else:
         raise ValueError(f"its classes are of the unknown kind {kind[:100]!r}.")
     if kind == "str":
@@ -121,46 +120,19 @@ def _check_names(
     """Return the arrays that the feature names need, and the bytes they take."""
     if "feature_names" not in sections:
         return {}, 0
-    expected, n_names, n_bytes = _check_strings("feature_names", entries)
+    expected, n_names, n_bytes = expected_strings("feature_names.", entries)
     if n_names != n_features:
         raise ValueError(f"it has {n_names} feature names for {n_features} features.")
     return expected, n_bytes
 
 
-def _check_strings(
-    name: str, entries: Mapping[str, Entry]
-) -> tuple[dict[str, Described], int, int]:
-    """Return the arrays that strings need, the number of strings, and the bytes they take."""
-    (n_strings,) = _shape(entries, f"{name}.ends", 1)
-    (n_bytes,) = _shape(entries, f"{name}.bytes", 1)
-    expected: dict[str, Described] = {
-        f"{name}.ends": ("int64", (n_strings,)),
-        f"{name}.bytes": ("uint8", (n_bytes,)),
-    }
-    return expected, n_strings, n_strings * STR_SIZE + n_bytes * CHARACTER_SIZE
-
-
 def _check_preparation(
     sections: Sections, entries: Mapping[str, Entry], n_features: int
-) -> dict[str, Described]:
+) -> tuple[dict[str, Described], int, int]:
+    """Return the arrays that the steps need, the features of rows before them, and the bytes."""
     if "preparation" not in sections:
-        return {}
-    steps = take(sections["preparation"], "steps", list)
-    expected: dict[str, Described] = {}
-    for k, step in enumerate(steps):
-        expected |= expected_of_step(step, f"preparation.{k}.", entries, n_features)
-    if len(steps) > MAX_PREPARATION_STEPS:
-        raise ValueError(
-            f"its preparation has {len(steps)} steps, and this pocketsvm knows only chains of "
-            f"{MAX_PREPARATION_STEPS}."
-        )
-    return expected
-
-
-def _shape(entries: Mapping[str, Entry], name: str, n_dimensions: int) -> tuple[int, ...]:
-    if name not in entries or len(entries[name].shape) != n_dimensions:
-        raise ValueError(f"it lacks the array {name!r}, or that is not {n_dimensions}-D.")
-    return entries[name].shape
+        return {}, n_features, 0
+    return expected_of_steps(sections["preparation"], "preparation.", entries, n_features)
 
 
 def _compare(expected: dict[str, Described], entries: Mapping[str, Entry]) -> None:

@@ -13,8 +13,9 @@ from ..training.state import PassState, VectorSet
 from .check import MAX_STEPS
 from .container import Array, take
 from .model import Model, Training
-from .preparation import restore
+from .preparation import Preparation
 from .sections import Sections
+from .strings import object_array, unpack_strings
 
 
 def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict[str, Any]]:
@@ -22,7 +23,6 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
 
     Shapes and numbers must have been checked (`check`); labels and parameters are checked here.
     """
-    steps = sections.get("preparation", {"steps": []})["steps"]
     names = sections.get("feature_names")
     model = Model(
         vectors=arrays["decision.vectors"],
@@ -30,10 +30,10 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
         intercept=arrays["decision.intercept"],
         gamma=float(sections["decision"]["gamma"]),
         classes=_labels(sections["classes"], arrays) if "classes" in sections else None,
-        feature_names=None if names is None else _object_array(_strings("feature_names", arrays)),
-        preparation=tuple(
-            restore(step, f"preparation.{k}.", arrays) for k, step in enumerate(steps)
-        ),
+        feature_names=None
+        if names is None
+        else object_array(unpack_strings("feature_names", "feature_names.", arrays)),
+        preparation=_preparation(sections, arrays),
         training=_training(sections, arrays),
     )
     return model, _extra(sections, arrays)
@@ -52,6 +52,13 @@ def _training(sections: Sections, arrays: Mapping[str, Array]) -> Training:
     )
     parameters = {name: _parameter(value) for name, value in values["parameters"].items()}
     return Training(vectors, float(values["alpha"]), profile, values["estimator"], parameters)
+
+
+def _preparation(sections: Sections, arrays: Mapping[str, Array]) -> Preparation | None:
+    if not sections.get("preparation", {"steps": []})["steps"]:
+        return None
+    n_features = arrays["decision.vectors"].shape[1]
+    return Preparation.restore(sections["preparation"], "preparation.", arrays, n_features)
 
 
 def _states(arrays: Mapping[str, Array]) -> tuple[PassState, ...]:
@@ -96,9 +103,9 @@ def _parameter(value: Any) -> Any:
 def _labels(values: dict[str, Any], arrays: Mapping[str, Array]) -> Array:
     if values["kind"] == "number":
         return _check_sorted(arrays["classes.numbers"])
-    strings = _strings("classes", arrays)
+    strings = unpack_strings("classes", "classes.", arrays)
     if values["kind"] == "object":
-        return _check_sorted(_object_array(strings))
+        return _check_sorted(object_array(strings))
     if max(map(len, strings)) > values["width"]:
         raise ValueError(f"its classes are longer than {values['width']} characters.")
     return _check_sorted(np.array(strings, dtype=f"U{values['width']}"))
@@ -109,18 +116,6 @@ def _check_sorted(labels: Array) -> Array:
     if not (bits[1:] > bits[:-1]).all() or (labels.dtype == bool and bits.max() > 1):
         raise ValueError("its classes are not sorted, or not unique.")
     return labels
-
-
-def _strings(name: str, arrays: Mapping[str, Array]) -> list[str]:
-    text = arrays[f"{name}.bytes"].tobytes()
-    bounds = [0, *arrays[f"{name}.ends"].tolist()]
-    if bounds[-1] != len(text) or any(begin > end for begin, end in pairwise(bounds)):
-        raise ValueError(f"its {name} do not fit the bytes that spell them.")
-    return [text[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(bounds)]
-
-
-def _object_array(strings: list[str]) -> Array:
-    return np.array(strings, dtype=object)
 
 
 def _extra(sections: Sections, arrays: Mapping[str, Array]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from ..profile import Profile
 from ..training.state import VectorSet
 from .container import DTYPES, Array
 from .model import Model, Training
-from .preparation import Scaling, describe
 from .sections import Section
+from .strings import pack_strings
 
 
 def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
@@ -37,10 +37,10 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
     if model.classes is not None:
         sections["classes"] = _labels(model.classes)
     if model.feature_names is not None:
-        names = _strings("feature_names", model.feature_names.tolist())
+        names = pack_strings("feature_names", model.feature_names.tolist())
         sections["feature_names"] = Section(arrays=names)
-    if model.preparation:
-        sections["preparation"] = _preparation(model.preparation)
+    if model.preparation is not None:
+        sections["preparation"] = Section(*model.preparation.describe())
     if extra:
         arrays = {name: value for name, value in extra.items() if isinstance(value, np.ndarray)}
         values = {name: value for name, value in extra.items() if name not in arrays}
@@ -113,28 +113,7 @@ def _labels(labels: Array) -> Section:
         return Section({"kind": "number"}, {"numbers": labels})
     if labels.dtype.kind == "U":
         width = labels.dtype.itemsize // np.dtype("U1").itemsize
-        return Section({"kind": "str", "width": width}, _strings("classes", labels.tolist()))
+        return Section({"kind": "str", "width": width}, pack_strings("classes", labels.tolist()))
     if labels.dtype.kind == "O":
-        return Section({"kind": "object"}, _strings("classes", labels.tolist()))
+        return Section({"kind": "object"}, pack_strings("classes", labels.tolist()))
     raise ValueError(f"its classes are of dtype {labels.dtype}; numbers and strings can be kept.")
-
-
-def _strings(name: str, strings: list[Any]) -> dict[str, Array]:
-    for string in strings:
-        if not isinstance(string, str):
-            raise ValueError(f"{string!r} among its {name} is not a string.")
-    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-    return {
-        "ends": np.cumsum([len(string) for string in encoded], dtype=np.int64),
-        "bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-    }
-
-
-def _preparation(steps: tuple[Scaling, ...]) -> Section:
-    headers: list[dict[str, Any]] = []
-    arrays: dict[str, Array] = {}
-    for k, step in enumerate(steps):
-        header, learnt = describe(step)
-        headers.append(header)
-        arrays |= {f"{k}.{name}": array for name, array in learnt.items()}
-    return Section({"steps": headers}, arrays)

@@ -12,9 +12,10 @@ A model file is an array file (`container`) whose header has these sections (`se
                  "object" with the arrays ends and bytes: the strings in UTF-8, and where each ends.
                  A regression does not have this section.
 "feature_names"  Arrays ends and bytes.
-"preparation"    "steps", a list in the order of use. A step has a kind, parameters and n_rows, and
-                 arrays "preparation.<position>.<name>". Today there is one step, of the kind
-                 "StandardScaler" or "MinMaxScaler".
+"preparation"    "n_features", the features of rows before it, and "steps", a list in the order of
+                 use. A step has a kind, the name of a transformer of scikit-learn, parameters, and
+                 arrays "preparation.<position>.<name>". A "ColumnTransformer" has "branches", each
+                 with "steps" and arrays "preparation.0.<branch>.<position>.<name>".
 "extra"          The `extra` of `write_model`: "values", and arrays of any name.
 ===============  ==================================================================================
 

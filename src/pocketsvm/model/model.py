@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..profile import Profile
 from ..training.state import VectorSet
-from .preparation import Scaling, split
+from .preparation import Preparation, split
 
 Array = NDArray[Any]
 
@@ -70,8 +70,8 @@ class Model:
     feature_names : ndarray of shape (n_features,) or None
         The names of the features, if they have any.
 
-    preparation : tuple of Scaling
-        The steps that are applied to rows before the kernel, in this order; today at most one.
+    preparation : Preparation or None
+        The steps that are applied to rows before the kernel; None if there are none.
 
     training : Training or None
         How the model was trained; an export does not need it.
@@ -93,13 +93,13 @@ class Model:
     gamma: float
     classes: Array | None = None
     feature_names: Array | None = None
-    preparation: tuple[Scaling, ...] = ()
+    preparation: Preparation | None = None
     training: Training | None = None
 
     @property
-    def scaling(self) -> Scaling | None:
-        """The scaling of the features, or None if there is none."""
-        return self.preparation[0] if self.preparation else None
+    def n_inputs(self) -> int:
+        """The number of features of rows before the preparation."""
+        return self.vectors.shape[1] if self.preparation is None else self.preparation.n_features
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
@@ -108,8 +108,8 @@ class Model:
         Parameters
         ----------
         estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
-            The fitted estimator; a pipeline of a StandardScaler or MinMaxScaler and an estimator of
-            this package is a model with scaling.
+            The fitted estimator; a pipeline of transformers and an estimator of this package is a
+            model with a preparation.
 
         Returns
         -------
@@ -118,16 +118,16 @@ class Model:
         """
         if isinstance(estimator, cls):
             return estimator
-        scaler, machine = split(estimator)
+        steps, machine = split(estimator)
         if not isinstance(machine, SupportsModel):
             raise TypeError(
                 f"Expected a fitted estimator of pocketsvm, got {type(estimator).__name__}."
             )
         model = machine.to_model()
-        if scaler is None:
+        if not steps:
             return model
-        names = getattr(scaler, "feature_names_in_", None)
-        return replace(model, feature_names=names, preparation=(Scaling.of(scaler),))
+        names = getattr(steps[0], "feature_names_in_", None)
+        return replace(model, feature_names=names, preparation=Preparation.of(steps))
 
 
 @runtime_checkable

@@ -112,6 +112,39 @@ def test_c_scales(tmp_path, run_c):
     assert_array_equal(predicted, labels)
 
 
+CODES = """\
+#include <stdio.h>
+#include "model.h"
+
+int main(void)
+{
+    char text[100];
+    int feature;
+    while (scanf("%d %99[^\\n]", &feature, text) == 2) printf("%g\\n", model_code(feature, text));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_c_prepares_numbers_and_texts(tmp_path, run_c, compile_c, texts):
+    clf, X = models.prepared(texts)
+    export_c(clf, tmp_path / "model.h")
+    rows = X.to_numpy(dtype=object, copy=True)
+    for k in (1, 3):
+        if not texts:
+            rows[:, k] = 0
+            continue
+        known = X.iloc[:, k].notna().to_numpy()
+        given = "\n".join(f"{k} {text}" for text in rows[known, k])
+        rows[known, k] = compile_c(CODES)(np.array(given.encode()))[:, 0]
+        assert sorted(set(rows[known, k])) == ([-1, 0, 1, 2] if k == 1 else [0, 1])
+    values, labels = run_c(rows.astype(np.float32))
+    tolerance = models.tolerance(clf)
+    assert_allclose(values[:, 0], clf.decision_function(X), rtol=0, atol=tolerance)
+    models.assert_same_labels(labels, clf, X)
+
+
 def test_c_spells_any_label_and_name(tmp_path, run_c):
     labels = ['a" ??/ \\ */ %d', "long label of many words, " * 10, "ä\n\0"]
     clf, X = models.fitted(3, labels=np.array(sorted(labels), dtype=object))

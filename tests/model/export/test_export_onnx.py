@@ -22,12 +22,12 @@ def run_onnx():
         "onnxruntime", reason="onnxruntime is not there: pip install onnxruntime"
     )
 
-    def run(path, X):
+    def run(path, X, **more):
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1
         session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         names = [output.name for output in session.get_outputs()]
-        return dict(zip(names, session.run(None, {"X": X}), strict=True))
+        return dict(zip(names, session.run(None, {"X": X, **more}), strict=True))
 
     return run
 
@@ -133,6 +133,22 @@ def test_onnx_scales(tmp_path, run_onnx):
     found = run_onnx(tmp_path / "svm.onnx", X)
     assert_allclose(found["decision"], models.exact(model, X), rtol=0, atol=models.tolerance(model))
     assert_array_equal(found["label"], labels)
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_onnx_prepares_numbers_and_texts(tmp_path, run_onnx, texts):
+    clf, X = models.prepared(texts)
+    export_onnx(clf, tmp_path / "svm.onnx")
+    if texts:
+        numbers = X[["length", "stars", "weight"]].to_numpy(np.float32)
+        more = {"texts": X[["wood", "soil"]].fillna("").to_numpy(object)}
+    else:
+        numbers = X.assign(wood=0, soil=0).to_numpy(np.float32)
+        more = {}
+    found = run_onnx(tmp_path / "svm.onnx", numbers, **more)
+    tolerance = models.tolerance(clf)
+    assert_allclose(found["decision"], clf.decision_function(X), rtol=0, atol=tolerance)
+    assert_array_equal(found["label"], clf.predict(X))
 
 
 def test_onnx_keeps_feature_names(tmp_path):

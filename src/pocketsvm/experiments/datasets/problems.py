@@ -1,6 +1,6 @@
 """Problems: the rows of the paper's data sets, ready for training, or generated in their place."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,13 +43,18 @@ class Problem:
 
 
 def load_problems(
-    data_sets: Iterable[DataSet], folder: PathLike | None = None, quick: bool = False
+    data_sets: Iterable[DataSet],
+    folder: PathLike | None = None,
+    quick: bool = False,
+    skipped: Container[DataSet] = (),
 ) -> list[Problem]:
-    """Read the data sets; if SUSY is incomplete, rows generated to its size follow it."""
+    """Read the data sets; if SUSY is incomplete or skipped, rows generated to its size follow."""
     problems = []
     for data_set in data_sets:
-        source, rows = data_set.load(folder)
-        problems.append(_problem(data_set, source, rows, quick))
+        source = None
+        if data_set not in skipped:
+            source, rows = data_set.load(folder)
+            problems.append(_problem(data_set, source, rows, quick))
         if data_set.name == "SUSY" and source is not data_set.sources[0]:
             problems.append(_scale(data_set, QUICK_SCALE_ROWS if quick else SCALE_ROWS))
     return problems

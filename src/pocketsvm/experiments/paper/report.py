@@ -40,6 +40,7 @@ class Report:
     quick: bool
     n_done: int
     n_tasks: int
+    missing: Sequence[str] = ()
 
     def write(self, folder: Path, docs: Path | None = None) -> list[Path]:
         """Write both pages to a folder, and the Markdown page also to another one."""
@@ -66,6 +67,8 @@ class Report:
             )
         if self.n_done < self.n_tasks:
             yield f"**Incomplete: {self.n_done} of {self.n_tasks} runs are done.**"
+        if self.missing:
+            yield f"**Skipped, because the data are missing: {', '.join(self.missing)}.**"
         if self.rows:
             yield self._machine()
         if table := targets(self.rows, self.problems, self.setting):

@@ -8,6 +8,7 @@ from typing import Literal
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ..datasets.files import folders
 from ..datasets.problems import load_problems
 from ..datasets.registry import DataSet
 from ..toolkit.console import show
@@ -28,6 +29,9 @@ class Reproduction:
     data_sets, setting, quick
         What to run; a quick reproduction uses a part of the rows.
 
+    named : bool
+        Whether the data sets were named one by one: then none of them may be missing.
+
     command : str
         The command line that writes the same page, without local paths.
 
@@ -44,15 +48,34 @@ class Reproduction:
     data_sets: Sequence[DataSet]
     setting: Setting
     quick: bool
+    named: bool
     command: str
     data: Path | None
     out: Path
     docs: Path | None
     format: Literal["csv", "parquet"]
 
+    def _missing(self) -> list[DataSet]:
+        """Say which data sets do not exist, and return them; those that were named must exist."""
+        if self.named:
+            return []
+        missing = [each for each in self.data_sets if each.find(self.data) is None]
+        if missing:
+            names = ", ".join(data_set.name for data_set in missing)
+            places = " or ".join(map(str, folders(self.data)))
+            found = (
+                f"the files of {names} are not in {places}. Set POCKETSVM_DATA to a folder that "
+                "contains them, or download them: pocketsvm data fetch NAME."
+            )
+            if len(missing) == len(self.data_sets) and "SUSY" not in names:
+                raise FileNotFoundError(f"There is nothing to run: {found}")
+            Console(stderr=True).print(f"Skipped: {found}", soft_wrap=True, highlight=False)
+        return missing
+
     def run(self) -> None:
         """Make the missing runs, write the report and print its tables."""
-        problems = load_problems(self.data_sets, self.data, self.quick)
+        missing = self._missing()
+        problems = load_problems(self.data_sets, self.data, self.quick, missing)
         tasks = plan(problems, self.setting)
         results = open_results(self.out)
         save = results.save_parquet if self.format == "parquet" else results.save
@@ -73,6 +96,7 @@ class Reproduction:
                 quick=self.quick,
                 n_done=len(done),
                 n_tasks=len(tasks),
+                missing=[data_set.name for data_set in missing],
             )
             written = [*report.write(self.out, self.docs), save()]
         show(report.tables, written)

@@ -22,18 +22,18 @@ COLUMNS = 100
 HEADER = """\
 /* A support vector machine with a Gaussian kernel, written by pocketsvm {version}.
  *
- * {n_vectors} vectors of {n_features} features, {n_outputs} output{s}.
+ * {n_vectors} vectors of {n_features} {columns}, {n_outputs} output{s}.
  * Tables: {table_size} bytes, constant. No memory is allocated; {real} throughout.
 {features} */
 #ifndef {NAME}_H
 #define {NAME}_H {checksum}
 
 #include <math.h>
-
-#define {NAME}_FEATURES {n_features}
+{include}
+#define {NAME}_FEATURES {n_inputs}
 #define {NAME}_VECTORS {n_vectors}
 #define {NAME}_OUTPUTS {n_outputs}
-
+{define_columns}
 """
 DECISION = """\
 /* The decision values of a row x of {NAME}_FEATURES numbers: {NAME}_OUTPUTS numbers. */
@@ -42,7 +42,7 @@ static inline void {name}_decision(const {real} *x, {real} *out)
 {scale}    for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] = {name}_intercepts[o];
     for (int j = 0; j < {NAME}_VECTORS; ++j) {{
         {real} distance = {zero};
-        for (int i = 0; i < {NAME}_FEATURES; ++i) {{
+        for (int i = 0; i < {NAME}_{COLUMNS}; ++i) {{
             const {real} difference = {row}[i] - {name}_vectors[j][i];
             distance += difference * difference;
         }}
@@ -57,11 +57,37 @@ SCALE = """\
     for (int i = 0; i < {NAME}_FEATURES; ++i)
         scaled[i] = (x[i] - {name}_offsets[i]) * {name}_factors[i];
 """
+PREPARE = """\
+    {real} scaled[{NAME}_COLUMNS];
+    for (int i = 0; i < {NAME}_COLUMNS; ++i) {{
+        const {real} given = x[{name}_sources[i]];
+        const {real} value = {name}_indicates[i] ? ({real})(given == {name}_categories[i]) : given;
+        const {real} filled = isnan(given) ? {name}_fills[i] : value;
+        scaled[i] = (filled - {name}_offsets[i]) * {name}_factors[i];
+    }}
+"""
+CODE = """\
+/* The number that stands for a text of a feature in a row: its position in the feature's table of
+ * texts, or -1 for any other text. NAN stands for a missing one. */
+static inline {real} {name}_code(int feature, const char *text)
+{{
+    const char *const *texts = 0;
+    int n_texts = 0;
+    switch (feature) {{
+{cases}    }}
+    for (int k = 0; k < n_texts; ++k)
+        if (strcmp(text, texts[k]) == 0) return ({real})k;
+    return {minus_one};
+}}
+
+"""
+CASE = "    case {i}: texts = {name}_texts_{i}; n_texts = {n}; break;\n"
 FOOTER = """
 #elif {NAME}_H != {checksum}
 #error "Two models have the name {name}: export one of them with another name."
 #endif
 """
+PREPARATIONS = {"nothing": "", "scaling": SCALE, "preparation": PREPARE}
 PREDICT_VALUE = """
 /* The value of a row. */
 static inline {real} {name}_predict(const {real} *x)
@@ -105,7 +131,7 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR or Model
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like
@@ -125,6 +151,11 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     If the labels are not 32-bit integers, ``model_labels`` holds them as strings, and
     ``model_predict`` returns a position in it. If the support vectors are float64, because the
     values of the training rows needed it, everything in the header is ``double``, including rows.
+
+    The preparation of a pipeline is part of the header: a row holds the features as they are in
+    data files. ``NAN`` stands for a missing number. A text is given as a number, which
+    ``model_code(feature, text)`` returns; texts that were not in the training rows are unknown
+    categories.
 
     Kernel values are at least 2^-125 (2^-1021 in float64), as in the library: rows that are far
     from all vectors get the same class, which depends on the sum of the coefficients if the
@@ -153,7 +184,7 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
         )
     model = exportable(estimator)
     words = _words(model, name)
-    tables = _number_tables(model, words)
+    tables = _number_tables(model, words) + _text_tables(model, words)
     predict, labels = PREDICT_VALUE, None
     if model.classes is not None:
         predict = PREDICT_TWO if len(model.classes) == 2 else PREDICT_SEVERAL
@@ -162,9 +193,10 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     table_size = sum(table.size for table in tables)
     words["table_size"] = f"{table_size:,}"
     words["tables"] = "".join(table.text for table in tables)
-    words["scale"] = SCALE.format(**words) if model.scaling else ""
+    words["code"] = CODE.format(**words) if words["cases"] else ""
+    words["scale"] = PREPARATIONS[_preparing(model)].format(**words)
     words["checksum"] = _checksum("{tables}{scale}{gamma}".format(**words))
-    content = (HEADER + "{tables}" + DECISION + predict + FOOTER).format(**words)
+    content = (HEADER + "{tables}{code}" + DECISION + predict + FOOTER).format(**words)
     return write(path, content.encode("ascii"), table_size, labels)
 
 
@@ -177,6 +209,13 @@ def _name_of(path: PathLike) -> str:
 def _checksum(text: str) -> str:
     """Return a number in C that tells models of the same name apart."""
     return f"0x{zlib.crc32(text.encode('ascii')):08x}"
+
+
+def _preparing(model: Model) -> str:
+    """Tell what a row goes through: "nothing", "scaling", or any "preparation"."""
+    if model.preparation is None:
+        return "nothing"
+    return "scaling" if model.preparation.columns.is_scaling else "preparation"
 
 
 @dataclass(frozen=True)
@@ -193,21 +232,31 @@ def _words(model: Model, name: str) -> dict[str, Any]:
     numbers = np.array([model.gamma, max_exponent(model)])
     gamma, bound = _literals(cast(numbers, model.vectors.dtype))
     position = f"The position of a row's label in {name}_labels."
+    preparing = _preparing(model)
+    columns = "columns" if preparing == "preparation" else "features"
+    texts = {} if model.preparation is None else model.preparation.columns.texts
     return {
         "name": name,
         "NAME": name.upper(),
         "version": version("pocketsvm"),
         "n_vectors": n_vectors,
         "n_features": n_features,
+        "n_inputs": model.n_inputs,
+        "columns": columns,
+        "COLUMNS": columns.upper(),
+        "define_columns": f"#define {name.upper()}_COLUMNS {n_features}\n" * (columns == "columns"),
+        "include": "#include <string.h>\n" if texts else "",
+        "cases": "".join(CASE.format(i=i, name=name, n=len(each)) for i, each in texts.items()),
         "n_outputs": len(model.intercept),
         "s": "" if len(model.intercept) == 1 else "s",
         "features": _comment(model.feature_names),
         "real": "float" if is_float else "double",
         "exp": "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
+        "minus_one": "-1.0f" if is_float else "-1.0",
         "gamma": gamma,
         "bound": bound,
-        "row": "scaled" if model.scaling else "x",
+        "row": "x" if preparing == "nothing" else "scaled",
         "answer": "The label of a row." if answers_labels else position,
         "label": f"{name}_labels[best]" if answers_labels else "best",
     }
@@ -226,41 +275,63 @@ def _comment(names: Array | None) -> str:
 def _number_tables(model: Model, words: dict[str, Any]) -> list[_Table]:
     dtype = model.vectors.dtype
     arrays = {
-        "vectors[{NAME}_VECTORS][{NAME}_FEATURES]": model.vectors,
+        "vectors[{NAME}_VECTORS][{NAME}_{COLUMNS}]": model.vectors,
         "coefficients[{NAME}_VECTORS][{NAME}_OUTPUTS]": cast(model.dual_coef.T, dtype),
         "intercepts[{NAME}_OUTPUTS]": cast(model.intercept, dtype),
     }
-    if model.scaling is not None:
-        arrays["offsets[{NAME}_FEATURES]"] = cast(model.scaling.offset, dtype)
-        arrays["factors[{NAME}_FEATURES]"] = cast(model.scaling.factor, dtype)
+    if model.preparation is not None:
+        columns = model.preparation.columns
+        arrays["offsets[{NAME}_{COLUMNS}]"] = cast(columns.offset, dtype)
+        arrays["factors[{NAME}_{COLUMNS}]"] = cast(columns.factor, dtype)
+        if not columns.is_scaling:
+            arrays["sources[{NAME}_COLUMNS]"] = columns.source.astype(np.int32)
+            arrays["indicates[{NAME}_COLUMNS]"] = columns.indicates.astype(np.uint8)
+            arrays["categories[{NAME}_COLUMNS]"] = cast(columns.codes(), dtype)
+            arrays["fills[{NAME}_COLUMNS]"] = columns.fills().astype(dtype)
     tables = []
     for declared, array in arrays.items():
-        declaration = ("static const {real} {name}_" + declared).format(**words)
+        kind = {"i": "int", "u": "unsigned char"}.get(array.dtype.kind, words["real"])
+        declaration = f"static const {kind} " + ("{name}_" + declared).format(**words)
         rows = [_braces(_literals(row)) for row in np.atleast_2d(array)]
         text = rows[0] if array.ndim == 1 else "{\n" + ",\n".join(rows) + "}"
         tables.append(_Table(f"{declaration} = {text};\n\n", array.nbytes))
     return tables
 
 
+def _text_tables(model: Model, words: dict[str, Any]) -> list[_Table]:
+    """Return a table of the known texts of each feature that is text."""
+    if model.preparation is None:
+        return []
+    tables = []
+    for i, texts in model.preparation.columns.texts.items():
+        declaration = f"static const char *const {words['name']}_texts_{i}[{len(texts)}]"
+        tables.append(_string_table(declaration, texts))
+    return tables
+
+
+def _string_table(declaration: str, texts: list[str]) -> _Table:
+    """Return a table of texts; pointers are not counted: their size depends on the machine."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    size = sum(len(text) + 1 for text in encoded)
+    return _Table(f"{declaration} = {_braces(list(map(_string, encoded)))};\n\n", size)
+
+
 def _label_table(classes: Array, words: dict[str, Any]) -> tuple[_Table, list[int]]:
     """Return a table of the labels, and what predict returns for each of them."""
     integers = integer_labels(classes, INT32)
+    declaration = f"{words['name']}_labels[{len(classes)}]"
     if integers is not None:
-        kind, spelled, size = "int ", list(map(str, integers)), 4 * len(integers)
-    else:
-        # Pointers are not counted: their size depends on the machine.
-        encoded = [str(label).encode("utf-8", "surrogatepass") for label in classes.tolist()]
-        kind, spelled = "char *const ", list(map(_string, encoded))
-        size = sum(len(label) + 1 for label in encoded)
-    declaration = f"static const {kind}{words['name']}_labels[{len(classes)}]"
-    table = _Table(f"{declaration} = {_braces(spelled)};\n\n", size)
-    return table, integers or list(range(len(classes)))
+        text = f"static const int {declaration} = {_braces(list(map(str, integers)))};\n\n"
+        return _Table(text, 4 * len(integers)), integers
+    texts = [str(label) for label in classes.tolist()]
+    table = _string_table(f"static const char *const {declaration}", texts)
+    return table, list(range(len(classes)))
 
 
 def _literals(numbers: Array) -> list[str]:
     """Write numbers with the fewest digits that keep all bits: 0.1f, 1e-05f."""
     suffix = "f" if numbers.dtype == np.float32 else ""
-    return [f"{number!s}{suffix}" for number in numbers]
+    return ["NAN" if number != number else f"{number!s}{suffix}" for number in numbers]
 
 
 def _braces(items: list[str]) -> str:

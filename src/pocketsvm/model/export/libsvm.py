@@ -24,7 +24,7 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR or Model
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like
@@ -46,7 +46,7 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     LIBSVM does not bound kernel values below, as the library does at 2^-125 (2^-1021 in float64).
     Without an intercept, rows that are so far from all vectors can get another class.
 
-    The file cannot hold a scaling: scale the data with LIBSVM's ``svm-scale``.
+    The file cannot hold the preparation of a pipeline: scale the data with LIBSVM's ``svm-scale``.
 
     Examples
     --------
@@ -65,10 +65,11 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     [0, 1]
     """
     model = exportable(estimator)
-    if model.scaling is not None:
+    if model.preparation is not None:
+        steps = ", ".join(type(step).__name__ for step in model.preparation.steps)
         raise ValueError(
-            "LIBSVM's model format cannot hold the scaling of the features. Scale the data before "
-            "training, and export the model without it."
+            f"LIBSVM's model format cannot hold the preparation of the rows ({steps}). Prepare the "
+            "data before training, and export the model without it; or export to C or ONNX."
         )
     labels = None
     if model.classes is not None:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ..._replacing import PathLike
+from ..column_map import ColumnMap
 from ..container import Array
 from ..model import Model
 from .common import INT64, Exported, cast, exportable, integer_labels, max_exponent, write
 
 OPSET, IR_VERSION = 13, 7
+TEXT_DOMAIN, TEXT_OPSET = "ai.onnx.ml", 2  # has the operator that looks up texts
 # |x - s|^2 is computed as |x|^2 + |s|^2 - 2 x s of centred vectors; the error of the exponent is
 # about gamma |s|^2 times the unit roundoff. Up to this limit, it is at most 32 * 2^-24 = 2e-6 in
 # float32, which is about three times as fast as float64. ONNX has an operator for this model,
@@ -26,13 +28,17 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     """Write an ONNX model.
 
     The input "X" has the shape (batch, n_features) and the dtype of the support vectors: float32,
-    or float64 if the values of the training rows needed it. The outputs are "label", of shape
-    (batch,), and "decision", shaped like the result of `decision_function`: (batch,) for two
-    classes, else (batch, n_classes). A regression has a single output "value", of shape (batch,).
+    or float64 if the values of the training rows needed it. A model that encodes text columns has a
+    second input, "texts", of strings: "X" has the other columns, both in the order of the training
+    rows. NaN stands for a missing number, and an empty string for a missing text.
+
+    The outputs are "label", of shape (batch,), and "decision", shaped like the result of
+    `decision_function`: (batch,) for two classes, else (batch, n_classes). A regression has a
+    single output "value", of shape (batch,).
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR or Model
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like
@@ -78,19 +84,30 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
         values, labels = _label_values(model.classes)
         decision = _add_decision(graph, model, "decision")
         outputs = [_add_label(graph, values, model), decision]
-    rows = graph.value("X", model.vectors.dtype, ["batch", model.vectors.shape[1]])
+    inputs = _inputs(graph, model)
+    has_texts = inputs[-1].name == "texts"
+    domains = [("", OPSET), (TEXT_DOMAIN, TEXT_OPSET)][: 1 + has_texts]
     proto = onnx.helper.make_model(
-        onnx.helper.make_graph(graph.nodes, "pocketsvm", [rows], outputs, graph.constants),
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        onnx.helper.make_graph(graph.nodes, "pocketsvm", inputs, outputs, graph.constants),
+        opset_imports=[onnx.helper.make_opsetid(*each) for each in domains],
         ir_version=IR_VERSION,
         producer_name="pocketsvm",
         producer_version=version("pocketsvm"),
     )
-    if model.feature_names is not None:
-        names = json.dumps(model.feature_names.tolist())
-        onnx.helper.set_model_props(proto, {"feature_names": names})
+    onnx.helper.set_model_props(proto, _properties(model))
     onnx.checker.check_model(proto, full_check=True)
     return write(path, proto.SerializeToString(), graph.table_size, labels)
+
+
+def _properties(model: Model) -> dict[str, str]:
+    """Return the names of the features, and those of the texts among them."""
+    if model.feature_names is None:
+        return {}
+    names = model.feature_names.tolist()
+    found = {"feature_names": json.dumps(names)}
+    if model.preparation is not None and model.preparation.columns.texts:
+        found["texts"] = json.dumps([names[i] for i in model.preparation.columns.texts])
+    return found
 
 
 class _Graph:
@@ -130,7 +147,7 @@ def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
     real = _precision(model, centre)
     vectors = model.vectors.astype(real) - centre.astype(real)
     gamma = real.type(model.gamma)
-    rows = _add_scaling(graph, model)
+    rows = _add_preparation(graph, model)
     if real != model.vectors.dtype:
         rows = graph.cast(rows, real, "rows")
     rows = graph.add("Sub", [rows, graph.constant("centre", centre.astype(real))], "centred")
@@ -172,14 +189,52 @@ def _precision(model: Model, centre: Array) -> np.dtype[Any]:
     return np.dtype(np.float32 if enough else np.float64)
 
 
-def _add_scaling(graph: _Graph, model: Model) -> str:
-    if model.scaling is None:
+def _add_preparation(graph: _Graph, model: Model) -> str:
+    """Add the steps before the kernel, in float64; return the name of the prepared rows."""
+    if model.preparation is None:
         return "X"
-    rows = graph.cast("X", np.float64, "unscaled")
-    offset = graph.constant("offset", cast(model.scaling.offset, np.float64))
-    factor = graph.constant("factor", cast(model.scaling.factor, np.float64))
+    columns = model.preparation.columns
+    rows = "" if len(columns.texts) == columns.n_inputs else graph.cast("X", np.float64, "unscaled")
+    if not columns.is_scaling:
+        rows = _add_columns(graph, columns, rows, model.vectors.dtype)
+    offset = graph.constant("offset", cast(columns.offset, np.float64))
+    factor = graph.constant("factor", cast(columns.factor, np.float64))
     rows = graph.add("Mul", [graph.add("Sub", [rows, offset], "shifted"), factor], "scaled")
     return graph.cast(rows, model.vectors.dtype, "rounded")
+
+
+def _add_columns(graph: _Graph, columns: ColumnMap, rows: str, dtype: DTypeLike) -> str:
+    """Add imputation and one-hot encoding: see `ColumnMap`."""
+    texts = columns.texts
+    parts = [rows] if rows else []
+    for k, (source, known) in enumerate(texts.items()):
+        position = graph.constant(f"text_{k}", np.array([k], dtype=np.int64))
+        column = graph.add("Gather", ["texts", position], f"text_of_{source}", axis=1)
+        keys = known if "" in known else [*known, ""]
+        codes = [float(code) for code in range(len(known))] + [math.nan] * (len(keys) - len(known))
+        attributes = {"keys_strings": keys, "values_floats": codes, "default_float": -1.0}
+        name = f"code_of_{source}"
+        code = graph.add("LabelEncoder", [column], name, domain=TEXT_DOMAIN, **attributes)
+        parts.append(graph.cast(code, np.float64, f"number_of_{source}"))
+    rows = graph.add("Concat", parts, "inputs", axis=1) if len(parts) > 1 else parts[0]
+    order = [i for i in range(columns.n_inputs) if i not in texts] + list(texts)
+    places = np.argsort(order)[columns.source].astype(np.int64)
+    given = graph.add("Gather", [rows, graph.constant("sources", places)], "given", axis=1)
+    categories = graph.constant("categories", columns.codes().astype(dtype).astype(np.float64))
+    equal = graph.cast(graph.add("Equal", [given, categories], "equal"), np.float64, "indicators")
+    indicates = graph.constant("indicates", columns.indicates)
+    value = graph.add("Where", [indicates, equal, given], "encoded")
+    fills = graph.constant("fills", columns.fills())
+    return graph.add("Where", [graph.add("IsNaN", [given], "missing"), fills, value], "filled")
+
+
+def _inputs(graph: _Graph, model: Model) -> list[Any]:
+    """Return the descriptions of the inputs: numbers and, if there are any, texts."""
+    n_texts = 0 if model.preparation is None else len(model.preparation.columns.texts)
+    n_numbers = model.n_inputs - n_texts
+    numbers = graph.value("X", model.vectors.dtype, ["batch", n_numbers])
+    texts = graph.value("texts", np.dtype(object), ["batch", n_texts])
+    return [numbers] * (n_numbers > 0) + [texts] * (n_texts > 0)
 
 
 def _label_values(classes: Array) -> tuple[Array, list[Any]]:
