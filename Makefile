@@ -64,7 +64,8 @@ bench: $(PACKAGE) ## measure speed and accuracy on this machine, and write docs/
 study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
 	$(PY) -m pocketsvm.experiments.study $(ARGS)
 
-docs: $(PACKAGE) ## write the pictures of the pages again
+docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets need $$POCKETSVM_DATA
+	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)
 	$(PY) tools/examples.py docs/guide.md docs/images
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'
 
