@@ -23,7 +23,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest native-test sanitize-test arm bench study docs site lint format clean
+.PHONY: help demo test pytest native-test sanitize-test arm bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -73,6 +73,16 @@ site: $(PACKAGE) ## build the site in build/site: run the gallery, check all lin
 	$(PY) tools/gallery.py build/gallery
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 	$(PY) tools/check_site.py build/site
+
+wheel: ## build a wheel in dist, and run the tests with it in a new environment
+	PYTHON="$(PYTHON)" tools/try_wheel.sh $(ARGS)
+
+test-oldest: $(PACKAGE) ## the Python tests with the oldest supported version of every dependency
+	rm -rf build/oldest
+	$(PY) -m pip wheel --quiet --no-deps --no-build-isolation --config-settings build-dir=build/extension \
+	    --wheel-dir build/oldest .
+	$(PY) tools/oldest.py >build/oldest/constraints.txt
+	tools/try_wheel.sh --wheel build/oldest/*.whl --constraint build/oldest/constraints.txt $(ARGS)
 
 lint: $(TOOLS) ## check style, formatting and types, change nothing
 	$(PY) -m ruff check .
