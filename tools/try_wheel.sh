@@ -32,7 +32,7 @@ newer() {
 
 if [ -z "$wheel" ]; then
     python=$(newer)
-    rm -rf build/wheel dist
+    rm -rf dist
     "$python" -m pip wheel --quiet --no-deps --wheel-dir dist .
     wheel=$(echo dist/*.whl)
     echo "built $wheel"
@@ -40,7 +40,7 @@ else
     python=.venv/bin/python
 fi
 
-folder=build/try-wheel
+folder=build/try-$(basename "${constraint:-wheel}" .txt)
 rm -rf $folder
 mkdir -p $folder/tree
 "$python" -m venv $folder/venv
