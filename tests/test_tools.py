@@ -87,6 +87,15 @@ def test_formulas_become_mathml():
     assert "<msup>" in block
 
 
+def test_text_of_docstrings_is_repaired():
+    import site_hooks
+
+    kind = '<span title="array">array</span> - <span title="like">like</span>'
+    assert site_hooks.on_page_content(f"<p>As in::</p>{kind}") == (
+        '<p>As in:</p><span title="array">array</span>-<span title="like">like</span>'
+    )
+
+
 def test_the_check_finds_broken_links_and_outside_requests(tmp_path):
     import check_site
 

@@ -69,8 +69,15 @@ def _public_names(match: re.Match[str]) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Write formulas as MathML, which the search does not index, and colons as in Markdown."""
-    return FORMULA.sub(_mathml, content).replace("::</p>", ":</p>")
+    """Write formulas as MathML, which the search does not index; repair text of docstrings.
+
+    A literal block of a docstring has two colons before it. mkdocstrings reads types such as
+    "array-like" as a subtraction.
+    """
+    content = FORMULA.sub(_mathml, content)
+    return content.replace("::</p>", ":</p>").replace(
+        "</span> - <span title", "</span>-<span title"
+    )
 
 
 def _mathml(match: re.Match[str]) -> str:

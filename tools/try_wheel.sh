@@ -41,17 +41,18 @@ else
 fi
 
 folder=build/try-$(basename "${constraint:-wheel}" .txt)
-rm -rf $folder
-mkdir -p $folder/tree
-"$python" -m venv $folder/venv
-$folder/venv/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-$folder/venv/bin/python -m pip install --quiet ${constraint:+--constraint "$constraint"} \
-    "${wheel}[docs]" --group test --only-binary numpy,scipy,scikit-learn,pyarrow
-$folder/venv/bin/python -m pip list --format freeze | grep -iE '^(pocketsvm|numpy|scipy|scikit-learn|pandas|onnx)='
+new=$folder/venv/bin/python
+rm -rf "$folder"
+mkdir -p "$folder/tree"
+"$python" -m venv "$folder/venv"
+"$new" -m pip install --quiet --upgrade 'pip>=25.1'
+"$new" -m pip install --quiet --group test --only-binary numpy,scipy,scikit-learn,pyarrow \
+    ${constraint:+--constraint "$constraint"} "${wheel}[docs]"
+"$new" -m pip list --format freeze | grep -iE '^(pocketsvm|numpy|scipy|scikit-learn|pandas|onnx)='
 
 # Everything but the sources: the tests find only the installed package.
-cp -R tests docs examples tools pyproject.toml README.md CHANGELOG.md CITATION.cff mkdocs.yml $folder/tree
-cd $folder/tree
+cp -R tests docs examples tools pyproject.toml README.md CITATION.cff "$folder/tree"
+cd "$folder/tree"
 MPLBACKEND=Agg exec ../venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal \
     --ignore tests/test_imports.py --ignore tests/test_code_limits.py \
     --ignore tests/test_core_stub.py --ignore tests/test_tools.py "$@"
