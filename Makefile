@@ -82,7 +82,9 @@ test-oldest: $(PACKAGE) ## the Python tests with the oldest supported version of
 	$(PY) -m pip wheel --quiet --no-deps --no-build-isolation --config-settings build-dir=build/extension \
 	    --wheel-dir build/oldest .
 	$(PY) tools/oldest.py >build/oldest/constraints.txt
-	tools/try_wheel.sh --wheel build/oldest/*.whl --constraint build/oldest/constraints.txt $(ARGS)
+	tools/try_wheel.sh --wheel build/oldest/*.whl --constraint build/oldest/constraints.txt \
+	    -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning \
+	    -W ignore::pytest.PytestRemovedIn10Warning $(ARGS)
 
 lint: $(TOOLS) ## check style, formatting and types, change nothing
 	$(PY) -m ruff check .

@@ -2,7 +2,7 @@
 
 python tools/oldest.py > constraints.txt
 
-A lower bound in pyproject.toml, such as ``numpy>=2.0``, becomes ``numpy==2.0.*``.
+A lower bound in pyproject.toml, such as ``numpy>=2.0``, becomes ``numpy==2.0``.
 """
 
 import re
@@ -23,7 +23,7 @@ def constraints() -> list[str]:
             needed += [one for one in dependencies if not one.startswith(project["name"])]
     bounds = [BOUND.fullmatch(one) for one in needed]
     assert all(bounds), f"every dependency needs a lower bound and nothing else: {needed}"
-    return sorted({f"{bound[1]}=={bound[2]}.*" for bound in bounds if bound})
+    return sorted({f"{bound[1]}=={bound[2]}" for bound in bounds if bound})
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 """The private and experimental names of scikit-learn that pocketsvm uses.
 
-They may change in any release of scikit-learn, and old ones lack some of them. No other module uses
-a private name of it, so only this module needs a fix. scikit-learn has no type annotations: the
-functions below add them.
+They may change in any release of scikit-learn. No other module uses a private name of it, so
+only this module needs a fix. scikit-learn has no type annotations: the functions below add them.
 """
 
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call
@@ -31,29 +31,6 @@ __all__ = [
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """The base of estimators without callbacks."""
-
-
-class NoCallbacks:
-    """The task of a fit that has no callbacks."""
-
-    def subcontext(self, **_: Any) -> Self:
-        """Return the task of a part."""
-        return self
-
-    def call_on_fit_task_begin(self, **_: Any) -> None:
-        """Tell nobody."""
-
-    def call_on_fit_task_end(self, **_: Any) -> bool:
-        """Tell nobody; return False, because nobody asks to stop."""
-        return False
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
@@ -88,8 +65,6 @@ def parameter_names(estimator: type) -> list[str]:
 
 def callback_context(estimator: Any, task_name: str, max_subtasks: int) -> Any:
     """Return the task of a fit, for the callbacks of the estimator."""
-    if not hasattr(estimator, "_init_callback_context"):
-        return NoCallbacks()
     return estimator._init_callback_context(task_name=task_name, max_subtasks=max_subtasks)
 
 
