@@ -23,7 +23,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest native-test sanitize-test arm bench study docs lint format clean
+.PHONY: help demo test pytest native-test sanitize-test arm bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -64,10 +64,27 @@ bench: $(PACKAGE) ## measure speed and accuracy on this machine, and write docs/
 study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
 	$(PY) -m pocketsvm.experiments.study $(ARGS)
 
-docs: $(PACKAGE) ## write the API reference and the pictures of the pages again
-	$(PY) tools/api_reference.py
+docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets need $$POCKETSVM_DATA
+	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)
 	$(PY) tools/examples.py docs/guide.md docs/images
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'
+
+site: $(PACKAGE) ## build the site in build/site: run the gallery, check all links; warnings are errors
+	$(PY) tools/gallery.py build/gallery
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
+	$(PY) tools/check_site.py build/site
+
+wheel: ## build a wheel in dist, and run the tests with it in a new environment
+	PYTHON="$(PYTHON)" tools/try_wheel.sh $(ARGS)
+
+test-oldest: $(PACKAGE) ## the Python tests with the oldest supported version of every dependency
+	rm -rf build/oldest
+	$(PY) -m pip wheel --quiet --no-deps --no-build-isolation --config-settings build-dir=build/extension \
+	    --wheel-dir build/oldest .
+	$(PY) tools/oldest.py >build/oldest/constraints.txt
+	tools/try_wheel.sh --wheel build/oldest/*.whl --constraint build/oldest/constraints.txt \
+	    -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning \
+	    -W ignore::pytest.PytestRemovedIn10Warning $(ARGS)
 
 lint: $(TOOLS) ## check style, formatting and types, change nothing
 	$(PY) -m ruff check .

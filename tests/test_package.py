@@ -67,6 +67,8 @@ def test_every_parameter_is_documented(estimator):
 def test_the_version_is_that_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert pocketsvm.__version__ == project["version"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^version: (.*)$", citation, re.MULTILINE) == [project["version"]]
 
 
 # --- the names of the strategies -----------------------------------------------------------------

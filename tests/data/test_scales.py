@@ -29,7 +29,7 @@ def test_harmless_scales_give_no_warning():
     random = np.random.default_rng(0)
     n = 6000
     y = np.arange(n) % 2
-    rare = sp.random_array((n, 300), density=1e-3, format="csr", rng=random)
+    rare = sp.random_array((n, 300), density=1e-3, format="csr", random_state=random)
     rare.data[:] = 1.0
     small_svc().fit(sp.csr_array(sp.hstack([y[:, None], rare])), y)  # binary, some rare
     rare.data[:] = random.uniform(size=len(rare.data)) ** 9

@@ -119,7 +119,7 @@ def test_binary_model_does_not_depend_on_threads(dtype):
 
 
 def sparse_and_dense(dtype=np.float32):
-    X = sp.random_array((600, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array((600, 40), density=0.1, random_state=np.random.default_rng(0), format="csr")
     X = X.astype(dtype)
     y = np.asarray(X[:, :20].sum(axis=1)).ravel() > np.asarray(X[:, 20:].sum(axis=1)).ravel()
     return X, X.toarray(), y

@@ -1,0 +1,118 @@
+"""The tools that build the site: the gallery, the public names, the formulas, the check."""
+
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / "tools"
+PROGRAM = '''"""A title
+
+A text.
+"""
+
+from matplotlib import pyplot as plt
+
+plt.plot([1, 2])
+print("three")
+'''
+
+
+@pytest.fixture(autouse=True)
+def tools(monkeypatch):
+    monkeypatch.syspath_prepend(TOOLS)
+
+
+def program(folder, text):
+    path = folder / "plot_some_thing.py"
+    path.write_text(text)
+    return path
+
+
+def test_a_program_of_the_gallery_becomes_a_page(tmp_path):
+    import gallery
+
+    shown = gallery.show(program(tmp_path, PROGRAM), tmp_path)
+    assert (tmp_path / "some-thing.png").read_bytes().startswith(b"\x89PNG")
+    page = shown.page()
+    assert page.startswith("# A title\n\nA text.\n\n![A title](some-thing.png)\n")
+    assert "```text\nthree\n```" in page
+    assert "```python\nfrom matplotlib" in page
+    assert f"took {shown.seconds:.1f} seconds" in page
+    assert "](some-thing.md)" in shown.card()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 / 0", "plot_some_thing.py fails:(?s:.*)ZeroDivisionError"),
+        ("import warnings; warnings.warn('old')", "UserWarning: old"),
+        ("print('no picture')", "must draw one figure"),
+    ],
+)
+def test_a_program_that_fails_warns_or_draws_nothing_is_an_error(text, message, tmp_path):
+    import gallery
+
+    with pytest.raises(RuntimeError, match=message):
+        gallery.show(program(tmp_path, text), tmp_path)
+
+
+def test_the_gallery_has_programs_with_titles_and_texts():
+    import gallery
+
+    shown = [gallery.Shown(path, "", 0.0) for path in gallery.programs()]
+    assert len(shown) >= 12
+    for one in shown:
+        title, text = one.docstring
+        assert title, one.name
+        assert text, one.name
+
+
+def test_a_module_stands_for_its_public_names():
+    import site_hooks
+
+    page = site_hooks.on_page_markdown("# Export\n\n::: pocketsvm.model.export\n")
+    assert "| [`export_c`][pocketsvm.model.export.export_c] | Write" in page
+    assert "| `FORMATS` | `('libsvm', 'onnx', 'c')` |" in page
+    assert "\n::: pocketsvm.model.export.Exported\n" in page
+
+
+def test_formulas_become_mathml():
+    import site_hooks
+
+    inline = site_hooks.on_page_content(r'<span class="arithmatex">\(a &lt; b\)</span>')
+    assert inline.startswith('<span class="formula-inline" data-search-exclude><math')
+    assert "<mo>&#x0003C;</mo>" in inline
+    block = site_hooks.on_page_content('<div class="arithmatex">\\[\nx^2\n\\]</div>')
+    assert 'display="block"' in block
+    assert "<msup>" in block
+
+
+def test_text_of_docstrings_is_repaired():
+    import site_hooks
+
+    kind = '<span title="array">array</span> - <span title="like">like</span>'
+    assert site_hooks.on_page_content(f"<p>As in::</p>{kind}") == (
+        '<p>As in:</p><span title="array">array</span>-<span title="like">like</span>'
+    )
+
+
+def test_the_check_finds_broken_links_and_outside_requests(tmp_path):
+    import check_site
+
+    (tmp_path / "a.css").write_text("b { background: url(https://example.org/b.png) }")
+    (tmp_path / "llms.txt").write_text("- [A](index.html)\n- [B](lost.md)\n")
+    (tmp_path / "index.html").write_text(
+        '<h1 id="top">A</h1><a href="#top">1</a> <a href="index.html#top">2</a>'
+        '<a href="#lost">3</a> <a href="lost.html">4</a> <a href="https://example.org">5</a>'
+        '<script src="https://example.org/s.js"></script><img src="lost.png">'
+        '<link rel="canonical" href="https://example.org/">'
+    )
+    found = [one.removeprefix(f"{tmp_path}/") for one in check_site.problems(tmp_path)]
+    assert found == [
+        "index.html: there is no heading #lost",
+        "index.html: there is no lost.html",
+        "index.html: there is no lost.png",
+        "index.html: loads https://example.org/s.js",
+        "a.css: loads https://example.org/b.png",
+        "llms.txt: there is no lost.md",
+    ]
