@@ -1,5 +1,5 @@
 // Threads: created for one call and joined at its end, so that none is left idle when the process
-// forks or exits. Also decides how many threads work on what.
+// forks or exits.
 #pragma once
 
 #include <algorithm>
@@ -25,31 +25,6 @@ class SharedInterrupt final : public Interrupt {
 
   private:
     std::atomic<bool> stop_{false};
-};
-
-class ThreadWorkers final : public Workers {
-  public:
-    explicit ThreadWorkers(std::size_t size) : size_(size) {}
-    ~ThreadWorkers() { join(); }
-
-    std::size_t size() const override { return size_; }
-    std::size_t start(Task& task) override {
-        threads_.reserve(size_);
-        try {
-            while (threads_.size() < size_)
-                threads_.emplace_back([&task, k = threads_.size()] { task.work(k); });
-        } catch (const std::exception&) {  // go on with as many threads as the system grants
-        }
-        return threads_.size();
-    }
-    void join() override {
-        for (std::thread& thread : threads_) thread.join();
-        threads_.clear();
-    }
-
-  private:
-    std::size_t size_;
-    std::vector<std::thread> threads_;
 };
 
 // Calls task(i, interrupt) for i in [0, n_tasks), on n_threads including the caller's. Only the
@@ -87,20 +62,6 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
         other.get();
     }
     return !shared.requested();
-}
-
-// Trains several trainers side by side; pass(k, interrupt, workers) makes the pass of trainer k.
-// Threads that are left over help the trainers.
-template <class Pass>
-bool parallel_passes(std::size_t n_trainers, std::size_t n_threads, Interrupt& interrupt,
-                     Pass pass) {
-    // More workers per trainer find nothing to do: the training thread itself is then the limit.
-    constexpr std::size_t max_workers = 3;
-    return parallel(n_trainers, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-        const std::size_t share = n_threads / n_trainers;
-        ThreadWorkers workers(share > 1 ? std::min(share - 1, max_workers) : 0);
-        return pass(k, own, workers);
-    });
 }
 
 // Calls task(from, to) for chunks of the rows [begin, end).

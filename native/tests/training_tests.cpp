@@ -94,32 +94,15 @@ struct Problem {
     }
 };
 
-// Counts how often threads were started.
-struct CountingWorkers final : Workers {
-    explicit CountingWorkers(std::size_t size) : threads(size) {}
-    std::size_t size() const override { return threads.size(); }
-    std::size_t start(Task& task) override {
-        ++starts;
-        return threads.start(task);
-    }
-    void join() override { threads.join(); }
-
-    ThreadWorkers threads;
-    int starts = 0;
-};
-
 std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const Problem& problem,
-                                 const RowsView& rows, std::size_t budget = 21,
-                                 std::size_t n_workers = 0) {
+                                 const RowsView& rows) {
     const double alpha = 1.0 / (8 * double(problem.n));
-    std::unique_ptr<Trainer> trainer(core.make_trainer(
-        Precision::float32, {problem.d, budget, 1.5, alpha, strategy, true, 1, 5}));
+    std::unique_ptr<Trainer> trainer(
+        core.make_trainer(Precision::float32, {problem.d, 21, 1.5, alpha, strategy, true, 1, 5}));
     trainer->observe(nullptr, 0);
     check::NeverInterrupt never;
-    CountingWorkers workers(n_workers);
     for (int pass = 0; pass < 3; ++pass)
-        CHECK(trainer->pass(rows, problem.classes("hinge"), never, workers));
-    CHECK((workers.starts > 0) == (n_workers > 0));
+        CHECK(trainer->pass(rows, problem.classes("hinge"), never));
     return trainer;
 }
 
@@ -136,21 +119,6 @@ Vectors vectors_of(const Trainer& trainer, const Problem& problem) {
     std::uint64_t generator[4];
     trainer.copy_state(found.values.data(), found.coefficients.data(), births.data(), generator);
     return found;
-}
-
-void workers_change_no_bit(const Core& core) {
-    const Problem problem(1500, 9);
-    for (std::size_t k = 0; k < core.strategies.count; ++k)
-        for (const std::size_t n_workers : {1, 3})
-            for (const bool sparse : {false, true}) {
-                const char* name = core.strategies.first[k];
-                const RowsView rows = sparse ? problem.sparse_view() : problem.dense_view();
-                const auto alone = trained(core, name, problem, rows, 150);
-                const auto helped = trained(core, name, problem, rows, 150, n_workers);
-                CHECK(alone->bias() == helped->bias());
-                CHECK(alone->profile().violations == helped->profile().violations);
-                CHECK(vectors_of(*alone, problem) == vectors_of(*helped, problem));
-            }
 }
 
 void losses_are_minus_their_slopes() {
@@ -180,8 +148,7 @@ void every_core_learns_with(const Core& core, const Problem& problem, const Data
         std::unique_ptr<Trainer> trainer(
             core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 1, "merge", true, 1, 5}));
         check::NeverInterrupt never;
-        ThreadWorkers workers(0);
-        for (int pass = 0; pass < 3; ++pass) CHECK(trainer->pass(rows, data, never, workers));
+        for (int pass = 0; pass < 3; ++pass) CHECK(trainer->pass(rows, data, never));
         CHECK(trainer->size() == 21 && trainer->profile().merges > 0);
         found[sparse] = vectors_of(*trainer, problem);
     }
@@ -284,6 +251,5 @@ void training_tests(std::uint64_t expected_hash) {
         }
         every_core_trains_and_predicts(core);
         every_core_learns_with_every_loss(core);
-        workers_change_no_bit(core);
     }
 }

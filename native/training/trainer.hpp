@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../random.hpp"
-#include "lookahead.hpp"
+#include "kernel_rows.hpp"
 #include "losses.hpp"
 #include "observer.hpp"
 
@@ -18,21 +18,19 @@ class BudgetTrainer final : public Trainer {
         reserve(options.budget, options.n_features);
     }
 
-    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt,
-              Workers& workers) override {
+    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt) override {
         bool finished = false;
         ClassLosses::with(classes.loss, [&](auto type) {
             const typename decltype(type)::type loss{};
-            finished = pass_with(LossOnClasses(loss, classes), view, interrupt, workers);
+            finished = pass_with(LossOnClasses(loss, classes), view, interrupt);
         });
         return finished;
     }
-    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt,
-              Workers& workers) override {
+    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt) override {
         bool finished = false;
         TargetLosses::with(targets.loss, [&](auto type) {
             const typename decltype(type)::type loss(targets.parameter);
-            finished = pass_with(LossOnTargets(loss, targets), view, interrupt, workers);
+            finished = pass_with(LossOnTargets(loss, targets), view, interrupt);
         });
         return finished;
     }
@@ -93,46 +91,28 @@ class BudgetTrainer final : public Trainer {
     Setting<Real> setting() const { return {kernel_, set_.capacity(), set_.n_features()}; }
 
     template <class Loss>
-    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt, Workers& workers) {
+    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt) {
         const double begin = Stopwatch::now();
         if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
         generator_.shuffle(order_.data(), view.n_rows);
         set_.expect_zeros(view.sparse);
         set_.find_least_size();
-        maintenance_->begin(
-            set_);  // so that the result does not depend on where training was resumed
+        // So that the result does not depend on where training was resumed.
+        maintenance_->begin(set_);
         const bool finished = with_rows<Real>(view, [&](auto& rows) {
             using Rows = std::remove_reference_t<decltype(rows)>;
-            if (workers.size() > 0 && looking_ahead_pays(view)) {
-                Lookahead<Rows> source(kernel_, set_, view, order_, workers);
-                return run(rows, loss, source, interrupt);
-            }
-            InTurn<Rows> source(kernel_, set_, view, order_);
-            return run(rows, loss, source, interrupt);
+            KernelRows<Rows> kernel_rows(kernel_, set_, view, order_);
+            return run(rows, loss, kernel_rows, interrupt);
         });
         profile_.seconds_total += Stopwatch::now() - begin;
-        profile_.seconds_margin = margin_clock_.total() + seconds_ahead_;
+        profile_.seconds_margin = margin_clock_.total() + seconds_kernel_;
         profile_.seconds_solve = solve_clock_.total();
         profile_.seconds_rest = rest_clock_.total();
         return finished;
     }
 
-    // Whether handing kernel rows from thread to thread costs less than computing them. It does not
-    // if vectors change in most steps.
-    bool looking_ahead_pays(const RowsView& view) const {
-        constexpr std::size_t min_budget = 128;     // the kernel values of a smaller set are cheap
-        constexpr std::size_t min_rows = 1000;      // starting the threads takes about as long
-        constexpr std::size_t min_features = 8;     // below, the exponentials are most of the cost
-        constexpr std::size_t max_features = 4096;  // blocks of longer rows fill the cache
-        constexpr std::size_t max_sparse_features = 512;  // blocks hold sparse rows as dense ones
-        return budget_ >= min_budget && view.n_rows >= min_rows &&
-               view.n_features >= min_features &&
-               view.n_features <= (view.sparse ? max_sparse_features : max_features) &&
-               2 * profile_.violations <= profile_.steps;
-    }
-
-    template <class Rows, class Loss, class Source>
-    bool run(Rows& rows, const Loss& loss, Source& source, Interrupt& interrupt) {
+    template <class Rows, class Loss>
+    bool run(Rows& rows, const Loss& loss, KernelRows<Rows>& kernel_rows, Interrupt& interrupt) {
         constexpr std::size_t work_between_checks = 1 << 20;  // multiply-adds: about 1 millisecond
         constexpr std::size_t exponential_cost = 16;          // in multiply-adds, roughly
         const std::size_t rows_between_checks =
@@ -147,19 +127,20 @@ class BudgetTrainer final : public Trainer {
                     rows.prefetch(order_[i + prefetch_distance]);
                     loss.prefetch(order_[i + prefetch_distance]);
                 }
-                step(rows.row(order_[i]), i, loss, source);
+                step(rows.row(order_[i]), i, loss, kernel_rows);
             }
         }
-        seconds_ahead_ += source.seconds();
+        seconds_kernel_ += kernel_rows.seconds();
         return begin >= order_.size();
     }
 
-    template <class Row, class Loss, class Source>
-    void step(const Row& row, std::size_t i, const Loss& loss, Source& source) {
-        source.prepare(i);
+    template <class Rows, class Loss>
+    void step(const typename Rows::Row& row, std::size_t i, const Loss& loss,
+              KernelRows<Rows>& kernel_rows) {
+        kernel_rows.prepare(i);
         const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
-        const KernelRow<Real> kernel = source.take();
+        const KernelRow<Real> kernel = kernel_rows.take();
         if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
 
         const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * double(steps_));
@@ -176,13 +157,11 @@ class BudgetTrainer final : public Trainer {
         maintenance_->added(set_);
         bias_ += intercept_rate_ * coefficient;
         if (full) {
-            Real* exponents = source.exponents();
+            Real* exponents = kernel_rows.exponents();
             exponents[budget_] = excluded_exponent;
             maintain(exponents);
-            // Finite again, because a block that is used again may add it with a weight of 0.
-            exponents[budget_] = 0;
         }
-        source.follow();
+        kernel_rows.follow();
     }
 
     void maintain(const Real* newest) {
@@ -224,7 +203,7 @@ class BudgetTrainer final : public Trainer {
     Buffer<std::uint32_t> order_;
     Profile profile_;
     SampledClock margin_clock_{margin_clock_period};
-    double seconds_ahead_ = 0;  // for kernel rows that were computed ahead, besides that clock
+    double seconds_kernel_ = 0;  // for the exponents of rows, besides that clock
     SampledClock solve_clock_;
     SampledClock rest_clock_;
     std::unique_ptr<Observer<Real>> observer_;

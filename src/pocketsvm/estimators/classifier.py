@@ -85,8 +85,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         random numbers. The features and classes must be the same. The budget may change.
 
     n_jobs : int, default=None
-        Number of threads for training, polishing and prediction. One-vs-rest problems are trained
-        in parallel, and each of them uses several threads. None means 1 unless in a
+        Number of threads for training, polishing and prediction. The passes of one-vs-rest problems
+        are made in parallel; with two classes, they use one thread. None means 1 unless in a
         `joblib.parallel_config` context. -1 means using all processors. The result is the same, bit
         for bit, for any number of threads.
 
