@@ -111,13 +111,16 @@ struct StateView {
     const std::uint64_t* generator;  // four words
 };
 
+// A trainer that was interrupted is in no usable state.
 class Trainer {
   public:
     virtual ~Trainer();
     // One pass over all rows in a new random order; returns false if it was interrupted.
     virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt) = 0;
     virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt) = 0;
-    virtual void restore(const StateView& state) = 0;
+    // Continues from a state. If it exceeds the budget, maintenance runs at once; returns false if
+    // that was interrupted.
+    virtual bool restore(const StateView& state, Interrupt& interrupt) = 0;
 
     virtual std::size_t size() const = 0;
     virtual double bias() const = 0;

@@ -64,12 +64,14 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
     return !shared.requested();
 }
 
-// Calls task(from, to) for chunks of the rows [begin, end).
+// Calls task(from, to) for chunks of the rows [begin, end); row_work is the work of a row, roughly,
+// in multiply-adds.
 template <class Task>
-bool parallel_chunks(std::size_t begin, std::size_t end, std::size_t n_threads,
-                     Interrupt& interrupt, Task task) {
+bool parallel_chunks(std::size_t begin, std::size_t end, std::size_t row_work,
+                     std::size_t n_threads, Interrupt& interrupt, Task task) {
     // Short enough to react to an interrupt, long enough to hide the cost of handing out chunks.
-    constexpr std::size_t chunk = 512;
+    constexpr std::size_t most_work = std::size_t(1) << 27, least_rows = 4, most_rows = 512;
+    const std::size_t chunk = std::clamp(most_work / (row_work + 1), least_rows, most_rows);
     return parallel((end - begin + chunk - 1) / chunk, n_threads, interrupt,
                     [&](std::size_t k, Interrupt& own) {
                         if (own.requested()) return false;

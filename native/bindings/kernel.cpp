@@ -18,10 +18,13 @@ void check_model(const AnyMatrix& vectors, double gamma, const RowsView& rows) {
 template <class Task>
 void predict(const RowsView& rows, const ModelView& model, std::size_t begin, std::size_t end,
              std::size_t n_threads, Task task) {
+    constexpr std::size_t exponential_work = 16;
+    const std::size_t row_work =
+        model.n_vectors * (exponential_work + model.n_features + model.n_outputs);
     without_gil([&](Interrupt& interrupt) {
         const std::unique_ptr<Predictor> predictor(core->make_predictor(rows.precision, model));
         return parallel_chunks(
-            begin, end, n_threads, interrupt,
+            begin, end, row_work, n_threads, interrupt,
             [&](std::size_t from, std::size_t to) { task(*predictor, from, to); });
     });
 }

@@ -60,8 +60,7 @@ class PyTrainer {
                         " is " + std::to_string(coefficients.data()[i]));
         const StateView view{n,    vectors.data(), coefficients.data(), births.data(),
                              bias, steps,          generator.data()};
-        nb::gil_scoped_release release;
-        trainer_->restore(view);
+        without_gil([&](Interrupt& interrupt) { return trainer_->restore(view, interrupt); });
     }
 
     nb::dict profile() const {

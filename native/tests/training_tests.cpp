@@ -32,7 +32,8 @@ void observer_compares_decisions() {
     }
     const char* names[] = {"merge", "removal", "gss-precise", "projection", "gss"};
     Observer<Real> observer(names, 5);
-    observer.reserve({kernel, set.capacity(), 1});
+    Interruption interruption;
+    observer.reserve({kernel, set.capacity(), 1, interruption});
     observer.ask(kernel, set, 3, nullptr);  // the only one of its sign
     CHECK(observer.counts(0).events == 0);
     for (int round = 1; round <= 3; ++round) {
@@ -119,6 +120,41 @@ Vectors vectors_of(const Trainer& trainer, const Problem& problem) {
     std::uint64_t generator[4];
     trainer.copy_state(found.values.data(), found.coefficients.data(), births.data(), generator);
     return found;
+}
+
+// Requests an interruption the n-th time that it is asked.
+struct CountingInterrupt final : Interrupt {
+    explicit CountingInterrupt(int n) : left(n) {}
+    bool requested() override { return --left == 0; }
+    int left;
+};
+
+// Every strategy asks for interrupts while it merges a restored state down to the budget, and in a
+// pass over few rows with many vectors.
+void restoring_and_passes_are_interrupted(const Core& core) {
+    const Problem problem(700, 4);
+    const std::vector<double> coefficients(problem.n, 0.5);
+    const std::vector<std::int64_t> births(problem.n, 1);
+    const std::uint64_t generator[4] = {1, 2, 3, 4};
+    const StateView state{problem.n, problem.dense.data(), coefficients.data(), births.data(), 0, 1,
+                          generator};
+    const Problem few(200, 4);
+    for (std::size_t k = 0; k < core.strategies.count; ++k) {
+        const auto trainer = [&](std::size_t budget) {
+            return std::unique_ptr<Trainer>(core.make_trainer(
+                Precision::float32, {4, budget, 1.5, 1, core.strategies.first[k], true, 1, 5}));
+        };
+        check::NeverInterrupt never;
+        CountingInterrupt first(1), late(15);
+        CHECK(!trainer(50)->restore(state, first));
+        CHECK(!trainer(50)->restore(state, late));
+        const auto restored = trainer(50);
+        CHECK(restored->restore(state, never) && restored->size() == 50);
+        const auto full = trainer(problem.n);
+        CHECK(full->restore(state, never));
+        CountingInterrupt soon(1);
+        CHECK(!full->pass(few.dense_view(), few.classes("hinge"), soon));
+    }
 }
 
 void losses_are_minus_their_slopes() {
@@ -251,5 +287,6 @@ void training_tests(std::uint64_t expected_hash) {
         }
         every_core_trains_and_predicts(core);
         every_core_learns_with_every_loss(core);
+        restoring_and_passes_are_interrupted(core);
     }
 }

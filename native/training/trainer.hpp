@@ -35,19 +35,21 @@ class BudgetTrainer final : public Trainer {
         return finished;
     }
 
-    void restore(const StateView& state) override {
-        const std::size_t n_features = set_.n_features();
-        reserve(state.size > budget_ ? state.size : budget_, n_features);
-        const Real* vectors = static_cast<const Real*>(state.vectors);
-        for (std::size_t i = 0; i < state.size; ++i) {
-            const DenseRow<Real> row{vectors + i * n_features, n_features};
-            set_.add(row, squared_norm(row), state.coefficients[i], state.births[i]);
-        }
-        maintenance_->begin(set_);
-        bias_ = state.bias;
-        steps_ = state.steps;
-        generator_.restore(state.generator);
-        while (set_.size() > budget_) maintain(nullptr);
+    bool restore(const StateView& state, Interrupt& interrupt) override {
+        return until_interrupted(interrupt, [&] {
+            const std::size_t n_features = set_.n_features();
+            reserve(state.size > budget_ ? state.size : budget_, n_features);
+            const Real* vectors = static_cast<const Real*>(state.vectors);
+            for (std::size_t i = 0; i < state.size; ++i) {
+                const DenseRow<Real> row{vectors + i * n_features, n_features};
+                set_.add(row, squared_norm(row), state.coefficients[i], state.births[i]);
+            }
+            maintenance_->begin(set_);
+            bias_ = state.bias;
+            steps_ = state.steps;
+            generator_.restore(state.generator);
+            for (; set_.size() > budget_; maintain(nullptr)) interruption_.check(row_work());
+        });
     }
 
     std::size_t size() const override { return set_.size(); }
@@ -88,21 +90,37 @@ class BudgetTrainer final : public Trainer {
         maintenance_ = make_maintenance_(setting());
         if (observer_ != nullptr) observer_->reserve(setting());
     }
-    Setting<Real> setting() const { return {kernel_, set_.capacity(), set_.n_features()}; }
+    Setting<Real> setting() { return {kernel_, set_.capacity(), set_.n_features(), interruption_}; }
+
+    // Returns whether the function ended without an interruption.
+    template <class Function>
+    bool until_interrupted(Interrupt& interrupt, Function function) {
+        interruption_.begin(interrupt);
+        try {
+            function();
+            return true;
+        } catch (const Interrupted&) {
+            return false;
+        }
+    }
+    // The work of the kernel values of a row, in multiply-adds.
+    std::size_t row_work() const {
+        constexpr std::size_t exponential_work = 16;
+        return set_.size() * (exponential_work + set_.n_features());
+    }
 
     template <class Loss>
     bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt) {
         const double begin = Stopwatch::now();
-        if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
-        generator_.shuffle(order_.data(), view.n_rows);
-        set_.expect_zeros(view.sparse);
-        set_.find_least_size();
-        // So that the result does not depend on where training was resumed.
-        maintenance_->begin(set_);
-        const bool finished = with_rows<Real>(view, [&](auto& rows) {
-            using Rows = std::remove_reference_t<decltype(rows)>;
-            KernelRows<Rows> kernel_rows(kernel_, set_, view, order_);
-            return run(rows, loss, kernel_rows, interrupt);
+        const bool finished = until_interrupted(interrupt, [&] {
+            if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
+            generator_.shuffle(order_.data(), view.n_rows,
+                               [this] { interruption_.check(least_row_work); });
+            set_.expect_zeros(view.sparse);
+            set_.find_least_size();
+            // So that the result does not depend on where training was resumed.
+            maintenance_->begin(set_);
+            with_rows<Real>(view, [&](auto& rows) { run(rows, loss, view); });
         });
         profile_.seconds_total += Stopwatch::now() - begin;
         profile_.seconds_margin = margin_clock_.total() + seconds_kernel_;
@@ -112,26 +130,17 @@ class BudgetTrainer final : public Trainer {
     }
 
     template <class Rows, class Loss>
-    bool run(Rows& rows, const Loss& loss, KernelRows<Rows>& kernel_rows, Interrupt& interrupt) {
-        constexpr std::size_t work_between_checks = 1 << 20;  // multiply-adds: about 1 millisecond
-        constexpr std::size_t exponential_cost = 16;          // in multiply-adds, roughly
-        const std::size_t rows_between_checks =
-            1 + work_between_checks / (1 + budget_ * (exponential_cost + set_.n_features()));
-        std::size_t begin = 0;
-        for (; begin < order_.size() && !interrupt.requested(); begin += rows_between_checks) {
-            const std::size_t left = order_.size() - begin;
-            const std::size_t end =
-                begin + (rows_between_checks < left ? rows_between_checks : left);
-            for (std::size_t i = begin; i < end; ++i) {
-                if (i + prefetch_distance < order_.size()) {
-                    rows.prefetch(order_[i + prefetch_distance]);
-                    loss.prefetch(order_[i + prefetch_distance]);
-                }
-                step(rows.row(order_[i]), i, loss, kernel_rows);
+    void run(Rows& rows, const Loss& loss, const RowsView& view) {
+        KernelRows<Rows> kernel_rows(kernel_, set_, view, order_);
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            interruption_.check(least_row_work + row_work());
+            if (i + prefetch_distance < order_.size()) {
+                rows.prefetch(order_[i + prefetch_distance]);
+                loss.prefetch(order_[i + prefetch_distance]);
             }
+            step(rows.row(order_[i]), i, loss, kernel_rows);
         }
         seconds_kernel_ += kernel_rows.seconds();
-        return begin >= order_.size();
     }
 
     template <class Rows, class Loss>
@@ -165,6 +174,8 @@ class BudgetTrainer final : public Trainer {
     }
 
     void maintain(const Real* newest) {
+        constexpr std::size_t candidate_work = 64;
+        interruption_.check(candidate_work * set_.size());
         if (observer_ != nullptr)
             observer_->ask(kernel_, set_, maintenance_->first_partner(set_), newest);
         const bool timed = solve_clock_.due();
@@ -187,12 +198,14 @@ class BudgetTrainer final : public Trainer {
 
     // Rows are prefetched so many steps ahead: the rows computed together are already loaded.
     static constexpr std::size_t prefetch_distance = 2 * rows_at_once;
+    static constexpr std::size_t least_row_work = 64;  // of a row, whatever the size of the set
     // A margin takes less time than a maintenance event, so its clock is read more rarely.
     static constexpr int margin_clock_period = 64;
 
     std::size_t budget_;
     double alpha_;
     double intercept_rate_;
+    Interruption interruption_;
     MakeMaintenance<Real> make_maintenance_;
     Gaussian<Real> kernel_;
     SupportSet<Real> set_;

@@ -104,7 +104,10 @@ class Trainer:
         steps: int,
         generator: NDArray[np.uint64],
     ) -> None:
-        """Continue from a state. If it exceeds the budget, maintenance runs at once."""
+        """Continue from a state. If it exceeds the budget, maintenance runs at once.
+
+        Raises KeyboardInterrupt soon after Ctrl-C; the trainer must not be used after that.
+        """
 
     def profile(self) -> dict[str, Any]:
         """The counters since construction: steps, violations, merges, removals (ints) and

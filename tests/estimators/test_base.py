@@ -367,6 +367,33 @@ def test_ctrl_c_stops_a_fit_within_two_seconds():
     assert interrupted_fit() < 2  # 0.2 s on a free machine
 
 
+LOWERED_BUDGET = """
+import signal
+import numpy as np
+from pocketsvm import BudgetedSVC
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(6000, 20)), rng.integers(0, 2, 6000)
+clf = BudgetedSVC(6000, gamma=0.3, max_iter=1, polish=False, random_state=0).fit(X, y)
+before = clf.decision_function(X[:10])
+clf.set_params(budget=2, maintenance="projection", warm_start=True)
+print("started", flush=True)
+try:
+    clf.fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+assert (clf.decision_function(X[:10]) == before).all()
+print("healthy", flush=True)
+"""
+
+
+def test_ctrl_c_stops_lowering_the_budget():
+    # Without interruption, it would take longer than the child may run.
+    lines, _ = interrupt(LOWERED_BUDGET, delay=0.5)
+    assert lines == ["started", "interrupted", "healthy"]
+
+
 def test_other_threads_run_during_a_fit():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 18)), rng.integers(0, 2, 20_000)
