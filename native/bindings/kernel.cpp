@@ -90,10 +90,10 @@ void bind_kernel(nb::module_& module) {
         .def_prop_ro("dtype", [](const Rows& rows) { return name_of(rows.view().precision); })
         .def(
             "max_squared_norm", [](const Rows& rows) { return max_squared_norm(rows.view()); },
-            nb::call_guard<nb::gil_scoped_release>())
+            nb::call_guard<WithoutGil>())
         .def(
             "variance", [](const Rows& rows) { return variance(rows.view()); },
-            nb::call_guard<nb::gil_scoped_release>());
+            nb::call_guard<WithoutGil>());
 
     module.def("decide", &decide, "vectors"_a.noconvert(), "coefficients"_a, "intercepts"_a,
                "gamma"_a, "rows"_a, "n_threads"_a);

@@ -22,7 +22,7 @@ nb::object kernel_decisions(AnyMatrix kernel, Matrix coefficients, Vector interc
     double* out;
     auto result = make_array<double>({view.n_rows, n_outputs}, &out);
     {
-        nb::gil_scoped_release release;
+        const WithoutGil released;
         core->kernel_decisions(view, n_outputs, coefficients.data(), intercepts.data(), out);
     }
     return nb::cast(result);
@@ -37,7 +37,7 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes) {
     double* out;
     auto result = make_array<double>({n_outputs, view.n_vectors}, &out);
     {
-        nb::gil_scoped_release release;
+        const WithoutGil released;
         core->kernel_pull(view, n_outputs, slopes.data(), out);
     }
     return nb::cast(result);

@@ -1,5 +1,7 @@
 """Training in the core: orders, weights, the same bits, states, threads and bad input."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -346,6 +348,44 @@ def test_ctrl_c_stops_a_long_pass(n_threads):
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_ctrl_c_stops_a_pass_within_two_seconds(n_threads):
     assert interrupted_run(n_threads) < 2
+
+
+DAEMON = """
+import threading, time
+import numpy as np
+from pocketsvm import _core
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100_000, 18)).astype(np.float32)
+rows, codes = _core.Rows.dense(X), rng.integers(0, 2, len(X)).astype(np.int8)
+
+def train():
+    trainers = [
+        _core.Trainer(
+            n_features=18, budget=200, gamma=0.1, alpha=1 / len(X), maintenance="merge",
+            fit_intercept=True, seed=seed, dtype="float32",
+        )
+        for seed in range(3)
+    ]
+    while True:
+        _core.train_pass(trainers, rows, "hinge", codes, [1] * 3, np.ones(2), None, N_THREADS)
+
+def predict():
+    coefficients = np.ones((1, 1000))
+    while True:
+        _core.decide(X[:1000], coefficients, np.zeros(1), 0.1, rows, N_THREADS)
+
+threading.Thread(target=TARGET, daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("target", ["train", "predict"])
+def test_process_ends_while_a_daemon_thread_is_in_the_core(target, n_threads):
+    script = DAEMON.replace("TARGET", target).replace("N_THREADS", str(n_threads))
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_other_threads_run_during_training(core_rows):
