@@ -145,9 +145,9 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     -----
     Rows with zero weight are ignored.
 
-    Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If a large offset of X
-    makes this value exceed ``2**40``, the differences between rows are lost to rounding, and `fit`
-    raises a ValueError. C-ordered float32 arrays and CSR matrices of float32 with sorted indices
+    Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If this value exceeds
+    ``2**40``, because of a large offset of X or a very large gamma, the distances between rows are
+    lost to rounding, and `fit` raises a ValueError. C-ordered float32 arrays and CSR matrices of float32 with sorted indices
     are not copied.
 
     Callbacks (`set_callbacks`) see each pass as a task and may stop training after any pass.
