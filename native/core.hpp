@@ -89,26 +89,6 @@ class Interrupt {
     ~Interrupt() = default;
 };
 
-// Threads besides the caller's, available during one call.
-class Workers {
-  public:
-    class Task {
-      public:
-        virtual void work(std::size_t worker) = 0;
-
-      protected:
-        ~Task() = default;
-    };
-    virtual std::size_t size() const = 0;
-    // Starts work(0), work(1), ... on one thread each; returns the number of threads.
-    virtual std::size_t start(Task& task) = 0;
-    // Waits until all of them have ended.
-    virtual void join() = 0;
-
-  protected:
-    ~Workers() = default;
-};
-
 struct TrainerOptions {
     std::size_t n_features;
     std::size_t budget;
@@ -131,16 +111,16 @@ struct StateView {
     const std::uint64_t* generator;  // four words
 };
 
+// A trainer that was interrupted is in no usable state.
 class Trainer {
   public:
     virtual ~Trainer();
-    // One pass over all rows in a new random order; returns false if it was interrupted. The
-    // result does not depend on the number of workers.
-    virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt,
-                      Workers& workers) = 0;
-    virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt,
-                      Workers& workers) = 0;
-    virtual void restore(const StateView& state) = 0;
+    // One pass over all rows in a new random order; returns false if it was interrupted.
+    virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt) = 0;
+    virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt) = 0;
+    // Continues from a state. If it exceeds the budget, maintenance runs at once; returns false if
+    // that was interrupted.
+    virtual bool restore(const StateView& state, Interrupt& interrupt) = 0;
 
     virtual std::size_t size() const = 0;
     virtual double bias() const = 0;

@@ -10,16 +10,21 @@
 
 namespace pocketsvm::POCKETSVM_SET {
 
+struct Unwritten {};
+
 template <class T>
 class Buffer {
   public:
     Buffer() = default;
     // Zeros, aligned to 64 bytes.
-    explicit Buffer(std::size_t size) : size_(size) {
+    explicit Buffer(std::size_t size) : Buffer(size, Unwritten()) {
+        for (std::size_t i = 0; i < size; ++i) data_[i] = T();
+    }
+    // Numbers that are written before they are read: the system hands out memory when it is used.
+    Buffer(std::size_t size, Unwritten) : size_(size) {
         if (size == 0) return;
         if (size > (~std::size_t(0) >> 1) / sizeof(T)) throw std::bad_alloc();
         data_ = static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t(lane_bytes)));
-        for (std::size_t i = 0; i < size; ++i) data_[i] = T();
     }
     Buffer(Buffer&& other) noexcept { exchange(other); }
     Buffer& operator=(Buffer&& other) noexcept {

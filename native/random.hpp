@@ -46,10 +46,12 @@ class Generator {
         return std::uint32_t(product >> 32);
     }
 
-    // Fills `order` with a random permutation of 0, ..., n - 1.
-    void shuffle(std::uint32_t* order, std::size_t n) {
+    // Fills `order` with a random permutation of 0, ..., n - 1; calls before_each() n - 1 times.
+    template <class BeforeEach>
+    void shuffle(std::uint32_t* order, std::size_t n, BeforeEach before_each) {
         for (std::size_t i = 0; i < n; ++i) order[i] = std::uint32_t(i);
         for (std::size_t i = n; i > 1; --i) {
+            before_each();
             const std::uint32_t j = below(std::uint32_t(i));
             const std::uint32_t moved = order[i - 1];
             order[i - 1] = order[j];

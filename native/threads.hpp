@@ -1,5 +1,5 @@
 // Threads: created for one call and joined at its end, so that none is left idle when the process
-// forks or exits. Also decides how many threads work on what.
+// forks or exits.
 #pragma once
 
 #include <algorithm>
@@ -25,31 +25,6 @@ class SharedInterrupt final : public Interrupt {
 
   private:
     std::atomic<bool> stop_{false};
-};
-
-class ThreadWorkers final : public Workers {
-  public:
-    explicit ThreadWorkers(std::size_t size) : size_(size) {}
-    ~ThreadWorkers() { join(); }
-
-    std::size_t size() const override { return size_; }
-    std::size_t start(Task& task) override {
-        threads_.reserve(size_);
-        try {
-            while (threads_.size() < size_)
-                threads_.emplace_back([&task, k = threads_.size()] { task.work(k); });
-        } catch (const std::exception&) {  // go on with as many threads as the system grants
-        }
-        return threads_.size();
-    }
-    void join() override {
-        for (std::thread& thread : threads_) thread.join();
-        threads_.clear();
-    }
-
-  private:
-    std::size_t size_;
-    std::vector<std::thread> threads_;
 };
 
 // Calls task(i, interrupt) for i in [0, n_tasks), on n_threads including the caller's. Only the
@@ -89,26 +64,14 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
     return !shared.requested();
 }
 
-// Trains several trainers side by side; pass(k, interrupt, workers) makes the pass of trainer k.
-// Threads that are left over help the trainers.
-template <class Pass>
-bool parallel_passes(std::size_t n_trainers, std::size_t n_threads, Interrupt& interrupt,
-                     Pass pass) {
-    // More workers per trainer find nothing to do: the training thread itself is then the limit.
-    constexpr std::size_t max_workers = 3;
-    return parallel(n_trainers, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-        const std::size_t share = n_threads / n_trainers;
-        ThreadWorkers workers(share > 1 ? std::min(share - 1, max_workers) : 0);
-        return pass(k, own, workers);
-    });
-}
-
-// Calls task(from, to) for chunks of the rows [begin, end).
+// Calls task(from, to) for chunks of the rows [begin, end); row_work is the work of a row, roughly,
+// in multiply-adds.
 template <class Task>
-bool parallel_chunks(std::size_t begin, std::size_t end, std::size_t n_threads,
-                     Interrupt& interrupt, Task task) {
+bool parallel_chunks(std::size_t begin, std::size_t end, std::size_t row_work,
+                     std::size_t n_threads, Interrupt& interrupt, Task task) {
     // Short enough to react to an interrupt, long enough to hide the cost of handing out chunks.
-    constexpr std::size_t chunk = 512;
+    constexpr std::size_t most_work = std::size_t(1) << 27, least_rows = 4, most_rows = 512;
+    const std::size_t chunk = std::clamp(most_work / (row_work + 1), least_rows, most_rows);
     return parallel((end - begin + chunk - 1) / chunk, n_threads, interrupt,
                     [&](std::size_t k, Interrupt& own) {
                         if (own.requested()) return false;

@@ -70,10 +70,10 @@ def run_pass(trainers, rows, y, sample_weight=None, class_weight=(1.0, 1.0), n_t
     _core.train_pass(trainers, rows, "hinge", *labels, sample_weight, n_threads)
 
 
-def run_pass_on_targets(trainer, rows, y, epsilon, sample_weight=None, n_threads=1):
+def run_pass_on_targets(trainer, rows, y, epsilon, sample_weight=None):
     """One pass over target values."""
     loss = ("epsilon_insensitive", epsilon)
-    _core.train_pass_on_targets(trainer, rows, *loss, y, sample_weight, n_threads)
+    _core.train_pass_on_targets(trainer, rows, *loss, y, sample_weight)
 
 
 def trained(X, y, core_rows, *, layout="dense", passes=1, sample_weight=None, seed=0, **changes):

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../core.hpp"
@@ -82,19 +83,51 @@ inline void require_known(const char* argument, const std::string& name, const N
     refuse(std::string(argument) + " '" + name + "' is not known; known are: " + known);
 }
 
+// Releases Python's lock for its lifetime.
+class WithoutGil {
+  public:
+    WithoutGil() : state_(PyEval_SaveThread()) {}
+    ~WithoutGil() { take(); }
+    WithoutGil(const WithoutGil&) = delete;
+    WithoutGil& operator=(const WithoutGil&) = delete;
+
+    // Calls the function with the lock.
+    template <class Function>
+    auto with_gil(Function function) {
+        take();
+        const auto result = function();
+        state_ = PyEval_SaveThread();
+        return result;
+    }
+
+  private:
+    // When the interpreter shuts down, Python ends the threads that ask for its lock, up to version
+    // 3.13 by unwinding their stack, which would abort the process. They wait for its end instead.
+    void take() noexcept {
+        try {
+            PyEval_RestoreThread(state_);
+        } catch (...) {
+            for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+        }
+    }
+
+    PyThreadState* state_;
+};
+
 // Asks Python for signals, which only the main thread receives.
 class PythonInterrupt final : public Interrupt {
   public:
+    explicit PythonInterrupt(WithoutGil& released) : released_(released) {}
     bool requested() override {
         const auto now = std::chrono::steady_clock::now();
         if (now < next_) return raised_;
         next_ = now + interrupt_period;
-        nb::gil_scoped_acquire gil;
-        raised_ = raised_ || PyErr_CheckSignals() != 0;
+        raised_ = raised_ || released_.with_gil([] { return PyErr_CheckSignals() != 0; });
         return raised_;
     }
 
   private:
+    WithoutGil& released_;
     std::chrono::steady_clock::time_point next_ =
         std::chrono::steady_clock::now() + interrupt_period;
     bool raised_ = false;
@@ -103,10 +136,10 @@ class PythonInterrupt final : public Interrupt {
 // Calls work(interrupt) without the GIL; raises Python's exception if it was interrupted.
 template <class Work>
 void without_gil(Work work) {
-    PythonInterrupt interrupt;
     bool finished;
     {
-        nb::gil_scoped_release release;
+        WithoutGil released;
+        PythonInterrupt interrupt(released);
         finished = work(interrupt);
     }
     if (!finished) throw nb::python_error();

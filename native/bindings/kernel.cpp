@@ -18,10 +18,13 @@ void check_model(const AnyMatrix& vectors, double gamma, const RowsView& rows) {
 template <class Task>
 void predict(const RowsView& rows, const ModelView& model, std::size_t begin, std::size_t end,
              std::size_t n_threads, Task task) {
+    constexpr std::size_t exponential_work = 16;
+    const std::size_t row_work =
+        model.n_vectors * (exponential_work + model.n_features + model.n_outputs);
     without_gil([&](Interrupt& interrupt) {
         const std::unique_ptr<Predictor> predictor(core->make_predictor(rows.precision, model));
         return parallel_chunks(
-            begin, end, n_threads, interrupt,
+            begin, end, row_work, n_threads, interrupt,
             [&](std::size_t from, std::size_t to) { task(*predictor, from, to); });
     });
 }
@@ -115,10 +118,10 @@ void bind_kernel(nb::module_& module) {
         .def_prop_ro("dtype", [](const Rows& rows) { return name_of(rows.view().precision); })
         .def(
             "max_squared_norm", [](const Rows& rows) { return max_squared_norm(rows.view()); },
-            nb::call_guard<nb::gil_scoped_release>())
+            nb::call_guard<WithoutGil>())
         .def(
             "variance", [](const Rows& rows) { return variance(rows.view()); },
-            nb::call_guard<nb::gil_scoped_release>());
+            nb::call_guard<WithoutGil>());
 
     module.def("decide", &decide, "vectors"_a.noconvert(), "coefficients"_a, "intercepts"_a,
                "gamma"_a, "rows"_a, "n_threads"_a);

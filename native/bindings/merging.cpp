@@ -23,7 +23,7 @@ nb::object golden_section(Vector m, Vector kappa, double eps) {
     auto h_array = make_array<double>({m.shape(0)}, &h);
     auto wd_array = make_array<double>({m.shape(0)}, &wd);
     {
-        nb::gil_scoped_release release;
+        const WithoutGil released;
         core->golden_section(m.shape(0), m.data(), kappa.data(), eps, h, wd);
     }
     return nb::make_tuple(h_array, wd_array);
@@ -36,7 +36,7 @@ class PyTable {
         constexpr std::size_t max_size = 4096;
         require(size >= 2 && size <= max_size && size % 2 == 0,
                 "size must be even and in [2, 4096], got " + std::to_string(size));
-        nb::gil_scoped_release release;
+        const WithoutGil released;
         table_.reset(core->make_table(size, scaled));
     }
     nb::object h(Vector m, Vector kappa) const { return look_up(m, kappa, true); }
@@ -48,7 +48,7 @@ class PyTable {
         double* out;
         auto array = make_array<double>({m.shape(0)}, &out);
         {
-            nb::gil_scoped_release release;
+            const WithoutGil released;
             table_->look_up(m.shape(0), m.data(), kappa.data(), h ? out : nullptr,
                             h ? nullptr : out);
         }

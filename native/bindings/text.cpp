@@ -11,7 +11,7 @@ void parse_text(SvmlightChunk& chunk, const std::vector<nb::bytes>& parts, std::
         views.push_back(std::string_view(part.c_str(), part.size()).substr(0, size));
         size -= views.back().size();
     }
-    nb::gil_scoped_release release;
+    const WithoutGil released;
     parse_svmlight(views, chunk);
 }
 
@@ -19,7 +19,7 @@ void read_file(SvmlightChunk& chunk, int file, std::uint64_t begin, std::uint64_
     require(begin < end, "begin must be below end");
     int failure;
     try {
-        nb::gil_scoped_release release;
+        const WithoutGil released;
         read_svmlight(file, begin, end, chunk);
         return;
     } catch (const std::system_error& error) {
@@ -58,13 +58,13 @@ nb::bytes spelling(const SvmlightChunk& chunk, std::size_t row) {
 }
 
 void append(SvmlightRows& rows, const SvmlightChunk& chunk) {
-    nb::gil_scoped_release release;
+    const WithoutGil released;
     rows.append(chunk);
 }
 
 nb::object finish(SvmlightRows& rows, bool written_from_0) {
     {
-        nb::gil_scoped_release release;
+        const WithoutGil released;
         rows.finish(written_from_0);
     }
     return nb::make_tuple(as_array(std::move(rows.labels)), as_array(std::move(rows.row_lengths)),

@@ -60,8 +60,7 @@ class PyTrainer {
                         " is " + std::to_string(coefficients.data()[i]));
         const StateView view{n,    vectors.data(), coefficients.data(), births.data(),
                              bias, steps,          generator.data()};
-        nb::gil_scoped_release release;
-        trainer_->restore(view);
+        without_gil([&](Interrupt& interrupt) { return trainer_->restore(view, interrupt); });
     }
 
     nb::dict profile() const {
@@ -249,19 +248,6 @@ void check_trainers(const std::vector<PyTrainer*>& trainers, const RowsView& row
     }
 }
 
-// One pass of every trainer; targets_of(k) are those of trainer k.
-template <class Function>
-void run_passes(const std::vector<PyTrainer*>& trainers, const RowsView& rows,
-                std::size_t n_threads, Function targets_of) {
-    without_gil([&](Interrupt& interrupt) {
-        return parallel_passes(trainers.size(), n_threads, interrupt,
-                               [&](std::size_t k, Interrupt& own, Workers& workers) {
-                                   return trainers[k]->trainer().pass(rows, targets_of(k), own,
-                                                                      workers);
-                               });
-    });
-}
-
 void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, const std::string& loss,
                 AnyVector codes, const std::vector<std::int32_t>& positives, Vector class_weight,
                 std::optional<Vector> sample_weight, std::size_t n_threads) {
@@ -270,15 +256,18 @@ void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, const
     check_trainers(trainers, rows.view());
     check_classes(rows.view().n_rows, codes, positives, class_weight);
     const double* weight = check_weights(rows.view().n_rows, sample_weight);
-    run_passes(trainers, rows.view(), n_threads, [&](std::size_t k) {
-        return Classes{loss.c_str(),        codes.data(), wide_codes(codes),
-                       class_weight.data(), weight,       positives[k]};
+    const auto pass = [&](std::size_t k, Interrupt& interrupt) {
+        const Classes data{loss.c_str(),        codes.data(), wide_codes(codes),
+                           class_weight.data(), weight,       positives[k]};
+        return trainers[k]->trainer().pass(rows.view(), data, interrupt);
+    };
+    without_gil([&](Interrupt& interrupt) {
+        return parallel(trainers.size(), n_threads, interrupt, pass);
     });
 }
 
 void train_pass_on_targets(PyTrainer& trainer, const Rows& rows, const std::string& loss,
-                           double parameter, Vector targets, std::optional<Vector> sample_weight,
-                           std::size_t n_threads) {
+                           double parameter, Vector targets, std::optional<Vector> sample_weight) {
     require_known("loss", loss, core->target_losses);
     check_trainers({&trainer}, rows.view());
     check_values("targets", targets, rows.view().n_rows, "finite",
@@ -286,9 +275,9 @@ void train_pass_on_targets(PyTrainer& trainer, const Rows& rows, const std::stri
     require(std::isfinite(parameter) && parameter >= 0,
             "parameter must be finite and not negative, got " + std::to_string(parameter));
     const double* weight = check_weights(rows.view().n_rows, sample_weight);
-    run_passes({&trainer}, rows.view(), n_threads, [&](std::size_t) {
-        return Targets{loss.c_str(), parameter, targets.data(), weight};
-    });
+    const Targets data{loss.c_str(), parameter, targets.data(), weight};
+    without_gil(
+        [&](Interrupt& interrupt) { return trainer.trainer().pass(rows.view(), data, interrupt); });
 }
 
 }  // namespace
@@ -316,7 +305,7 @@ void bind_training(nb::module_& module) {
     module.def("train_pass", &train_pass, "trainers"_a, "rows"_a, "loss"_a, "codes"_a.noconvert(),
                "positives"_a, "class_weight"_a, "sample_weight"_a.none(), "n_threads"_a);
     module.def("train_pass_on_targets", &train_pass_on_targets, "trainer"_a, "rows"_a, "loss"_a,
-               "parameter"_a, "targets"_a.noconvert(), "sample_weight"_a.none(), "n_threads"_a);
+               "parameter"_a, "targets"_a.noconvert(), "sample_weight"_a.none());
 }
 
 }  // namespace pocketsvm

@@ -42,24 +42,6 @@ class VectorLanes {
         }
         norms_[slot] = norm;
     }
-    template <class Row>
-    void write_row(std::size_t slot, const Row& row) {
-        Real* to = lane(slot);
-        if (row.count < n_features_)
-            for (std::size_t f = 0; f < n_features_; ++f) to[f * L::count] = 0;
-        for (std::size_t k = 0; k < row.count; ++k) to[row.index(k) * L::count] = row.values[k];
-    }
-    // All norms at once, each summed feature by feature.
-    void compute_norms() {
-        for (std::size_t b = 0; b < n_blocks(); ++b) {
-            L norms = L::all(0);
-            for (std::size_t f = 0; f < n_features_; ++f) {
-                const L values = L::load(block(b) + f * L::count);
-                norms = multiply_add(values, values, norms);
-            }
-            norms.store(norms_.data() + b * L::count);
-        }
-    }
     void set_norm(std::size_t slot, Real norm) { norms_[slot] = norm; }
 
   protected:

@@ -24,10 +24,11 @@ class MergeTable {
     // The paper's grid.
     static constexpr std::size_t standard_size = 400;
 
-    // The tables of the strategies, built at first use.
+    // The tables of the strategies, built at first use. They are never destroyed, because threads
+    // may still use them while the process ends.
     static const MergeTable& standard(bool scaled) {
-        static const MergeTable plain_table(standard_size, false),
-            scaled_table(standard_size, true);
+        static const MergeTable &plain_table = *new MergeTable(standard_size, false),
+                                &scaled_table = *new MergeTable(standard_size, true);
         return scaled ? scaled_table : plain_table;
     }
 

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "../clock.hpp"
+#include "../interruption.hpp"
 #include "../kernel/gaussian.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
@@ -27,6 +28,7 @@ struct Setting {
     const Gaussian<Real>& kernel;
     std::size_t capacity;  // slots of the set, a multiple of the lanes
     std::size_t n_features;
+    Interruption& interruption;  // for work of more than O(capacity) per event
 };
 
 template <class Real>

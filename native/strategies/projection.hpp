@@ -18,8 +18,9 @@ class Projection final : public Maintenance<Real> {
   public:
     static constexpr const char* name = "projection";
     explicit Projection(const Setting<Real>& setting)
-        : kernel_(setting.kernel), capacity_(setting.capacity), factor_(capacity_ * capacity_),
-          slots_(capacity_), solution_(capacity_), changes_(capacity_) {}
+        : kernel_(setting.kernel), interruption_(setting.interruption), capacity_(setting.capacity),
+          factor_(capacity_ * capacity_, Unwritten()), slots_(capacity_), solution_(capacity_),
+          changes_(capacity_) {}
 
     void begin(const SupportSet<Real>& set) override {
         n_ = 0;
@@ -83,8 +84,10 @@ class Projection final : public Maintenance<Real> {
     }
 
     void append(const SupportSet<Real>& set, std::size_t slot) {
-        for (std::size_t k = 0; k < n_; ++k)
+        for (std::size_t k = 0; k < n_; ++k) {
+            interruption_.check(set.n_features());
             solution_[k] = std::exp2(-kernel_.exponent(set.squared_distance(slots_[k], slot)));
+        }
         solve_transposed(0);
         double pivot = 1 + jitter;
         for (std::size_t k = 0; k < n_; ++k) {
@@ -98,6 +101,7 @@ class Projection final : public Maintenance<Real> {
     // Solves U^T x = b in place, by columns of U^T, which are contiguous.
     void solve_transposed(std::size_t from) {
         for (std::size_t k = from; k < n_; ++k) {
+            interruption_.check(n_ - k);
             const double* u = row(k);
             const double x = solution_[k] / u[k];
             solution_[k] = x;
@@ -109,6 +113,7 @@ class Projection final : public Maintenance<Real> {
     // Solves U x = b in place.
     void solve() {
         for (std::size_t k = n_; k-- > 0;) {
+            interruption_.check(n_ - k);
             const double* u = row(k);
             const double dot =
                 sum_in_parts(k + 1, n_, [&](std::size_t i) { return u[i] * solution_[i]; });
@@ -120,6 +125,7 @@ class Projection final : public Maintenance<Real> {
     void drop(std::size_t p) {
         for (std::size_t i = p + 1; i < n_; ++i) solution_[i] = row(p)[i];
         for (std::size_t k = p + 1; k < n_; ++k) {
+            interruption_.check(n_ - k);
             double* u = row(k);
             const double diagonal = std::hypot(u[k], solution_[k]);
             const double cosine = diagonal / u[k], sine = solution_[k] / u[k];
@@ -129,15 +135,20 @@ class Projection final : public Maintenance<Real> {
                 solution_[i] = cosine * solution_[i] - sine * u[i];
             }
         }
-        for (std::size_t k = 0; k < p; ++k)
+        for (std::size_t k = 0; k < p; ++k) {
+            interruption_.check(n_ - p);
             for (std::size_t i = p; i + 1 < n_; ++i) row(k)[i] = row(k)[i + 1];
-        for (std::size_t k = p; k + 1 < n_; ++k)
+        }
+        for (std::size_t k = p; k + 1 < n_; ++k) {
+            interruption_.check(n_ - k);
             for (std::size_t i = k; i + 1 < n_; ++i) row(k)[i] = row(k + 1)[i + 1];
+        }
         for (std::size_t k = p; k + 1 < n_; ++k) slots_[k] = slots_[k + 1];
         --n_;
     }
 
     const Gaussian<Real>& kernel_;
+    Interruption& interruption_;
     std::size_t capacity_;
     std::size_t n_ = 0;
     std::size_t updates_ = 0;

@@ -68,7 +68,8 @@ template <class Real>
 void pruning_changes_no_decision(double spread, int distinct, double offset = 0) {
     constexpr std::size_t n = 143, d = 3;
     const Gaussian<Real> kernel(0.7);
-    const Setting<Real> setting{kernel, 160, d};
+    Interruption interruption;
+    const Setting<Real> setting{kernel, 160, d, interruption};
     const CheckedLookup lookup(MergeTable::standard(true));
     Merging<Real, PrunedSearch<Real, CheckedLookup>> pruned(setting, lookup);
     Merging<Real, ExhaustiveSearch<Real, CheckedLookup>> exhaustive(setting, lookup);

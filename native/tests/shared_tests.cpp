@@ -52,7 +52,7 @@ void generator_shuffles_evenly() {
     std::vector<int> count(5);
     std::uint32_t order[5];
     for (int round = 0; round < 50000; ++round) {
-        generator.shuffle(order, 5);
+        generator.shuffle(order, 5, [] {});
         ++count[order[0]];
     }
     for (int n : count) CHECK(std::abs(n - 10000) < 450);  // five standard deviations

@@ -32,7 +32,8 @@ void observer_compares_decisions() {
     }
     const char* names[] = {"merge", "removal", "gss-precise", "projection", "gss"};
     Observer<Real> observer(names, 5);
-    observer.reserve({kernel, set.capacity(), 1});
+    Interruption interruption;
+    observer.reserve({kernel, set.capacity(), 1, interruption});
     observer.ask(kernel, set, 3, nullptr);  // the only one of its sign
     CHECK(observer.counts(0).events == 0);
     for (int round = 1; round <= 3; ++round) {
@@ -94,32 +95,15 @@ struct Problem {
     }
 };
 
-// Counts how often threads were started.
-struct CountingWorkers final : Workers {
-    explicit CountingWorkers(std::size_t size) : threads(size) {}
-    std::size_t size() const override { return threads.size(); }
-    std::size_t start(Task& task) override {
-        ++starts;
-        return threads.start(task);
-    }
-    void join() override { threads.join(); }
-
-    ThreadWorkers threads;
-    int starts = 0;
-};
-
 std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const Problem& problem,
-                                 const RowsView& rows, std::size_t budget = 21,
-                                 std::size_t n_workers = 0) {
+                                 const RowsView& rows) {
     const double alpha = 1.0 / (8 * double(problem.n));
-    std::unique_ptr<Trainer> trainer(core.make_trainer(
-        Precision::float32, {problem.d, budget, 1.5, alpha, strategy, true, 1, 5}));
+    std::unique_ptr<Trainer> trainer(
+        core.make_trainer(Precision::float32, {problem.d, 21, 1.5, alpha, strategy, true, 1, 5}));
     trainer->observe(nullptr, 0);
     check::NeverInterrupt never;
-    CountingWorkers workers(n_workers);
     for (int pass = 0; pass < 3; ++pass)
-        CHECK(trainer->pass(rows, problem.classes("hinge"), never, workers));
-    CHECK((workers.starts > 0) == (n_workers > 0));
+        CHECK(trainer->pass(rows, problem.classes("hinge"), never));
     return trainer;
 }
 
@@ -138,19 +122,39 @@ Vectors vectors_of(const Trainer& trainer, const Problem& problem) {
     return found;
 }
 
-void workers_change_no_bit(const Core& core) {
-    const Problem problem(1500, 9);
-    for (std::size_t k = 0; k < core.strategies.count; ++k)
-        for (const std::size_t n_workers : {1, 3})
-            for (const bool sparse : {false, true}) {
-                const char* name = core.strategies.first[k];
-                const RowsView rows = sparse ? problem.sparse_view() : problem.dense_view();
-                const auto alone = trained(core, name, problem, rows, 150);
-                const auto helped = trained(core, name, problem, rows, 150, n_workers);
-                CHECK(alone->bias() == helped->bias());
-                CHECK(alone->profile().violations == helped->profile().violations);
-                CHECK(vectors_of(*alone, problem) == vectors_of(*helped, problem));
-            }
+// Requests an interruption the n-th time that it is asked.
+struct CountingInterrupt final : Interrupt {
+    explicit CountingInterrupt(int n) : left(n) {}
+    bool requested() override { return --left == 0; }
+    int left;
+};
+
+// Every strategy asks for interrupts while it merges a restored state down to the budget, and in a
+// pass over few rows with many vectors.
+void restoring_and_passes_are_interrupted(const Core& core) {
+    const Problem problem(700, 4);
+    const std::vector<double> coefficients(problem.n, 0.5);
+    const std::vector<std::int64_t> births(problem.n, 1);
+    const std::uint64_t generator[4] = {1, 2, 3, 4};
+    const StateView state{problem.n, problem.dense.data(), coefficients.data(), births.data(), 0, 1,
+                          generator};
+    const Problem few(200, 4);
+    for (std::size_t k = 0; k < core.strategies.count; ++k) {
+        const auto trainer = [&](std::size_t budget) {
+            return std::unique_ptr<Trainer>(core.make_trainer(
+                Precision::float32, {4, budget, 1.5, 1, core.strategies.first[k], true, 1, 5}));
+        };
+        check::NeverInterrupt never;
+        CountingInterrupt first(1), late(15);
+        CHECK(!trainer(50)->restore(state, first));
+        CHECK(!trainer(50)->restore(state, late));
+        const auto restored = trainer(50);
+        CHECK(restored->restore(state, never) && restored->size() == 50);
+        const auto full = trainer(problem.n);
+        CHECK(full->restore(state, never));
+        CountingInterrupt soon(1);
+        CHECK(!full->pass(few.dense_view(), few.classes("hinge"), soon));
+    }
 }
 
 void losses_are_minus_their_slopes() {
@@ -180,8 +184,7 @@ void every_core_learns_with(const Core& core, const Problem& problem, const Data
         std::unique_ptr<Trainer> trainer(
             core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 1, "merge", true, 1, 5}));
         check::NeverInterrupt never;
-        ThreadWorkers workers(0);
-        for (int pass = 0; pass < 3; ++pass) CHECK(trainer->pass(rows, data, never, workers));
+        for (int pass = 0; pass < 3; ++pass) CHECK(trainer->pass(rows, data, never));
         CHECK(trainer->size() == 21 && trainer->profile().merges > 0);
         found[sparse] = vectors_of(*trainer, problem);
     }
@@ -284,6 +287,6 @@ void training_tests(std::uint64_t expected_hash) {
         }
         every_core_trains_and_predicts(core);
         every_core_learns_with_every_loss(core);
-        workers_change_no_bit(core);
+        restoring_and_passes_are_interrupted(core);
     }
 }

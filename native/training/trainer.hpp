@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../random.hpp"
-#include "lookahead.hpp"
+#include "kernel_rows.hpp"
 #include "losses.hpp"
 #include "observer.hpp"
 
@@ -18,38 +18,38 @@ class BudgetTrainer final : public Trainer {
         reserve(options.budget, options.n_features);
     }
 
-    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt,
-              Workers& workers) override {
+    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt) override {
         bool finished = false;
         ClassLosses::with(classes.loss, [&](auto type) {
             const typename decltype(type)::type loss{};
-            finished = pass_with(LossOnClasses(loss, classes), view, interrupt, workers);
+            finished = pass_with(LossOnClasses(loss, classes), view, interrupt);
         });
         return finished;
     }
-    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt,
-              Workers& workers) override {
+    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt) override {
         bool finished = false;
         TargetLosses::with(targets.loss, [&](auto type) {
             const typename decltype(type)::type loss(targets.parameter);
-            finished = pass_with(LossOnTargets(loss, targets), view, interrupt, workers);
+            finished = pass_with(LossOnTargets(loss, targets), view, interrupt);
         });
         return finished;
     }
 
-    void restore(const StateView& state) override {
-        const std::size_t n_features = set_.n_features();
-        reserve(state.size > budget_ ? state.size : budget_, n_features);
-        const Real* vectors = static_cast<const Real*>(state.vectors);
-        for (std::size_t i = 0; i < state.size; ++i) {
-            const DenseRow<Real> row{vectors + i * n_features, n_features};
-            set_.add(row, squared_norm(row), state.coefficients[i], state.births[i]);
-        }
-        maintenance_->begin(set_);
-        bias_ = state.bias;
-        steps_ = state.steps;
-        generator_.restore(state.generator);
-        while (set_.size() > budget_) maintain(nullptr);
+    bool restore(const StateView& state, Interrupt& interrupt) override {
+        return until_interrupted(interrupt, [&] {
+            const std::size_t n_features = set_.n_features();
+            reserve(state.size > budget_ ? state.size : budget_, n_features);
+            const Real* vectors = static_cast<const Real*>(state.vectors);
+            for (std::size_t i = 0; i < state.size; ++i) {
+                const DenseRow<Real> row{vectors + i * n_features, n_features};
+                set_.add(row, squared_norm(row), state.coefficients[i], state.births[i]);
+            }
+            maintenance_->begin(set_);
+            bias_ = state.bias;
+            steps_ = state.steps;
+            generator_.restore(state.generator);
+            for (; set_.size() > budget_; maintain(nullptr)) interruption_.check(row_work());
+        });
     }
 
     std::size_t size() const override { return set_.size(); }
@@ -90,76 +90,66 @@ class BudgetTrainer final : public Trainer {
         maintenance_ = make_maintenance_(setting());
         if (observer_ != nullptr) observer_->reserve(setting());
     }
-    Setting<Real> setting() const { return {kernel_, set_.capacity(), set_.n_features()}; }
+    Setting<Real> setting() { return {kernel_, set_.capacity(), set_.n_features(), interruption_}; }
+
+    // Returns whether the function ended without an interruption.
+    template <class Function>
+    bool until_interrupted(Interrupt& interrupt, Function function) {
+        interruption_.begin(interrupt);
+        try {
+            function();
+            return true;
+        } catch (const Interrupted&) {
+            return false;
+        }
+    }
+    // The work of the kernel values of a row, in multiply-adds.
+    std::size_t row_work() const {
+        constexpr std::size_t exponential_work = 16;
+        return set_.size() * (exponential_work + set_.n_features());
+    }
 
     template <class Loss>
-    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt, Workers& workers) {
+    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt) {
         const double begin = Stopwatch::now();
-        if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
-        generator_.shuffle(order_.data(), view.n_rows);
-        set_.expect_zeros(view.sparse);
-        set_.find_least_size();
-        maintenance_->begin(
-            set_);  // so that the result does not depend on where training was resumed
-        const bool finished = with_rows<Real>(view, [&](auto& rows) {
-            using Rows = std::remove_reference_t<decltype(rows)>;
-            if (workers.size() > 0 && looking_ahead_pays(view)) {
-                Lookahead<Rows> source(kernel_, set_, view, order_, workers);
-                return run(rows, loss, source, interrupt);
-            }
-            InTurn<Rows> source(kernel_, set_, view, order_);
-            return run(rows, loss, source, interrupt);
+        const bool finished = until_interrupted(interrupt, [&] {
+            if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
+            generator_.shuffle(order_.data(), view.n_rows,
+                               [this] { interruption_.check(least_row_work); });
+            set_.expect_zeros(view.sparse);
+            set_.find_least_size();
+            // So that the result does not depend on where training was resumed.
+            maintenance_->begin(set_);
+            with_rows<Real>(view, [&](auto& rows) { run(rows, loss, view); });
         });
         profile_.seconds_total += Stopwatch::now() - begin;
-        profile_.seconds_margin = margin_clock_.total() + seconds_ahead_;
+        profile_.seconds_margin = margin_clock_.total() + seconds_kernel_;
         profile_.seconds_solve = solve_clock_.total();
         profile_.seconds_rest = rest_clock_.total();
         return finished;
     }
 
-    // Whether handing kernel rows from thread to thread costs less than computing them. It does not
-    // if vectors change in most steps.
-    bool looking_ahead_pays(const RowsView& view) const {
-        constexpr std::size_t min_budget = 128;     // the kernel values of a smaller set are cheap
-        constexpr std::size_t min_rows = 1000;      // starting the threads takes about as long
-        constexpr std::size_t min_features = 8;     // below, the exponentials are most of the cost
-        constexpr std::size_t max_features = 4096;  // blocks of longer rows fill the cache
-        constexpr std::size_t max_sparse_features = 512;  // blocks hold sparse rows as dense ones
-        return budget_ >= min_budget && view.n_rows >= min_rows &&
-               view.n_features >= min_features &&
-               view.n_features <= (view.sparse ? max_sparse_features : max_features) &&
-               2 * profile_.violations <= profile_.steps;
-    }
-
-    template <class Rows, class Loss, class Source>
-    bool run(Rows& rows, const Loss& loss, Source& source, Interrupt& interrupt) {
-        constexpr std::size_t work_between_checks = 1 << 20;  // multiply-adds: about 1 millisecond
-        constexpr std::size_t exponential_cost = 16;          // in multiply-adds, roughly
-        const std::size_t rows_between_checks =
-            1 + work_between_checks / (1 + budget_ * (exponential_cost + set_.n_features()));
-        std::size_t begin = 0;
-        for (; begin < order_.size() && !interrupt.requested(); begin += rows_between_checks) {
-            const std::size_t left = order_.size() - begin;
-            const std::size_t end =
-                begin + (rows_between_checks < left ? rows_between_checks : left);
-            for (std::size_t i = begin; i < end; ++i) {
-                if (i + prefetch_distance < order_.size()) {
-                    rows.prefetch(order_[i + prefetch_distance]);
-                    loss.prefetch(order_[i + prefetch_distance]);
-                }
-                step(rows.row(order_[i]), i, loss, source);
+    template <class Rows, class Loss>
+    void run(Rows& rows, const Loss& loss, const RowsView& view) {
+        KernelRows<Rows> kernel_rows(kernel_, set_, view, order_);
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            interruption_.check(least_row_work + row_work());
+            if (i + prefetch_distance < order_.size()) {
+                rows.prefetch(order_[i + prefetch_distance]);
+                loss.prefetch(order_[i + prefetch_distance]);
             }
+            step(rows.row(order_[i]), i, loss, kernel_rows);
         }
-        seconds_ahead_ += source.seconds();
-        return begin >= order_.size();
+        seconds_kernel_ += kernel_rows.seconds();
     }
 
-    template <class Row, class Loss, class Source>
-    void step(const Row& row, std::size_t i, const Loss& loss, Source& source) {
-        source.prepare(i);
+    template <class Rows, class Loss>
+    void step(const typename Rows::Row& row, std::size_t i, const Loss& loss,
+              KernelRows<Rows>& kernel_rows) {
+        kernel_rows.prepare(i);
         const bool timed = margin_clock_.due();
         const double begin = timed ? Stopwatch::now() : 0;
-        const KernelRow<Real> kernel = source.take();
+        const KernelRow<Real> kernel = kernel_rows.take();
         if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
 
         const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * double(steps_));
@@ -176,16 +166,16 @@ class BudgetTrainer final : public Trainer {
         maintenance_->added(set_);
         bias_ += intercept_rate_ * coefficient;
         if (full) {
-            Real* exponents = source.exponents();
+            Real* exponents = kernel_rows.exponents();
             exponents[budget_] = excluded_exponent;
             maintain(exponents);
-            // Finite again, because a block that is used again may add it with a weight of 0.
-            exponents[budget_] = 0;
         }
-        source.follow();
+        kernel_rows.follow();
     }
 
     void maintain(const Real* newest) {
+        constexpr std::size_t candidate_work = 64;
+        interruption_.check(candidate_work * set_.size());
         if (observer_ != nullptr)
             observer_->ask(kernel_, set_, maintenance_->first_partner(set_), newest);
         const bool timed = solve_clock_.due();
@@ -208,12 +198,14 @@ class BudgetTrainer final : public Trainer {
 
     // Rows are prefetched so many steps ahead: the rows computed together are already loaded.
     static constexpr std::size_t prefetch_distance = 2 * rows_at_once;
+    static constexpr std::size_t least_row_work = 64;  // of a row, whatever the size of the set
     // A margin takes less time than a maintenance event, so its clock is read more rarely.
     static constexpr int margin_clock_period = 64;
 
     std::size_t budget_;
     double alpha_;
     double intercept_rate_;
+    Interruption interruption_;
     MakeMaintenance<Real> make_maintenance_;
     Gaussian<Real> kernel_;
     SupportSet<Real> set_;
@@ -224,7 +216,7 @@ class BudgetTrainer final : public Trainer {
     Buffer<std::uint32_t> order_;
     Profile profile_;
     SampledClock margin_clock_{margin_clock_period};
-    double seconds_ahead_ = 0;  // for kernel rows that were computed ahead, besides that clock
+    double seconds_kernel_ = 0;  // for the exponents of rows, besides that clock
     SampledClock solve_clock_;
     SampledClock rest_clock_;
     std::unique_ptr<Observer<Real>> observer_;

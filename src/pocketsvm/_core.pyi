@@ -104,7 +104,10 @@ class Trainer:
         steps: int,
         generator: NDArray[np.uint64],
     ) -> None:
-        """Continue from a state. If it exceeds the budget, maintenance runs at once."""
+        """Continue from a state. If it exceeds the budget, maintenance runs at once.
+
+        Raises KeyboardInterrupt soon after Ctrl-C; the trainer must not be used after that.
+        """
 
     def profile(self) -> dict[str, Any]:
         """The counters since construction: steps, violations, merges, removals (ints) and
@@ -147,7 +150,7 @@ def train_pass(
     sample_weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> None:
-    """One pass of every trainer over all rows, in parallel on n_threads.
+    """One pass of every trainer over all rows; n_threads make passes side by side.
 
     Row i has class codes[i] in [0, len(class_weight)); trainer k takes the class positives[k] as
     +1 and all others as -1; the row's weight is class_weight[codes[i]] * sample_weight[i] > 0.
@@ -161,7 +164,6 @@ def train_pass_on_targets(
     parameter: float,
     targets: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
-    n_threads: int,
 ) -> None:
     """One pass over all rows with a loss on target values; the rest is as in train_pass.
 

@@ -23,6 +23,7 @@ __all__ = [
     "check_partial_fit_first_call",
     "check_weights",
     "fit_context",
+    "has_callbacks",
     "num_samples",
     "parameter_names",
     "safe_indexing",
@@ -66,6 +67,11 @@ def parameter_names(estimator: type) -> list[str]:
 def callback_context(estimator: Any, task_name: str, max_subtasks: int) -> Any:
     """Return the task of a fit, for the callbacks of the estimator."""
     return estimator._init_callback_context(task_name=task_name, max_subtasks=max_subtasks)
+
+
+def has_callbacks(estimator: Any) -> bool:
+    """Whether `set_callbacks` has given callbacks to the estimator."""
+    return bool(getattr(estimator, "_skl_callbacks", None))
 
 
 def num_samples(X: Any) -> int:

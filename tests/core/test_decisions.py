@@ -72,7 +72,7 @@ def test_reference_makes_the_same_steps_with_every_loss(name, dtype, core_rows):
             labels = ((y > 0).astype(np.int8), [1], np.ones(2), weight)
             _core.train_pass([trainer], rows, name, *labels, 1)
         else:
-            _core.train_pass_on_targets(trainer, rows, name, 0.3, y.astype(float), weight, 1)
+            _core.train_pass_on_targets(trainer, rows, name, 0.3, y.astype(float), weight)
         for i in trainer.order():
             expected.step(X[i].astype(float), y[i], weight[i])
     state = trainer.state()

@@ -1,5 +1,7 @@
 """Training in the core: orders, weights, the same bits, states, threads and bad input."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -121,15 +123,13 @@ def test_dense_and_sparse_rows_give_the_same_bits_at_any_width(d, dtype, core_ro
 
 @DTYPES
 @STRATEGIES
-def test_targets_give_the_same_bits_for_any_layout_and_threads(maintenance, dtype, core_rows):
+def test_targets_give_the_same_bits_for_any_layout(maintenance, dtype, core_rows):
     X, y, weight = noisy_targets(n=1500, dtype=dtype)
     trainers = []
-    for layout, n_threads in (("dense", 1), ("csr", 1), ("dense", 3)):
+    for layout in ("dense", "csr"):
         trainers.append(make_trainer(X, maintenance=maintenance, budget=70))
-        rows = core_rows(X, layout)
-        run_pass_on_targets(trainers[-1], rows, y, 0.1, weight, n_threads)
-    for other in trainers[1:]:
-        assert_same_bits(trainers[0], other)
+        run_pass_on_targets(trainers[-1], core_rows(X, layout), y, 0.1, weight)
+    assert_same_bits(*trainers)
 
 
 def test_explicit_zeros_change_nothing(core_rows):
@@ -350,6 +350,44 @@ def test_ctrl_c_stops_a_pass_within_two_seconds(n_threads):
     assert interrupted_run(n_threads) < 2
 
 
+DAEMON = """
+import threading, time
+import numpy as np
+from pocketsvm import _core
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100_000, 18)).astype(np.float32)
+rows, codes = _core.Rows.dense(X), rng.integers(0, 2, len(X)).astype(np.int8)
+
+def train():
+    trainers = [
+        _core.Trainer(
+            n_features=18, budget=200, gamma=0.1, alpha=1 / len(X), maintenance="merge",
+            fit_intercept=True, seed=seed, dtype="float32",
+        )
+        for seed in range(3)
+    ]
+    while True:
+        _core.train_pass(trainers, rows, "hinge", codes, [1] * 3, np.ones(2), None, N_THREADS)
+
+def predict():
+    coefficients = np.ones((1, 1000))
+    while True:
+        _core.decide(X[:1000], coefficients, np.zeros(1), 0.1, rows, N_THREADS)
+
+threading.Thread(target=TARGET, daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("target", ["train", "predict"])
+def test_process_ends_while_a_daemon_thread_is_in_the_core(target, n_threads):
+    script = DAEMON.replace("TARGET", target).replace("N_THREADS", str(n_threads))
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
 def test_other_threads_run_during_training(core_rows):
     X, y, _ = noisy_data(n=10_000, d=18, dtype="float32")
     trainer = make_trainer(X, budget=500, maintenance="gss", gamma=0.05)
@@ -388,7 +426,6 @@ def test_bad_targets_are_rejected(change, message):
         "parameter": 0.1,
         "targets": np.zeros(4),
         "sample_weight": None,
-        "n_threads": 1,
     }
     with pytest.raises(ValueError, match=message):
         _core.train_pass_on_targets(**arguments | change)

@@ -47,6 +47,9 @@ def test_precision_depends_on_the_spread(layout, spread, gamma, dtype):
         (rows_of_norm(1.0) * 1e200, "scale"),
         (1.7e9 + np.random.default_rng(0).normal(size=(8, 3)), "scale"),
         (rows_of_norm(1.0) * 1e-155, "scale"),
+        (rows_of_norm(1.0), 2.0**41),
+        (np.random.default_rng(0).normal(size=(8, 3)), 1e13),
+        (np.random.default_rng(0).normal(size=(8, 3)), 1e100),
     ],
 )
 def test_rows_that_need_more_than_float64_are_rejected_with_advice(layout, X, gamma):
@@ -56,13 +59,20 @@ def test_rows_that_need_more_than_float64_are_rejected_with_advice(layout, X, ga
 
 
 @LAYOUTS
-@pytest.mark.parametrize("gamma", [1e13, 1e30, 1e100])
-def test_training_works_with_an_identity_kernel(layout, gamma):
-    X, y = moons()
-    clf = small_svc(gamma=gamma, budget=len(X), max_iter=1, fit_intercept=False).fit(layout(X), y)
-    assert clf.support_vectors_.dtype == np.float64
-    assert clf.score(layout(X), y) == 1.0  # every row is its own support vector
-    assert_allclose(clf.decision_function(layout(X + 0.01)), 0, atol=1e-300)
+def test_decisions_are_exact_up_to_the_limit(layout):
+    # Groups of rows within the width of a kernel that is tiny compared with the norms.
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(100, 3)), 3, axis=0)
+    gamma = 0.9 * 2.0**40 / np.square(X).sum(axis=1).max()
+    X += rng.normal(size=X.shape) / np.sqrt(10 * gamma)
+    y = np.arange(len(X)) % 2
+    clf = small_svc(gamma=gamma, budget=120, polish=False, fit_intercept=False).fit(layout(X), y)
+    assert clf.profile_.merges > 0
+    squared = np.square(X[:, None] - clf.support_vectors_).sum(axis=2)
+    kernel = np.maximum(np.exp(-gamma * squared), 2.0**-1021)
+    exact = kernel @ clf.dual_coef_[0]
+    error = 1e-3 * np.abs(clf.dual_coef_).max()
+    assert_allclose(clf.decision_function(layout(X)), exact, rtol=0, atol=error)
 
 
 @LAYOUTS

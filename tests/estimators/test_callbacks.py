@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from models import assert_same_model, blobs, moons, small_svc
 from numpy.testing import assert_array_equal
 
@@ -56,6 +57,39 @@ def test_callback_can_stop_the_passes():
     assert clf.n_iter_ == 2
     assert_same_model(clf, small_svc(max_iter=2).fit(X, y))
     assert_array_equal(recorder.metadata["sample_weight"], weight)
+
+
+class BreakingTheIndices:
+    """A callback that points the indices of X far outside of its columns."""
+
+    def setup(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
+        X.indices[:] = 2**30
+        X.indptr[1:] = 2**30
+
+    def teardown(self, estimator, context): ...
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("polish", [True, False])
+def test_callback_may_change_the_indices(polish, layout, dtype):
+    X, y = blobs(3)
+    X = layout(X.astype(dtype))
+    expected = small_svc(polish=polish).fit(X.copy(), y)
+    clf = small_svc(polish=polish).set_callbacks(BreakingTheIndices()).fit(X, y)
+    assert X.indices[0] == 2**30  # what the callback got is not a copy
+    assert_same_model(clf, expected)
+
+
+def test_callback_may_change_the_indices_during_partial_fit():
+    X, y = blobs(3)
+    sparse = sp.csr_array(X)
+    clf = small_svc().set_callbacks(BreakingTheIndices()).partial_fit(sparse, y, classes=range(3))
+    assert_same_model(clf, small_svc().partial_fit(X, y, classes=range(3)))
 
 
 def test_callbacks_see_partial_fit_and_the_names_of_a_new_fit():

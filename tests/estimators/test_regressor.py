@@ -171,7 +171,6 @@ def test_offset_of_the_targets_shifts_the_predictions(offset, polish):
 def test_model_does_not_depend_on_layout_or_threads(layout, polish):
     X, y = friedman(1100)
     X[X < 0] = 0
-    # The budget is large enough for several threads to be used.
     one = small_svr(polish=polish, budget=150, C=1.0).fit(X, y)
     other = small_svr(polish=polish, budget=150, C=1.0, n_jobs=3).fit(layout(X), y)
     assert_same_model(one, other)

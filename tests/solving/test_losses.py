@@ -215,7 +215,7 @@ def step_of_the_core(name, target, decision, weight):
         _core.train_pass([trainer], rows, name, code, [1], np.ones(2), weights, 1)
     else:
         targets = np.array([target], dtype=float)
-        _core.train_pass_on_targets(trainer, rows, name, PARAMETER, targets, weights, 1)
+        _core.train_pass_on_targets(trainer, rows, name, PARAMETER, targets, weights)
     state = trainer.state()
     assert state["steps"] == 2
     added = state["coefficients"][1:]

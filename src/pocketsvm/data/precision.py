@@ -1,11 +1,6 @@
 """The precision of rows and the value of gamma, decided together."""
 
 import math
-from typing import Any
-
-import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .. import _core
 from .rows import CheckedRows, Dtype, Rows
@@ -15,8 +10,6 @@ from .rows import CheckedRows, Dtype, Rows
 # roundoff. These limits hold it near 512 * 2^-24 = 3e-5 in float32, 2^40 * 2^-53 = 1e-4 in float64.
 FLOAT32_SPREAD = 512.0
 FLOAT64_SPREAD = 2.0**40
-# An offset is large if the squared norm of a row is this many times the variance of the rows.
-LARGEST_OFFSET = 2.0**20
 # Beyond these, squared norms overflow, or gamma itself leaves float32's range.
 LARGEST_SQUARED_NORM = {"float32": 1e37, "float64": 1e300}
 FLOAT32_GAMMA = (1e-30, 1e30)
@@ -47,13 +40,14 @@ def training_rows(
     value = _gamma_as_number(gamma, core, squared_norm)
     if value is None:
         value = 1.0  # as sklearn.svm.SVC does
-    if not _float64_is_enough(value, squared_norm, checked.X):
+    if not _float64_is_enough(value, squared_norm):
         raise ValueError(
             f"The values of X are too large for the kernel: gamma={value:.3g} times the largest "
-            f"squared norm of a row, {squared_norm:.3g}, is above 2**40, where rounding errors "
-            "exceed the distances between rows even in float64. Subtract large offsets and "
-            "standardise X (sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse X), "
-            "or choose a smaller gamma."
+            f"squared norm of a row, {squared_norm:.3g}, is above 2**40. Even in float64, the "
+            "distances between rows would have rounding errors as large as the width of the "
+            "kernel. Subtract large offsets and standardise X "
+            "(sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse X), or choose a "
+            "smaller gamma."
         )
     return Rows(checked, core, value)
 
@@ -66,15 +60,10 @@ def _float32_is_enough(gamma: float, squared_norm: float) -> bool:
     )
 
 
-def _float64_is_enough(gamma: float, squared_norm: float, X: Any) -> bool:
-    if not (squared_norm <= LARGEST_SQUARED_NORM["float64"] and math.isfinite(gamma)):
-        return False
-    if gamma * squared_norm <= FLOAT64_SPREAD:
-        return True
-    # Without large offsets, a gamma so large makes the kernel the identity, and that is exact:
-    # equal rows are at distance zero to the last bit, and all others are too far apart to matter.
-    columns = mean_variance_axis(X, axis=0)[1] if sp.issparse(X) else np.var(X, axis=0)
-    return float(np.sum(columns)) > squared_norm / LARGEST_OFFSET
+def _float64_is_enough(gamma: float, squared_norm: float) -> bool:
+    return gamma * squared_norm <= FLOAT64_SPREAD and (
+        squared_norm <= LARGEST_SQUARED_NORM["float64"] and math.isfinite(gamma)
+    )
 
 
 def _gamma_as_number(gamma: str | float, core: _core.Rows, squared_norm: float) -> float | None:

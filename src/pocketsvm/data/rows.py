@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from .._sklearn import validate_data
-from .sparse import check_structure, safe_to_convert, sorted_copy
+from .._sklearn import has_callbacks, validate_data
+from .sparse import check_structure, safe_to_convert, sorted_copy, with_own_structure
 
 Dtype = Literal["float32", "float64"]
 INDEX_DTYPES = (np.int32, np.int64)
@@ -106,7 +106,8 @@ def check_rows_and_targets(
 ) -> tuple[CheckedRows, NDArray[Any]]:
     """Check X and y in scikit-learn's way; the rest is as in `check_rows`."""
     X, y = _validate(estimator, X, y, reset)
-    return checked_rows(X), y
+    # Callbacks run after the check of the indices, and they get the user's X.
+    return checked_rows(X, own_structure=has_callbacks(estimator)), y
 
 
 def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
@@ -117,8 +118,11 @@ def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     )
 
 
-def checked_rows(X: Any) -> CheckedRows:
-    """Check the indices of rows that passed scikit-learn's checks; sort them if necessary."""
+def checked_rows(X: Any, *, own_structure: bool = False) -> CheckedRows:
+    """Check the indices of rows that passed scikit-learn's checks; sort them if necessary.
+
+    With `own_structure`, they are copied: the user may then change the indices of X.
+    """
     is_sparse: bool = sp.issparse(X)
     if not is_sparse:
         return CheckedRows(X)
@@ -129,6 +133,8 @@ def checked_rows(X: Any) -> CheckedRows:
         and X.indptr.dtype in INDEX_DTYPES
     )
     if is_core_layout:
+        if own_structure:
+            X = with_own_structure(X)
         structure = _structure(X)
         if structure is not None:
             return CheckedRows(X, structure)

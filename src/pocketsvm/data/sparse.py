@@ -1,5 +1,6 @@
 """The structure of sparse matrices, checked before compiled code follows their indices."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,14 @@ def sorted_copy(X: Any) -> Any:
     X = sp.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), shape=X.shape)
     X.sum_duplicates()
     return X
+
+
+def with_own_structure(X: Any) -> Any:
+    """Return the same CSR matrix with copies of its index arrays, which may be broken."""
+    # Building a new matrix would make scipy check them, with messages of its own.
+    own = copy.copy(X)
+    own.indices, own.indptr = X.indices.copy(), X.indptr.copy()
+    return own
 
 
 def check_structure(X: Any) -> None:

@@ -96,8 +96,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         random numbers. The features and classes must be the same. The budget may change.
 
     n_jobs : int, default=None
-        Number of threads for training, polishing and prediction. One-vs-rest problems are trained
-        in parallel, and each of them uses several threads. None means 1 unless in a
+        Number of threads for training, polishing and prediction. The passes of one-vs-rest problems
+        are made in parallel; with two classes, they use one thread. None means 1 unless in a
         `joblib.parallel_config` context. -1 means using all processors. The result is the same, bit
         for bit, for any number of threads.
 
@@ -156,9 +156,9 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     -----
     Rows with zero weight are ignored.
 
-    Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If a large offset of X
-    makes this value exceed ``2**40``, the differences between rows are lost to rounding, and `fit`
-    raises a ValueError. C-ordered float32 arrays and CSR matrices of float32 with sorted indices
+    Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If this value exceeds
+    ``2**40``, because of a large offset of X or a very large gamma, the distances between rows are
+    lost to rounding, and `fit` raises a ValueError. C-ordered float32 arrays and CSR matrices of float32 with sorted indices
     are not copied.
 
     Callbacks (`set_callbacks`) see each pass as a task and may stop training after any pass.

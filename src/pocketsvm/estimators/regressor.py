@@ -85,9 +85,9 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         random numbers. The features must be the same. The budget may change.
 
     n_jobs : int, default=None
-        Number of threads for training, polishing and prediction. None means 1 unless in a
-        `joblib.parallel_config` context. -1 means using all processors. The result is the same, bit
-        for bit, for any number of threads.
+        Number of threads for polishing and prediction; the passes use one thread. None means 1
+        unless in a `joblib.parallel_config` context. -1 means using all processors. The result is
+        the same, bit for bit, for any number of threads.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.

@@ -226,7 +226,6 @@ def _make_pass(
             targets.parameter,
             targets.values,
             targets.sample_weight,
-            settings.n_threads,
         )
 
 

@@ -87,6 +87,16 @@ def test_onnx_does_not_cancel(tmp_path, run_onnx, gamma, offset):
     assert np.abs(found - expected).max() < models.tolerance(model)
 
 
+def test_onnx_refuses_vectors_that_cancel_in_float64(tmp_path):
+    pytest.importorskip("onnx")
+    vectors = np.array([[-1.0], [1.0]])
+    model = Model(vectors, np.ones((1, 2)), np.zeros(1), 1.1 * 2.0**40, np.arange(2))
+    with pytest.raises(ValueError, match=r"too far apart for ONNX.*choose a smaller gamma"):
+        export_onnx(model, tmp_path / "svm.onnx")
+    assert not (tmp_path / "svm.onnx").exists()
+    export_onnx(replace(model, gamma=2.0**40), tmp_path / "svm.onnx")
+
+
 def test_onnx_of_a_float64_model_takes_float64(tmp_path, run_onnx):
     clf, X = models.float64_model()
     assert clf.support_vectors_.dtype == np.float64

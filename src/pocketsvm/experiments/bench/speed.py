@@ -37,7 +37,6 @@ BLAS_KERNELS = {"avx512": "SkylakeX", "avx2": "Haswell", "baseline": "Prescott"}
 MULTIPLY_ADDS_BESIDE_FEATURES = 1 + 5 + 1
 OTHER_OPERATIONS = 4 + 7
 LANES = 16
-SHARPNESS = {"overlapping": SUSY_SHARPNESS, "clearer": 6.0}
 
 
 def measure(quick: bool) -> list[Table]:
@@ -49,7 +48,7 @@ def measure(quick: bool) -> list[Table]:
             _trainings("whole_trainings", 3 if quick else 20, quick),
             _prediction(quick),
         ]
-    return [*tables, _threads(quick), _reading(quick), _memory(quick)]
+    return [*tables, _reading(quick), _memory(quick)]
 
 
 def _arithmetic_limit(sgemm: float, fused: bool, n_features: int, budget: int) -> float:
@@ -174,48 +173,6 @@ def _compare_strategies(
             B=profile.seconds_rest,
             share=merging[name] / merging["gss"] if merging["gss"] else None,
         )
-
-
-def _threads(quick: bool) -> Table:
-    n_rows = 100_000 if quick else 200_000
-    table = Table(
-        "threads",
-        f"Training on one and on two threads: {n_rows:,} rows of 18 features, five passes",
-        {
-            "data": ("classes", ""),
-            "budget": ("B", ",d"),
-            "violations": ("violations", ".0%"),
-            "one": ("n_jobs=1, s", ".3f"),
-            "two": ("n_jobs=2, s", ".3f"),
-            "speedup": ("speedup", ".2f"),
-            "same": ("same model", ""),
-        },
-        progress=True,
-    )
-    for label, sharpness in SHARPNESS.items():
-        X, y = susy_like(n_rows, sharpness=sharpness)
-        for budget in (500, 2000):
-            table.add(data=label, budget=budget, **_one_and_two_threads(X, y, budget, quick))
-    return table
-
-
-def _one_and_two_threads(X: Any, y: Any, budget: int, quick: bool) -> dict[str, Any]:
-    settings = {"C": 1.0, "gamma": 4 * named("SUSY").gamma, "max_iter": 5}
-    models = {n: passes_only(budget, n_jobs=n, **settings) for n in (1, 2)}
-    calls = {n: partial(model.fit, X, y) for n, model in models.items()}
-    runs = fastest(calls, 2 if quick else 5)
-    same = all(
-        np.array_equal(getattr(models[1], name), getattr(models[2], name))
-        for name in ("support_vectors_", "dual_coef_", "intercept_")
-    )
-    profile = models[1].profile_
-    return {
-        "violations": profile.violations / profile.steps,
-        "one": runs[1].seconds,
-        "two": runs[2].seconds,
-        "speedup": runs[1].seconds / runs[2].seconds,
-        "same": "yes" if same else "NO",
-    }
 
 
 def _prediction(quick: bool) -> Table:

@@ -31,7 +31,6 @@ MAX_OVER_LIMIT = 1.5  # decision_function, relative to the limit of the arithmet
 MAX_OVER_FLOOR = 1.4  # training, relative to decision_function on the same rows
 MAX_MERGING_SHARE = 0.05  # merging time of merge, relative to gss
 MIN_PREDICTION_SPEEDUP = 300  # relative to SVC, on ADULT
-MIN_THREAD_SPEEDUP = {500: 1.5, 2000: 1.7}  # of two threads, by budget
 SMALL_BUDGET, MAX_MEGABYTES = 500, 64  # memory of training
 MAX_OVER_FORMULA = 1.2  # memory of training with larger budgets
 MIN_READING_SPEEDUP = {"one thread": 10, "two threads": 16}  # relative to scikit-learn
@@ -51,7 +50,7 @@ def targets(rows: Rows) -> Table:
     table = target_table()
     groups: tuple[Callable[[Table, Rows], None], ...]
     groups = (
-        *(_prediction, _training, _threads, _memory, _reading, _growth, _accuracy, _speedup),
+        *(_prediction, _training, _memory, _reading, _growth, _accuracy, _speedup),
         *(_solver, _solver_scale),
     )
     for add_group in groups:
@@ -83,16 +82,6 @@ def _training(table: Table, rows: Rows) -> None:
         found = {row["data"]: row["share"] or 0.0 for row in ours}
         what = f"merging time, {passes}, relative to gss"
         add_target(table, what, found, "≤", MAX_MERGING_SHARE, ".1%")
-
-
-def _threads(table: Table, rows: Rows) -> None:
-    for budget, bound in MIN_THREAD_SPEEDUP.items():
-        found = {
-            f"{row['violations']:.0%} violations": row["speedup"]
-            for row in select(rows.get("threads", []), budget=budget)
-        }
-        what = f"training on two threads, B = {budget:,}, speedup"
-        add_target(table, what, found, "≥", bound, ".2f")
 
 
 def _memory(table: Table, rows: Rows) -> None:

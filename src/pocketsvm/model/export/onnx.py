@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ..._replacing import PathLike
+from ...data.precision import FLOAT64_SPREAD
 from ..column_map import ColumnMap
 from ..container import Array
 from ..model import Model
@@ -182,9 +183,19 @@ def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
 
 
 def _precision(model: Model, centre: Array) -> np.dtype[Any]:
-    """Return float32 if it is accurate enough for the sum of the three parts, else float64."""
+    """Return float32 if it is accurate enough for the sum of the three parts, else float64.
+
+    Raises ValueError if float64 is not accurate enough.
+    """
     centred = model.vectors.astype(np.float64) - centre
     spread = model.gamma * float(np.square(centred).sum(axis=1).max())
+    if spread > FLOAT64_SPREAD:
+        raise ValueError(
+            f"The vectors of this model are too far apart for ONNX: gamma={model.gamma:.3g} times "
+            f"their largest squared distance from the mean is {spread:.3g}, above 2**40, where "
+            "kernel values are lost to rounding even in float64. Standardise X, or choose a "
+            "smaller gamma."
+        )
     enough = model.vectors.dtype == np.float32 and spread <= FLOAT32_SPREAD
     return np.dtype(np.float32 if enough else np.float64)
 
