@@ -158,8 +158,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
     Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If this value exceeds
     ``2**40``, because of a large offset of X or a very large gamma, the distances between rows are
-    lost to rounding, and `fit` raises a ValueError. C-ordered float32 arrays and CSR matrices of float32 with sorted indices
-    are not copied.
+    lost to rounding, and `fit` raises a ValueError. C-ordered float32 arrays and CSR matrices of
+    float32 with sorted indices are not copied.
 
     Callbacks (`set_callbacks`) see each pass as a task and may stop training after any pass.
 

@@ -98,7 +98,8 @@ class Sample:
     def mean_values(self) -> float:
         """Return the mean number of values of a row that are not zero."""
         X = self.rows.checked.X
-        n_values = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+        values = X.data if sp.issparse(X) else X
+        n_values = np.count_nonzero(values)
         return float(n_values / self.rows.n_rows)
 
 
