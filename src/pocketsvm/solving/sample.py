@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
@@ -97,9 +96,8 @@ class Sample:
 
     def mean_values(self) -> float:
         """Return the mean number of values of a row that are not zero."""
-        X = self.rows.checked.X
-        values = X.data if sp.issparse(X) else X
-        n_values = np.count_nonzero(values)
+        checked = self.rows.checked
+        n_values = np.count_nonzero(checked.X.data if checked.structure else checked.X)
         return float(n_values / self.rows.n_rows)
 
 

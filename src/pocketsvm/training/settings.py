@@ -49,7 +49,7 @@ class Choices:
     hinge_width: float = 0.5
     relative_width: float = 0.1
     fills: bool = True
-    class_moves: int = 20
+    class_moves: int = 40
     value_moves: int = 100
     steps_on_all_rows: int = 2
 
