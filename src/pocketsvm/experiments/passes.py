@@ -35,13 +35,12 @@ def new_trainer(
     budget: int,
     maintenance: str,
     seed: int,
-    intercept_rate: float = 0.0,
     observed: Iterable[str] = (),
 ) -> _core.Trainer:
-    """Return a trainer for the rows.
+    """Return a trainer for the rows, without intercept.
 
-    An intercept rate of zero means no intercept. The `observed` strategies are asked for their
-    decisions at every maintenance event (`Trainer.audit`), which does not change the training.
+    The `observed` strategies are asked for their decisions at every maintenance event
+    (`Trainer.audit`), which does not change the training.
     """
     trainer = _core.Trainer(
         n_features=data.rows.core.n_features,
@@ -49,8 +48,7 @@ def new_trainer(
         gamma=data.rows.gamma,
         alpha=data.alpha,
         maintenance=maintenance,
-        fit_intercept=intercept_rate > 0,
-        intercept_rate=intercept_rate,
+        fit_intercept=False,
         seed=seed,
         dtype=data.rows.core.dtype,
     )

@@ -9,25 +9,28 @@ import argparse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
-from .. import _core
+from ..data.precision import training_rows
 from ..data.rows import checked_rows
+from ..data.targets import ValueTargets, class_targets, value_targets
 from ..estimators import BudgetedSVC
-from ..solving.losses import Hinge
-from ..solving.moving import Effort, move
-from ..solving.newton import distinct, polish
-from ..solving.sample import Sample
+from ..model.prediction import decision_values
+from ..solving.solve import solve
+from ..training.passes import passes
+from ..training.settings import Choices, Settings
+from ..training.state import VectorSet
 from .datasets.generated import CASES, TEST_ROWS
-from .datasets.problems import Problem, available, labelled
-from .passes import new_trainer, run_passes, two_classes
+from .datasets.study import CHEQUERED_ROWS, StudyData, budgets, found
 from .toolkit.measure import one_thread
 from .toolkit.pages import Block, read_paragraphs, write_markdown
 from .toolkit.results import Results, Row, program, select
@@ -36,103 +39,71 @@ from .toolkit.tables import Columns, Table, headings
 SEEDS = range(5)
 HELD_OUT = 0.25
 CASE_BUDGET = 100
-MIN_MOVES = 10  # the default number of steps before moving may stop
+N_PASSES = 20
+NO_LIMIT = 10**9
 
-KEY: dict[str, type] = {"program": str, "data": str, "budget": int, "seed": int, "recipe": str}
+KEY: dict[str, type] = {"program": str, "data": str, "budget": int, "seed": int, "variant": str}
 CASE_SCORES = ("last", "polished", "share", "last_share", "polished_share")
 COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, float)}
 
-State = dict[str, Any]
+# The choices that the passes depend on; variants that share them share their passes.
+OF_THE_PASSES = ("intercept_rate", "rows_per_vector", "class_rows_per_vector", "merges_per_vector")
 
-
-@dataclass(frozen=True)
-class Recipe:
-    """One way to find the vectors and their coefficients.
-
-    Attributes
-    ----------
-    rate : float
-        The square of the constant feature that the intercept multiplies in the passes; 0: no
-        intercept.
-
-    passes : tuple of int
-        The number of passes; several numbers: polishing between them.
-
-    first_rate : float or None
-        The first learning rate; None: 1 / lambda.
-
-    grown : float
-        Vectors in the passes, relative to the budget; merged down to it after polishing.
-
-    dropped : float
-        The share of vectors that is dropped between passes, those with the smallest coefficients.
-
-    width : float
-        The width of the smoothing of the hinge loss.
-
-    polished : bool
-        Whether the coefficients are solved for.
-
-    moves : int
-        The maximum number of steps that move the vectors after polishing.
-
-    frugal : bool
-        Whether vectors are only moved if that is cheap.
-    """
-
-    rate: float = 0.1
-    passes: tuple[int, ...] = (20,)
-    first_rate: float | None = None
-    grown: float = 1.0
-    dropped: float = 0.0
-    width: float = 0.5
-    polished: bool = True
-    moves: int = 20
-    frugal: bool = True
-
-
-# The comparisons of the page: variants of the default recipe, which is an empty change.
-COMPARISONS: dict[str, dict[str, dict[str, Any]]] = {
+# What a variant changes: fields of `Choices`, and "polish" as in the estimators. The default is an
+# empty change.
+Changes = Mapping[str, Any]
+COMPARISONS: dict[str, dict[str, Changes]] = {
     "Polishing": {
-        "the last iterate": {"polished": False},
-        "the last iterate, intercept as a feature of value 1": {"polished": False, "rate": 1.0},
+        "the last iterate": {"polish": False},
+        "the last iterate, intercept as a feature of value 1": {
+            "polish": False,
+            "intercept_rate": 1.0,
+        },
+        "with moves if they are cheap": {},
+        "with moves until they gain nothing": {"polish": "thorough"},
     },
-    "Moving the vectors after polishing": {
-        "never": {"moves": 0},
-        "up to 10 steps": {"moves": 10},
-        "up to 20 steps, if they are cheap": {},
-        "always 10 to 20 steps, on a subsample of large data": {"frugal": False},
-        "up to 40 steps, if they are cheap": {"moves": 40},
+    "Rows that the passes see, for each vector": {
+        "128": {"rows_per_vector": 128},
+        "256": {"rows_per_vector": 256},
+        "512": {},
+        "1,024": {"rows_per_vector": 1024},
+        "all": {"rows_per_vector": NO_LIMIT},
+    },
+    "Merges after which the passes end, for each vector": {
+        "100": {"merges_per_vector": 100},
+        "200": {"merges_per_vector": 200},
+        "400": {},
+        "800": {"merges_per_vector": 800},
+        "no limit": {"merges_per_vector": NO_LIMIT},
     },
     "Intercept in the passes: the square of its constant feature": {
-        "none": {"rate": 0.0},
-        "0.01": {"rate": 0.01},
+        "none": {"intercept_rate": 0.0},
+        "0.01": {"intercept_rate": 0.01},
         "0.1": {},
-        "1": {"rate": 1.0},
+        "1": {"intercept_rate": 1.0},
     },
-    "Passes": {
-        "5": {"passes": (5,)},
-        "10": {"passes": (10,)},
-        "20": {},
-        "40": {"passes": (40,)},
+    "Free slots of the budget": {"left free": {"fills": False}, "filled with rows": {}},
+    "Steps for the coefficients on all rows, after those on a sample": {
+        "none": {"steps_on_all_rows": 0},
+        "1": {"steps_on_all_rows": 1},
+        "2": {},
     },
-    "First learning rate": {"1 / λ": {}, "1": {"first_rate": 1.0}},
-    "Polishing between the passes": {
-        "never": {},
-        "after 10 of 20": {"passes": (10, 10)},
+    "Steps that move the vectors of a classifier": {
+        "none": {"class_moves": 0},
+        "up to 10": {"class_moves": 10},
+        "up to 20": {},
+        "up to 40": {"class_moves": 40},
     },
-    "Vectors in the passes, merged down to the budget after polishing": {
-        "as many as the budget": {},
-        "1.5 times as many": {"grown": 1.5},
-    },
-    "Vectors with the smallest coefficients dropped after 15 of 20 passes": {
-        "none": {},
-        "a tenth": {"passes": (15, 5), "dropped": 0.1},
+    "Steps that move the vectors of a regression": {
+        "none": {"value_moves": 0},
+        "up to 100": {},
+        "up to 200": {"value_moves": 200},
     },
     "Width of the smoothing": {
-        "0.1": {"width": 0.1},
+        "0.1": {"hinge_width": 0.1},
+        "0.25": {"hinge_width": 0.25},
         "0.5": {},
-        "1": {"width": 1.0},
+        "1": {"hinge_width": 1.0},
     },
 }
 
@@ -141,102 +112,66 @@ COMPARISONS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 class Split:
-    """A problem with a quarter of its training rows held out, and a budget to train with."""
+    """A data set with a quarter of its training rows held out, and a budget to train with."""
 
-    def __init__(self, problem: Problem, budget: int, seed: int) -> None:
-        X, y, _, _ = problem.rows
-        X, held_out, y, self.labels = train_test_split(
-            X, y, test_size=HELD_OUT, random_state=seed, stratify=y
+    def __init__(self, data: StudyData, budget: int, seed: int) -> None:
+        X, y, truth = data.make()
+        X, held_out, y, _, _, self.truth = train_test_split(
+            X,
+            y,
+            truth,
+            test_size=HELD_OUT,
+            random_state=seed,
+            stratify=y if data.epsilon is None else None,
         )
-        self.data = two_classes(X, y, **problem.setting)
+        checked, self.targets = _targets(X, y, data.epsilon)
+        self.rows = training_rows(checked, data.gamma)
         self.held_out = checked_rows(held_out)
-        self.C, self.budget, self.seed = problem.data_set.C, budget, seed
-        # Trainers with their states after each pass, by the recipe of their first passes.
-        self.begun: dict[Recipe, tuple[_core.Trainer, list[State]]] = {}
+        self.alpha, self.budget, self.seed = 1 / (len(y) * data.C), budget, seed
+        self.passed: dict[tuple[Any, ...], VectorSet] = {}  # by what the passes depend on
 
-    def score(self, recipe: Recipe) -> float:
-        """Return the accuracy on the held-out rows, in per cent."""
-        state = self._first_passes(recipe)
-        for n_passes in recipe.passes[1:]:
-            state = self._polished(state, recipe, bool(recipe.rate))
-            trainer = self._trainer(recipe)
-            trainer.restore(**_without_smallest(state, recipe.dropped))
-            run_passes(trainer, self.data, n_passes)
-            state = trainer.state()
-        if recipe.grown > 1:
-            trainer = self._trainer(replace(recipe, grown=1.0))
-            trainer.restore(**self._polished(state, recipe))
-            state = trainer.state()
-        if recipe.polished:
-            state = self._polished(state, recipe, moves=recipe.moves)
-        unit = self.data.alpha * state["steps"]
-        values = _core.decide(
-            state["vectors"],
-            state["coefficients"][None] / unit,
-            np.array([state["bias"] / unit]),
-            self.data.rows.gamma,
-            self.held_out.core(self.data.rows.core.dtype),
-            1,
-        )
-        predicted = self.data.targets.classes[(values.ravel() > 0).astype(int)]
-        return 100 * float(np.mean(predicted == self.labels))
+    def score(self, changes: Changes) -> float:
+        """Return the accuracy on the held-out rows, or R², in per cent."""
+        settings = self._settings(changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = solve(self._passes(settings), self.rows, self.targets, settings)
+        model_of_rows = model.vectors, model.dual_coef, model.intercept, model.gamma
+        values = decision_values(*model_of_rows, self.held_out, 1)
+        if isinstance(self.targets, ValueTargets):
+            return 100 * float(r2_score(self.truth, values[:, 0]))
+        codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+        return 100 * float(np.mean(self.targets.classes[codes] == self.truth))
 
-    def _trainer(self, recipe: Recipe) -> _core.Trainer:
-        return new_trainer(
-            self.data,
-            budget=int(recipe.grown * self.budget),
+    def _settings(self, changes: Changes) -> Settings:
+        changes = dict(changes)
+        polish = changes.pop("polish", True)
+        return Settings(
+            budget=self.budget,
+            alpha=self.alpha,
+            n_passes=N_PASSES,
             maintenance="merge",
-            seed=self.seed,
-            intercept_rate=recipe.rate,
+            fit_intercept=True,
+            polish=bool(polish),
+            thorough=polish == "thorough",
+            n_threads=1,
+            random_state=np.random.RandomState(self.seed),
+            choices=Choices(**changes),
         )
 
-    def _first_passes(self, recipe: Recipe) -> State:
-        """Return the state after the first passes, which equal recipes share."""
-        key = Recipe(recipe.rate, (), recipe.first_rate, recipe.grown)
-        if key not in self.begun:
-            trainer = self._trainer(recipe)
-            state = trainer.state()
-            if recipe.first_rate is not None:
-                state["steps"] = round(1 / (self.data.alpha * recipe.first_rate))
-                trainer.restore(**state)
-            self.begun[key] = trainer, [state]
-        trainer, states = self.begun[key]
-        while len(states) <= recipe.passes[0]:
-            run_passes(trainer, self.data, 1)
-            states.append(trainer.state())
-        return states[recipe.passes[0]]
-
-    def _polished(
-        self, state: State, recipe: Recipe, fit_intercept: bool = True, moves: int = 0
-    ) -> State:
-        """Return the state with the best coefficients for its vectors, which may move."""
-        unit = self.data.alpha * state["steps"]
-        codes = self.data.targets.codes
-        vectors, beta = distinct(state["vectors"], state["coefficients"][None] / unit)
-        loss = Hinge(np.where(codes == 1, 1.0, -1.0), recipe.width)
-        sample = Sample(self.data.rows, np.full(len(codes), float(self.C)), [loss])
-        setting = sample, fit_intercept, 1
-        solutions = polish(vectors, [(beta[0], state["bias"] / unit)], *setting)
-        if moves:
-            default = Effort.for_classes(2 * sum(recipe.passes) * len(codes) * self.budget)
-            limits = (min(MIN_MOVES, moves), moves)
-            effort = replace(default, limits=limits, frugal=recipe.frugal)
-            random = np.random.default_rng(self.seed)
-            vectors, solutions = move(vectors, solutions, *setting, random, effort)
-        (solution,) = solutions
-        return {
-            **state,
-            "vectors": vectors,
-            "coefficients": solution.coefficients * unit,
-            "births": np.arange(1, len(vectors) + 1),
-            "bias": solution.intercept * unit,
-        }
+    def _passes(self, settings: Settings) -> VectorSet:
+        """Return the vectors after the passes, which several variants share."""
+        key = settings.polish, *(getattr(settings.choices, name) for name in OF_THE_PASSES)
+        if key not in self.passed:
+            self.passed[key] = passes(self.rows, self.targets, settings, lambda _: False)
+        return self.passed[key]
 
 
-def _without_smallest(state: State, share: float) -> State:
-    sizes = np.abs(state["coefficients"])
-    kept = np.sort(np.argsort(-sizes, kind="stable")[: len(sizes) - int(share * len(sizes))])
-    return {**state, **{name: state[name][kept] for name in ("vectors", "coefficients", "births")}}
+def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
+    rows = checked_rows(X)
+    if epsilon is None:
+        return class_targets(rows, y, None, None, "hinge")
+    return value_targets(rows, y, None, "epsilon_insensitive", epsilon)
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -255,59 +190,68 @@ def measure(results: Results, n_processes: int) -> None:
 
 def _jobs(results: Results) -> Iterator[tuple[Any, ...]]:
     """Yield the functions to call, with their arguments, for the results that are missing."""
+    data_sets = found()
     for seed in SEEDS:
-        for problem in available():
-            for budget in problem.data_set.budgets:
+        for data in data_sets:
+            for budget in data.budgets:
                 missing = [
-                    recipe
-                    for recipe in _recipes()
-                    if None in results.of([_line(problem.label, seed, budget, recipe)])
+                    changes
+                    for changes in _variants()
+                    if None in results.of([_line(data.label, seed, budget, changes)])
                 ]
                 if missing:
-                    yield _run_recipes, problem.label, budget, seed, missing
+                    yield _run_variants, data.label, budget, seed, missing
         for case in CASES:
             if None in results.of([_line(case, seed)]):
                 yield _run_case, case, seed
 
 
-def _recipes() -> list[Recipe]:
-    """Return all recipes, ordered so that those with the same first passes are neighbours."""
-    variants = [Recipe(**changes) for some in COMPARISONS.values() for changes in some.values()]
-    return sorted(dict.fromkeys(variants), key=lambda r: (r.rate, r.grown, str(r)))
+def _variants() -> list[Changes]:
+    """Return all variants, each once."""
+    every = [changes for some in COMPARISONS.values() for changes in some.values()]
+    return list({_name(changes): changes for changes in every}.values())
 
 
-def _line(data: str, seed: int, budget: int | None = None, recipe: Recipe | None = None) -> Row:
-    text = None if recipe is None else str(recipe)
-    return {"program": program(), "data": data, "budget": budget, "seed": seed, "recipe": text}
+def _name(changes: Changes) -> str:
+    """Return a text that identifies a variant; raise ValueError if nothing has such a name."""
+    known = {"polish", *(field.name for field in fields(Choices))}
+    if unknown := set(changes) - known:
+        raise ValueError(f"there is no choice {min(unknown)!r}; there are {sorted(known)}")
+    return ", ".join(f"{name}={changes[name]}" for name in sorted(changes)) or "default"
 
 
-def _run_recipes(label: str, budget: int, seed: int, recipes: Sequence[Recipe]) -> list[Row]:
-    """Score the recipes on one split of one problem."""
+def _line(data: str, seed: int, budget: int | None = None, changes: Changes | None = None) -> Row:
+    text = None if changes is None else _name(changes)
+    return {"program": program(), "data": data, "budget": budget, "seed": seed, "variant": text}
+
+
+def _run_variants(label: str, budget: int, seed: int, variants: Sequence[Changes]) -> list[Row]:
+    """Score the variants on one split of one data set."""
     with one_thread():
-        split = Split(_problem(label), budget, seed)
+        split = Split(_data(label), budget, seed)
         return [
-            {**_line(label, seed, budget, recipe), "score": split.score(recipe)}
-            for recipe in recipes
+            {**_line(label, seed, budget, changes), "score": split.score(changes)}
+            for changes in variants
         ]
 
 
 @cache
-def _problem(label: str) -> Problem:
-    return next(problem for problem in available() if problem.label == label)
+def _data(label: str) -> StudyData:
+    return next(data for data in found() if data.label == label)
 
 
 def _run_case(case: str, seed: int) -> list[Row]:
     """Compare test accuracies with and without polishing, and how often the last class occurs."""
     (X, y), (X_test, y_test) = CASES[case]()
-    found = {"share": 100 * float(np.mean(y_test == y_test.max()))}
+    scores = {"share": 100 * float(np.mean(y_test == y_test.max()))}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The columns of X differ in scale")
         for name, polished in (("polished", True), ("last", False)):
             model = BudgetedSVC(CASE_BUDGET, polish=polished, random_state=seed).fit(X, y)
             predicted = model.predict(X_test)
-            found[name] = 100 * float(np.mean(predicted == y_test))
-            found[f"{name}_share"] = 100 * float(np.mean(predicted == y_test.max()))
-    return [{**_line(case, seed), **found}]
+            scores[name] = 100 * float(np.mean(predicted == y_test))
+            scores[f"{name}_share"] = 100 * float(np.mean(predicted == y_test.max()))
+    return [{**_line(case, seed), **scores}]
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -326,7 +270,9 @@ CASE_COLUMNS: Columns = headings(
 
 def blocks(results: Results) -> Iterator[Block]:
     """Yield the blocks of the page, from the results of this build."""
-    text = read_paragraphs(TEXT, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET)
+    text = read_paragraphs(
+        TEXT, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET, CHEQUERED_ROWS=CHEQUERED_ROWS
+    )
     cases = text.index("## Generated data, polished and not")
     yield from text[:cases]
     for title, variants in COMPARISONS.items():
@@ -337,13 +283,12 @@ def blocks(results: Results) -> Iterator[Block]:
     yield _case_table(results)
 
 
-def _comparison(variants: Mapping[str, Mapping[str, Any]], which: int, results: Results) -> Table:
+def _comparison(variants: Mapping[str, Changes], which: int, results: Results) -> Table:
     """Return the table of one comparison for the smaller (0) or larger (1) budgets."""
-    columns = {label: data_set.budgets[which] for label, data_set in labelled().items()}
     default = {
-        (label, budget): scores
-        for label, budget in columns.items()
-        if len(scores := _scores(results, "score", label, budget, Recipe()))
+        (label, both[which]): scores
+        for label, both in budgets().items()
+        if len(scores := _scores(results, "score", label, both[which], {}))
     }
     titles = [f"{label}, {budget}" for label, budget in default]
     table = Table("comparison", "", headings("data, B", *titles))
@@ -352,10 +297,10 @@ def _comparison(variants: Mapping[str, Mapping[str, Any]], which: int, results: 
         if not changes:
             table.add(f"**{name}**")
             continue
-        found = [_scores(results, "score", *column, Recipe(**changes)) for column in default]
-        differences = zip(found, default.values(), strict=True)
+        ours = [_scores(results, "score", *column, changes) for column in default]
+        pairs = zip(ours, default.values(), strict=True)
         table.add(
-            name, *(_difference(ours - base) if len(ours) else None for ours, base in differences)
+            name, *(_difference(scores - base) if len(scores) else None for scores, base in pairs)
         )
     return table
 
@@ -363,9 +308,9 @@ def _comparison(variants: Mapping[str, Mapping[str, Any]], which: int, results: 
 def _case_table(results: Results) -> Table:
     table = Table("cases", "", CASE_COLUMNS)
     for case in CASES:
-        found = [_scores(results, column, case) for column in CASE_SCORES]
-        if all(map(len, found)):
-            last, polished, *shares = found
+        scores = [_scores(results, column, case) for column in CASE_SCORES]
+        if all(map(len, scores)):
+            last, polished, *shares = scores
             table.add(
                 case,
                 *(f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" for scores in (last, polished)),
@@ -380,12 +325,12 @@ def _scores(
     column: str,
     data: str,
     budget: int | None = None,
-    recipe: Recipe | None = None,
+    changes: Changes | None = None,
 ) -> NDArray[np.float64]:
     """Return the scores for all seeds, or nothing if some are missing."""
-    rows = results.of(_line(data, seed, budget, recipe) for seed in SEEDS)
-    found = [row[column] for row in rows if row is not None]
-    return np.array(found if len(found) == len(SEEDS) else [], dtype=np.float64)
+    rows = results.of(_line(data, seed, budget, changes) for seed in SEEDS)
+    scores = [row[column] for row in rows if row is not None]
+    return np.array(scores if len(scores) == len(SEEDS) else [], dtype=np.float64)
 
 
 def _difference(values: NDArray[np.float64]) -> str:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
@@ -52,6 +51,6 @@ class Sample:
 
     def mean_values(self) -> float:
         """Return the mean number of values of a row that are not zero."""
-        X = self.rows.checked.X
-        n_values = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
-        return float(n_values / self.rows.n_rows)
+        checked = self.rows.checked
+        stored = checked.X if checked.structure is None else checked.X.data
+        return np.count_nonzero(stored) / checked.n_rows

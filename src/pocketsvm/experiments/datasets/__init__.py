@@ -2,5 +2,6 @@
 
 `files` knows how to find, check and read the files of a data set, `download` fetches them,
 `registry` lists the paper's data sets with its settings and figures (``paper.toml``), `problems`
-turns them into rows to train and test on, and `generated` makes rows of any number.
+turns them into rows to train and test on, `study` adds the other data of the study, and `generated`
+makes rows of any number.
 """
