@@ -37,7 +37,7 @@ def new_trainer(
     seed: int,
     observed: Iterable[str] = (),
 ) -> _core.Trainer:
-    """Return a trainer for the rows, without an intercept.
+    """Return a trainer for the rows, without intercept.
 
     The `observed` strategies are asked for their decisions at every maintenance event
     (`Trainer.audit`), which does not change the training.
@@ -49,7 +49,6 @@ def new_trainer(
         alpha=data.alpha,
         maintenance=maintenance,
         fit_intercept=False,
-        intercept_rate=0.0,
         seed=seed,
         dtype=data.rows.core.dtype,
     )

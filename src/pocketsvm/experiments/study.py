@@ -1,4 +1,4 @@
-"""The study behind the defaults: one choice of training varied at a time (``make study``).
+"""The study behind the defaults: one setting of training varied at a time (``make study``).
 
 Every variant is judged on a quarter of the training rows, which is held out and differs between
 seeds; test sets are not used. Results are stored, so that a run that was stopped resumes, and the
@@ -9,22 +9,28 @@ import argparse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
 
+from ..data.precision import training_rows
+from ..data.rows import checked_rows
+from ..data.targets import ValueTargets, class_targets, value_targets
 from ..estimators import BudgetedSVC
-from .datasets import tuned
+from ..model.prediction import decision_values
+from ..solving.solve import solve
+from ..training.passes import passes
+from ..training.settings import Choices, Settings
+from ..training.state import VectorSet
 from .datasets.generated import CASES, TEST_ROWS
-from .datasets.hard import chequerboard
-from .datasets.problems import available, labelled
-from .datasets.tasks import Task, has_polish
+from .datasets.study import CHEQUERED_ROWS, StudyData, budgets, found
 from .toolkit.measure import one_thread
 from .toolkit.pages import Block, read_paragraphs, write_markdown
 from .toolkit.results import Results, Row, program, select
@@ -33,110 +39,139 @@ from .toolkit.tables import Columns, Table, headings
 SEEDS = range(5)
 HELD_OUT = 0.25
 CASE_BUDGET = 100
-BOARD_ROWS, BOARD_FLIPPED = 100_000, 0.05
+N_PASSES = 20
+NO_LIMIT = 10**9
 
 KEY: dict[str, type] = {"program": str, "data": str, "budget": int, "seed": int, "variant": str}
 CASE_SCORES = ("last", "polished", "share", "last_share", "polished_share")
 COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, float)}
 
-# What a variant changes: parameters of the estimator, and constants of the package by their path in
-# it ("solving.sample.LARGEST_BLOCK"), which must be read when a model is fitted.
-Changes = Mapping[str, Any]
+# The choices that the passes depend on; variants that share them share their passes.
+OF_THE_PASSES = ("intercept_rate", "rows_per_vector", "class_rows_per_vector", "merges_per_vector")
 
-# The comparisons of the page: variants of the default, which is an empty change.
+# What a variant changes: fields of `Choices`, and "polish" as in the estimators. The default is an
+# empty change.
+Changes = Mapping[str, Any]
 COMPARISONS: dict[str, dict[str, Changes]] = {
     "Polishing": {
         "the last iterate": {"polish": False},
         "the last iterate, intercept as a feature of value 1": {
             "polish": False,
-            "training.passes.INTERCEPT_RATE": 1.0,
+            "intercept_rate": 1.0,
         },
-        "thorough": {"polish": "thorough"},
+        "with moves if they are cheap": {},
+        "with moves until they gain nothing": {"polish": "thorough"},
     },
-    "Moving the vectors after polishing": {
-        "never": {"solving.moving.MOST_FRUGAL_VALUES": 0},
-        "if it costs at most as much as the passes": {"solving.moving.TIMES_PASSES": 1},
-        "at most twice as much": {},
-        "at most four times as much": {"solving.moving.TIMES_PASSES": 4},
+    "Rows that the passes see, for each vector": {
+        "128": {"rows_per_vector": 128},
+        "256": {"rows_per_vector": 256},
+        "512": {},
+        "1,024": {"rows_per_vector": 1024},
+        "all": {"rows_per_vector": NO_LIMIT},
     },
-    "Kernel values of the rows that are solved on": {
-        "16 MB": {"solving.sample.LARGEST_BLOCK": 2**24},
-        "64 MB": {"solving.sample.LARGEST_BLOCK": 2**26},
-        "256 MB": {},
+    "Merges after which the passes end, for each vector": {
+        "100": {"merges_per_vector": 100},
+        "200": {"merges_per_vector": 200},
+        "400": {},
+        "800": {"merges_per_vector": 800},
+        "no limit": {"merges_per_vector": NO_LIMIT},
     },
     "Intercept in the passes: the square of its constant feature": {
-        "0.01": {"training.passes.INTERCEPT_RATE": 0.01},
+        "none": {"intercept_rate": 0.0},
+        "0.01": {"intercept_rate": 0.01},
         "0.1": {},
-        "1": {"training.passes.INTERCEPT_RATE": 1.0},
+        "1": {"intercept_rate": 1.0},
     },
-    "Passes": {
-        "5": {"max_iter": 5},
-        "10": {"max_iter": 10},
-        "20": {},
-        "40": {"max_iter": 40},
+    "Free slots of the budget": {"left free": {"fills": False}, "filled with rows": {}},
+    "Steps for the coefficients on all rows, after those on a sample": {
+        "none": {"steps_on_all_rows": 0},
+        "1": {"steps_on_all_rows": 1},
+        "2": {},
+    },
+    "Steps that move the vectors of a classifier": {
+        "none": {"class_moves": 0},
+        "up to 10": {"class_moves": 10},
+        "up to 20": {},
+        "up to 40": {"class_moves": 40},
+    },
+    "Steps that move the vectors of a regression": {
+        "none": {"value_moves": 0},
+        "up to 100": {},
+        "up to 200": {"value_moves": 200},
+    },
+    "Width of the smoothing": {
+        "0.1": {"hinge_width": 0.1},
+        "0.25": {"hinge_width": 0.25},
+        "0.5": {},
+        "1": {"hinge_width": 1.0},
     },
 }
 
-# The data sets beyond the paper and their budgets, by label.
-BEYOND = {
-    "letter": (260, 520),
-    "eeg": (100, 500),
-    "cpusmall": (100, 500),
-    "abalone": (100, 500),
-    "chequerboard": (100, 500),
-}
+
+# --- training -------------------------------------------------------------------------------------
 
 
-# --- variants -------------------------------------------------------------------------------------
+class Split:
+    """A data set with a quarter of its training rows held out, and a budget to train with."""
+
+    def __init__(self, data: StudyData, budget: int, seed: int) -> None:
+        X, y, truth = data.make()
+        X, held_out, y, _, _, self.truth = train_test_split(
+            X,
+            y,
+            truth,
+            test_size=HELD_OUT,
+            random_state=seed,
+            stratify=y if data.epsilon is None else None,
+        )
+        checked, self.targets = _targets(X, y, data.epsilon)
+        self.rows = training_rows(checked, data.gamma)
+        self.held_out = checked_rows(held_out)
+        self.alpha, self.budget, self.seed = 1 / (len(y) * data.C), budget, seed
+        self.passed: dict[tuple[Any, ...], VectorSet] = {}  # by what the passes depend on
+
+    def score(self, changes: Changes) -> float:
+        """Return the accuracy on the held-out rows, or R², in per cent."""
+        settings = self._settings(changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = solve(self._passes(settings), self.rows, self.targets, settings)
+        model_of_rows = model.vectors, model.dual_coef, model.intercept, model.gamma
+        values = decision_values(*model_of_rows, self.held_out, 1)
+        if isinstance(self.targets, ValueTargets):
+            return 100 * float(r2_score(self.truth, values[:, 0]))
+        codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+        return 100 * float(np.mean(self.targets.classes[codes] == self.truth))
+
+    def _settings(self, changes: Changes) -> Settings:
+        changes = dict(changes)
+        polish = changes.pop("polish", True)
+        return Settings(
+            budget=self.budget,
+            alpha=self.alpha,
+            n_passes=N_PASSES,
+            maintenance="merge",
+            fit_intercept=True,
+            polish=bool(polish),
+            thorough=polish == "thorough",
+            n_threads=1,
+            random_state=np.random.RandomState(self.seed),
+            choices=Choices(**changes),
+        )
+
+    def _passes(self, settings: Settings) -> VectorSet:
+        """Return the vectors after the passes, which several variants share."""
+        key = settings.polish, *(getattr(settings.choices, name) for name in OF_THE_PASSES)
+        if key not in self.passed:
+            self.passed[key] = passes(self.rows, self.targets, settings, lambda _: False)
+        return self.passed[key]
 
 
-def score(task: Task, budget: int, seed: int, changes: Changes) -> float:
-    """Return the score on held-out rows, in per cent."""
-    split = task.held_out(HELD_OUT, seed)
-    parameters = {name: value for name, value in changes.items() if "." not in name}
-    constants = {name: value for name, value in changes.items() if "." in name}
-    with changed(constants), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return split.score(split.fit(split.budgeted(budget, seed, **parameters)))
-
-
-@contextmanager
-def changed(constants: Changes) -> Iterator[None]:
-    """Change constants of the package within this context; raise AttributeError if one is none."""
-    places = []
-    for path, value in constants.items():
-        module, name = path.rsplit(".", 1)
-        place = import_module(f"pocketsvm.{module}")
-        places.append((place, name, getattr(place, name), value))
-    for place, name, _, value in places:
-        setattr(place, name, value)
-    try:
-        yield
-    finally:
-        for place, name, before, _ in places:
-            setattr(place, name, before)
-
-
-def _variants() -> list[Changes]:
-    """Return all different variants that this build can train."""
-    variants = {str(changes): changes for some in COMPARISONS.values() for changes in some.values()}
-    return [changes for changes in variants.values() if has_polish(changes.get("polish", True))]
-
-
-@cache
-def _task(label: str) -> Task | None:
-    """Return the task of a label; None if it is missing."""
-    if label == "chequerboard":
-        return chequerboard(BOARD_ROWS, flipped=BOARD_FLIPPED)
-    if label in BEYOND:
-        return tuned.tuned(label)
-    return Task.of(next(problem for problem in available() if problem.label == label))
-
-
-def _budgets() -> dict[str, tuple[int, int]]:
-    """Return the budgets of all data sets that are there, by label."""
-    found = {problem.label: problem.data_set.budgets for problem in available()}
-    return found | {label: pair for label, pair in BEYOND.items() if _task(label) is not None}
+def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
+    rows = checked_rows(X)
+    if epsilon is None:
+        return class_targets(rows, y, None, None, "hinge")
+    return value_targets(rows, y, None, "epsilon_insensitive", epsilon)
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -155,49 +190,68 @@ def measure(results: Results, n_processes: int) -> None:
 
 def _jobs(results: Results) -> Iterator[tuple[Any, ...]]:
     """Yield the functions to call, with their arguments, for the results that are missing."""
+    data_sets = found()
     for seed in SEEDS:
-        for label, budgets in _budgets().items():
-            for budget in budgets:
+        for data in data_sets:
+            for budget in data.budgets:
                 missing = [
                     changes
                     for changes in _variants()
-                    if None in results.of([_line(label, seed, budget, changes)])
+                    if None in results.of([_line(data.label, seed, budget, changes)])
                 ]
                 if missing:
-                    yield _run_variants, label, budget, seed, missing
+                    yield _run_variants, data.label, budget, seed, missing
         for case in CASES:
             if None in results.of([_line(case, seed)]):
                 yield _run_case, case, seed
 
 
+def _variants() -> list[Changes]:
+    """Return all variants, each once."""
+    every = [changes for some in COMPARISONS.values() for changes in some.values()]
+    return list({_name(changes): changes for changes in every}.values())
+
+
+def _name(changes: Changes) -> str:
+    """Return a text that identifies a variant; raise ValueError if nothing has such a name."""
+    known = {"polish", *(field.name for field in fields(Choices))}
+    if unknown := set(changes) - known:
+        raise ValueError(f"there is no choice {min(unknown)!r}; there are {sorted(known)}")
+    return ", ".join(f"{name}={changes[name]}" for name in sorted(changes)) or "default"
+
+
 def _line(data: str, seed: int, budget: int | None = None, changes: Changes | None = None) -> Row:
-    text = None if changes is None else str(changes)
+    text = None if changes is None else _name(changes)
     return {"program": program(), "data": data, "budget": budget, "seed": seed, "variant": text}
 
 
 def _run_variants(label: str, budget: int, seed: int, variants: Sequence[Changes]) -> list[Row]:
     """Score the variants on one split of one data set."""
-    task = _task(label)
-    assert task is not None
     with one_thread():
+        split = Split(_data(label), budget, seed)
         return [
-            {**_line(label, seed, budget, changes), "score": score(task, budget, seed, changes)}
+            {**_line(label, seed, budget, changes), "score": split.score(changes)}
             for changes in variants
         ]
+
+
+@cache
+def _data(label: str) -> StudyData:
+    return next(data for data in found() if data.label == label)
 
 
 def _run_case(case: str, seed: int) -> list[Row]:
     """Compare test accuracies with and without polishing, and how often the last class occurs."""
     (X, y), (X_test, y_test) = CASES[case]()
-    found = {"share": 100 * float(np.mean(y_test == y_test.max()))}
+    scores = {"share": 100 * float(np.mean(y_test == y_test.max()))}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The columns of X differ in scale")
         for name, polished in (("polished", True), ("last", False)):
             model = BudgetedSVC(CASE_BUDGET, polish=polished, random_state=seed).fit(X, y)
             predicted = model.predict(X_test)
-            found[name] = 100 * float(np.mean(predicted == y_test))
-            found[f"{name}_share"] = 100 * float(np.mean(predicted == y_test.max()))
-    return [{**_line(case, seed), **found}]
+            scores[name] = 100 * float(np.mean(predicted == y_test))
+            scores[f"{name}_share"] = 100 * float(np.mean(predicted == y_test.max()))
+    return [{**_line(case, seed), **scores}]
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -216,43 +270,37 @@ CASE_COLUMNS: Columns = headings(
 
 def blocks(results: Results) -> Iterator[Block]:
     """Yield the blocks of the page, from the results of this build."""
-    text = read_paragraphs(TEXT, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET)
+    text = read_paragraphs(
+        TEXT, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET, CHEQUERED_ROWS=CHEQUERED_ROWS
+    )
     cases = text.index("## Generated data, polished and not")
     yield from text[:cases]
-    paper = {label: data_set.budgets for label, data_set in labelled().items()}
     for title, variants in COMPARISONS.items():
         yield f"## {title}"
-        for group in (paper, BEYOND):
-            for which in (0, 1):
-                columns = {label: budgets[which] for label, budgets in group.items()}
-                if table := _comparison(variants, columns, results):
-                    yield table
+        for which in (0, 1):
+            yield _comparison(variants, which, results)
     yield from text[cases:]
     yield _case_table(results)
 
 
-def _comparison(
-    variants: Mapping[str, Changes], columns: Mapping[str, int], results: Results
-) -> Table:
-    """Return the table of one comparison for data sets with one budget each."""
+def _comparison(variants: Mapping[str, Changes], which: int, results: Results) -> Table:
+    """Return the table of one comparison for the smaller (0) or larger (1) budgets."""
     default = {
-        (label, budget): scores
-        for label, budget in columns.items()
-        if len(scores := _scores(results, "score", label, budget, {}))
+        (label, both[which]): scores
+        for label, both in budgets().items()
+        if len(scores := _scores(results, "score", label, both[which], {}))
     }
     titles = [f"{label}, {budget}" for label, budget in default]
     table = Table("comparison", "", headings("data, B", *titles))
-    if not default:
-        return table
     table.add("the default", *(f"{scores.mean():.2f}" for scores in default.values()))
     for name, changes in variants.items():
         if not changes:
             table.add(f"**{name}**")
             continue
-        found = [_scores(results, "score", *column, changes) for column in default]
-        differences = zip(found, default.values(), strict=True)
+        ours = [_scores(results, "score", *column, changes) for column in default]
+        pairs = zip(ours, default.values(), strict=True)
         table.add(
-            name, *(_difference(ours - base) if len(ours) else None for ours, base in differences)
+            name, *(_difference(scores - base) if len(scores) else None for scores, base in pairs)
         )
     return table
 
@@ -260,9 +308,9 @@ def _comparison(
 def _case_table(results: Results) -> Table:
     table = Table("cases", "", CASE_COLUMNS)
     for case in CASES:
-        found = [_scores(results, column, case) for column in CASE_SCORES]
-        if all(map(len, found)):
-            last, polished, *shares = found
+        scores = [_scores(results, column, case) for column in CASE_SCORES]
+        if all(map(len, scores)):
+            last, polished, *shares = scores
             table.add(
                 case,
                 *(f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" for scores in (last, polished)),
@@ -281,8 +329,8 @@ def _scores(
 ) -> NDArray[np.float64]:
     """Return the scores for all seeds, or nothing if some are missing."""
     rows = results.of(_line(data, seed, budget, changes) for seed in SEEDS)
-    found = [row[column] for row in rows if row is not None]
-    return np.array(found if len(found) == len(SEEDS) else [], dtype=np.float64)
+    scores = [row[column] for row in rows if row is not None]
+    return np.array(scores if len(scores) == len(SEEDS) else [], dtype=np.float64)
 
 
 def _difference(values: NDArray[np.float64]) -> str:

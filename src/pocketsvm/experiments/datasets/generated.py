@@ -74,6 +74,14 @@ def many_classes(
     return X, y
 
 
+def chequerboard(
+    n_rows: int, n_cells: int = 8, seed: int = 0
+) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """Generate rows on a board of `n_cells` by `n_cells` cells of side one, of classes 0 and 1."""
+    X = np.random.default_rng(seed).uniform(0, n_cells, (n_rows, 2)).astype(np.float32)
+    return X, (np.floor(X).sum(axis=1) % 2).astype(np.int8)
+
+
 def sparse_rows(n_rows: int, n_features: int, nonzeros: int, seed: int = 0) -> Rows:
     """Generate CSR rows of float32 with equally many non-zeros each; 2 % of the classes overlap."""
     random = np.random.default_rng(seed)
