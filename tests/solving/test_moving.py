@@ -133,7 +133,9 @@ def test_result_with_a_larger_objective_is_discarded(monkeypatch):
 
 
 def test_sparse_rows_can_have_many_features():
-    X = sp.random_array((1000, 5_000), density=0.002, random_state=np.random.default_rng(0), format="csr")
+    X = sp.random_array(
+        (1000, 5_000), density=0.002, random_state=np.random.default_rng(0), format="csr"
+    )
     y = np.asarray(X.sum(axis=1)).ravel()
     model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
     assert np.isfinite(model.dual_coef_).all()
