@@ -56,9 +56,7 @@ def test_everything_that_the_format_allows(write_text):
 
 
 def test_what_scikit_learn_writes_comes_back(tmp_path):
-    X = scipy.sparse.random_array(
-        (50, 30), density=0.2, format="csr", random_state=0, dtype=np.float32
-    )
+    X = scipy.sparse.random(50, 30, 0.2, format="csr", random_state=0, dtype=np.float32)
     y = np.random.default_rng(0).integers(-3, 4, size=50) / 2
     for zero_based in (True, False):
         dump_svmlight_file(X, y, str(tmp_path / "file"), zero_based=zero_based)
