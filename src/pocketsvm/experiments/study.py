@@ -71,8 +71,8 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
     },
     "Merges after which the passes end, for each vector": {
         "100": {"merges_per_vector": 100},
-        "200": {"merges_per_vector": 200},
-        "400": {},
+        "200": {},
+        "400": {"merges_per_vector": 400},
         "800": {"merges_per_vector": 800},
         "no limit": {"merges_per_vector": NO_LIMIT},
     },
@@ -91,8 +91,8 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
     "Steps that move the vectors of a classifier": {
         "none": {"class_moves": 0},
         "up to 10": {"class_moves": 10},
-        "up to 20": {},
-        "up to 40": {"class_moves": 40},
+        "up to 20": {"class_moves": 20},
+        "up to 40": {},
     },
     "Steps that move the vectors of a regression": {
         "none": {"value_moves": 0},
