@@ -24,7 +24,7 @@ MOST_FACTORS = 8
 # Converged if a step predicts a decrease below this share of the objective.
 TOLERANCE = 1e-4
 # After the second factor, others follow only if a step predicts more than this share: C is large.
-ENOUGH = 1e-2
+ENOUGH = 0.05
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
 # Where few rows bend, a step may be thousands of times too long.
 FLAT = 0.1
