@@ -69,11 +69,11 @@ def test_steps_are_what_the_work_allows(monkeypatch):
         return some_effort(**changes).steps(1000, (100, 3), 1)
 
     many = [found(work, n_passes=1) for work in (3e7, 1.5e8, 2.5e8, 1e12)]
-    assert many[-1] == 20
+    assert many[-1] == 40
     assert many == sorted(many)
-    assert 0 < many[1] < many[2] < 20
+    assert 0 < many[1] < many[2] < 40
     assert found(3e7, n_passes=1) == 0  # fewer than the least
-    assert found(3e7, n_passes=1000) == 20  # as much work as the passes
+    assert found(3e7, n_passes=1000) == 40  # as much work as the passes
     assert all(n == 0 or n >= LEAST_STEPS for n in many)
 
 
