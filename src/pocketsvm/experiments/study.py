@@ -169,7 +169,7 @@ class Split:
             state = trainer.state()
         if recipe.polished:
             state = self._polished(state, recipe, moves=recipe.moves)
-        unit = self.data.alpha * state["steps"]
+        unit = self.data.alpha * state["weight"]
         values = _core.decide(
             state["vectors"],
             state["coefficients"][None] / unit,
@@ -198,6 +198,7 @@ class Split:
             state = trainer.state()
             if recipe.first_rate is not None:
                 state["steps"] = round(1 / (self.data.alpha * recipe.first_rate))
+                state["weight"] = float(state["steps"])
                 trainer.restore(**state)
             self.begun[key] = trainer, [state]
         trainer, states = self.begun[key]
@@ -210,7 +211,7 @@ class Split:
         self, state: State, recipe: Recipe, fit_intercept: bool = True, moves: int = 0
     ) -> State:
         """Return the state with the best coefficients for its vectors, which may move."""
-        unit = self.data.alpha * state["steps"]
+        unit = self.data.alpha * state["weight"]
         codes = self.data.targets.codes
         vectors, beta = distinct(state["vectors"], state["coefficients"][None] / unit)
         loss = Hinge(np.where(codes == 1, 1.0, -1.0), recipe.width)
