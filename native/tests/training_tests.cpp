@@ -252,6 +252,43 @@ void every_core_trains_and_predicts(const Core& core) {
           nullptr);
 }
 
+// Trainers of all strategies and predictions on several threads share the rows and the tables, and
+// give the same bits as alone. An interrupt stops all of them.
+void threads_share_rows_and_tables(const Core& core) {
+    const Problem problem;
+    const std::size_t n = 2 * core.strategies.count;
+    const RowsView views[2] = {problem.dense_view(), problem.sparse_view()};
+    std::vector<std::unique_ptr<Trainer>> together(n);
+    check::NeverInterrupt never;
+    CHECK(parallel(n, 3, never, [&](std::size_t k, Interrupt&) {
+        together[k] = trained(core, core.strategies.first[k / 2], problem, views[k % 2]);
+        return true;
+    }));
+    for (std::size_t k = 0; k < n; ++k) {
+        const auto alone = trained(core, core.strategies.first[k / 2], problem, views[k % 2]);
+        CHECK(vectors_of(*together[k], problem) == vectors_of(*alone, problem));
+    }
+    const auto [vectors, coefficients] = vectors_of(*together[0], problem);
+    const double intercept[1] = {0};
+    const std::unique_ptr<Predictor> predictor(core.make_predictor(
+        Precision::float32,
+        {coefficients.size(), problem.d, 1, vectors.data(), coefficients.data(), intercept, 1.5}));
+    std::vector<double> values(problem.n), alone(problem.n);
+    predictor->decide(views[0], 0, problem.n, alone.data());
+    constexpr std::size_t expensive = std::size_t(1) << 26;  // a few rows at a time
+    CHECK(
+        parallel_chunks(0, problem.n, expensive, 3, never, [&](std::size_t begin, std::size_t end) {
+            predictor->decide(views[0], begin, end, values.data());
+        }));
+    CHECK(values == alone);
+    CountingInterrupt late(3);
+    CHECK(!parallel(n, 3, late, [&](std::size_t k, Interrupt& interrupt) {
+        for (int pass = 0; pass < 1000; ++pass)
+            if (!together[k]->pass(views[k % 2], problem.classes("hinge"), interrupt)) return false;
+        return true;
+    }));
+}
+
 // A hash (FNV-1a) of the models that a core trains: the same on all CPUs that fuse multiply-adds,
 // x86-64 and ARM.
 std::uint64_t bits_of_models(const Core& core) {
@@ -292,5 +329,6 @@ void training_tests(std::uint64_t expected_hash) {
         every_core_trains_and_predicts(core);
         every_core_learns_with_every_loss(core);
         restoring_and_passes_are_interrupted(core);
+        threads_share_rows_and_tables(core);
     }
 }
