@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from pocketsvm import load_model, save_model
 from pocketsvm.model.container import CHECKSUM_SIZE, MAGIC, PREFIX
@@ -167,6 +168,8 @@ class Target:
         X: Any = np.linspace(-2, 2, 3 * estimator.n_features_in_).reshape(3, -1)
         if names is not None:
             X = pd.DataFrame(X, columns=names)
+        if isinstance(estimator, Pipeline) and not np.isfinite(estimator[:-1].transform(X)).all():
+            return  # a scale close to zero: the rows themselves are refused
         values = getattr(estimator, "decision_function", estimator.predict)(X)
         if not np.isfinite(values).all():
             raise RuntimeError("a decision value is not finite")
