@@ -14,6 +14,7 @@ CMAKE := MAKEFLAGS= PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/cmake
 BUILD_TOOLS := .venv/.build-tools
 TOOLS := .venv/.tools
 PACKAGE := .venv/.package
+SECONDS ?= 60
 ARM_CXX ?= aarch64-linux-gnu-g++
 QEMU ?= qemu-aarch64
 NATIVE_SOURCES := $(shell find native -name '*.?pp')
@@ -23,7 +24,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest native-test sanitize-test arm bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest native-test sanitize-test tsan fuzz arm bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -45,9 +46,28 @@ sanitize-test: $(BUILD_TOOLS) ## the native unit tests under the address and und
 	@$(CHECK) compiler "$(CXX)"
 	@$(CHECK) sanitizers "$(CXX)"
 	$(CMAKE) -S . -B build/sanitize -G Ninja -D CMAKE_BUILD_TYPE=Debug \
-	    -D NATIVE_TESTS_ONLY=ON -D SANITIZE=ON
+	    -D NATIVE_TESTS_ONLY=ON -D SANITIZE=address,undefined
 	$(CMAKE) --build build/sanitize --target native_tests
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/sanitize/native_tests
+
+tsan: $(BUILD_TOOLS) ## the native unit tests under the thread sanitizer
+	@$(CHECK) compiler "$(CXX)"
+	@$(CHECK) thread_sanitizer "$(CXX)"
+	$(CMAKE) -S . -B build/tsan -G Ninja -D CMAKE_BUILD_TYPE=Debug \
+	    -D NATIVE_TESTS_ONLY=ON -D SANITIZE=thread
+	$(CMAKE) --build build/tsan --target native_tests
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/native_tests
+
+fuzz: $(PACKAGE) ## fuzz the parser of LIBSVM text and the reader of model files, SECONDS=60 each
+	@$(CHECK) sanitizers "$(CXX)"
+	$(CMAKE) -S . -B build/fuzz -G Ninja -D CMAKE_BUILD_TYPE=Debug \
+	    -D NATIVE_TESTS_ONLY=ON -D SANITIZE=address,undefined
+	$(CMAKE) --build build/fuzz --target fuzz_svmlight
+	mkdir -p build/fuzz/texts
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/fuzz/fuzz_svmlight \
+	    -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ build/fuzz/texts native/fuzz/corpus
+	-$(PY) -m pip install --quiet --group fuzz
+	$(PY) tools/fuzz_models.py $(SECONDS) build/fuzz
 
 arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run under qemu
 	@$(CHECK) arm "$(ARM_CXX)" "$(QEMU)"

@@ -97,10 +97,13 @@ struct TrainerOptions {
     const char* maintenance;
     bool fit_intercept;
     double intercept_rate;  // the square of the constant feature that the intercept multiplies
+    double half_life;       // in rows; see StateView. Infinite: all rows count the same
     std::uint64_t seed;
 };
 
-// The state of training: the decision function is (sum_j c_j k(x_j, x) + bias) / (alpha steps).
+// The state of training: the decision function is (sum_j c_j k(x_j, x) + bias) / (alpha weight).
+// The weight is the sum over the rows seen so far, the newest of which counts 1, and a row that was
+// seen half_life rows before another counts half as much.
 struct StateView {
     std::size_t size;
     const void* vectors;  // size x n_features, C order, in the trainer's precision
@@ -108,6 +111,7 @@ struct StateView {
     const std::int64_t* births;
     double bias;
     std::int64_t steps;
+    double weight;
     const std::uint64_t* generator;  // four words
 };
 
@@ -125,6 +129,7 @@ class Trainer {
     virtual std::size_t size() const = 0;
     virtual double bias() const = 0;
     virtual std::int64_t steps() const = 0;
+    virtual double weight() const = 0;
     virtual void copy_state(void* vectors, double* coefficients, std::int64_t* births,
                             std::uint64_t* generator) const = 0;
     virtual const std::uint32_t* order(std::size_t& n_rows) const = 0;

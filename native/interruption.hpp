@@ -11,10 +11,7 @@ struct Interrupted {};
 class Interruption {
   public:
     // The loops ask this interrupt from now on.
-    void begin(Interrupt& interrupt) {
-        interrupt_ = &interrupt;
-        work_ = 0;
-    }
+    void begin(Interrupt& interrupt) { interrupt_ = &interrupt; }
     // To be called with the work since the last call, roughly, in multiply-adds.
     void check(std::size_t work) {
         work_ += work;

@@ -184,7 +184,9 @@ class Reference:
         fit_intercept,
         loss=hinge,
         parameter=None,
+        half_life=np.inf,
     ):
+        self.half_life = half_life
         self.loss, self.parameter = loss, parameter
         self.budget, self.gamma, self.alpha = budget, gamma, alpha
         self.maintenance, self.fit_intercept = maintenance, fit_intercept
@@ -192,6 +194,7 @@ class Reference:
         self.coefficients = np.empty(0)
         self.births = np.empty(0, dtype=int)
         self.bias, self.steps, self.violations, self.events = 0.0, 0, 0, []
+        self.weight = 0.0
 
     @property
     def size(self):
@@ -202,7 +205,7 @@ class Reference:
         self.vectors = np.array(state["vectors"], dtype=float)
         self.coefficients = np.array(state["coefficients"], dtype=float)
         self.births = np.array(state["births"], dtype=int)
-        self.bias, self.steps = state["bias"], state["steps"]
+        self.bias, self.steps, self.weight = state["bias"], state["steps"], state["weight"]
 
     def exponents(self, x):
         """Return g of x and each support vector."""
@@ -212,7 +215,7 @@ class Reference:
         if self.steps == 0:
             return 0.0
         return (self.coefficients @ np.exp(-self.exponents(x)) + self.bias) / (
-            self.alpha * self.steps
+            self.alpha * self.weight
         )
 
     def step(self, x, y, weight=1.0):
@@ -223,6 +226,10 @@ class Reference:
         """Make a step without maintenance; return whether the budget is exceeded."""
         slope = float(self.loss(y, self.decision(x), self.parameter)[1])
         self.steps += 1
+        decay = 2 ** (-1 / self.half_life)  # the newest row has weight 1, and all others lose some
+        self.weight = decay * self.weight + 1
+        self.coefficients *= decay
+        self.bias *= decay
         if slope:
             self.violations += 1
             self.vectors = np.vstack([self.vectors, x])

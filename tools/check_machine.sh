@@ -4,6 +4,7 @@
 #   check_machine.sh python PYTHON      Python 3.11 or newer with venv, pip and its headers
 #   check_machine.sh compiler CXX       a C++20 compiler that links
 #   check_machine.sh sanitizers CXX     its address and undefined-behaviour sanitizers
+#   check_machine.sh thread_sanitizer CXX
 #   check_machine.sh arm CXX QEMU       a cross compiler for 64-bit ARM, and what runs its programs
 set -u
 
@@ -99,6 +100,13 @@ check_sanitizers() {
             "$(advice g++ 'libasan libubsan' g++ gcc 'xcode-select --install')"
 }
 
+check_thread_sanitizer() {
+    CXX=$1
+    echo 'int main() {}' | builds -fsanitize=thread ||
+        missing "'$CXX' cannot link the thread sanitizer." \
+            "$(advice g++ libtsan g++ gcc 'xcode-select --install')"
+}
+
 check_arm() {
     for tool in "$@"; do
         has "$tool" ||
@@ -110,7 +118,7 @@ check_arm() {
 }
 
 case ${1:-} in
-    python | compiler | sanitizers) "check_$1" "$2" ;;
+    python | compiler | sanitizers | thread_sanitizer) "check_$1" "$2" ;;
     arm) shift; check_arm "$@" ;;
-    *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

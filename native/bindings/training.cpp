@@ -14,10 +14,12 @@ class PyTrainer {
 
     PyTrainer(std::size_t n_features, std::size_t budget, double gamma, double alpha,
               const std::string& maintenance, bool fit_intercept, std::uint64_t seed,
-              const std::string& dtype, double intercept_rate)
+              const std::string& dtype, double intercept_rate, double half_life)
         : precision_(precision_named(dtype)), n_features_(n_features) {
         require(std::isfinite(intercept_rate) && intercept_rate >= 0,
                 "intercept_rate must not be negative, got " + std::to_string(intercept_rate));
+        require(half_life >= 1,
+                "half_life must be at least 1 row, got " + std::to_string(half_life));
         require(n_features >= 1 && n_features <= std::numeric_limits<std::int32_t>::max(),
                 "n_features must be at least 1 and below 2^31, got " + std::to_string(n_features));
         require(budget >= 2 && budget <= max_budget,
@@ -27,7 +29,7 @@ class PyTrainer {
         require_known("maintenance", maintenance, core->strategies);
         trainer_.reset(
             core->make_trainer(precision_, {n_features, budget, gamma, alpha, maintenance.c_str(),
-                                            fit_intercept, intercept_rate, seed}));
+                                            fit_intercept, intercept_rate, half_life, seed}));
     }
 
     nb::dict state() const {
@@ -35,7 +37,7 @@ class PyTrainer {
     }
 
     void restore(AnyMatrix vectors, Vector coefficients, Births births, double bias,
-                 std::int64_t steps, Words generator) {
+                 std::int64_t steps, double weight, Words generator) {
         const std::size_t n = vectors.shape(0);
         require(precision_of(vectors.dtype(), "vectors") == precision_,
                 std::string("vectors must be ") + name_of(precision_));
@@ -52,14 +54,17 @@ class PyTrainer {
         require(std::isfinite(bias), "bias must be finite, got " + std::to_string(bias));
         require(steps >= 0 && steps <= max_steps,
                 "steps must be from 0 to 2^62, got " + std::to_string(steps));
+        require(steps == 0 ? weight == 0 : std::isfinite(weight) && weight > 0,
+                "weight must be positive and finite, or 0 before the first step, got " +
+                    std::to_string(weight));
         const double most = precision_ == Precision::float32 ? std::numeric_limits<float>::max()
                                                              : std::numeric_limits<double>::max();
         for (std::size_t i = 0; i < n; ++i)
             require(std::fabs(coefficients.data()[i]) <= most && coefficients.data()[i] != 0,
                     "coefficients must be finite and not zero; number " + std::to_string(i) +
                         " is " + std::to_string(coefficients.data()[i]));
-        const StateView view{n,    vectors.data(), coefficients.data(), births.data(),
-                             bias, steps,          generator.data()};
+        const StateView view{n,     vectors.data(), coefficients.data(), births.data(), bias,
+                             steps, weight,         generator.data()};
         without_gil([&](Interrupt& interrupt) { return trainer_->restore(view, interrupt); });
     }
 
@@ -159,6 +164,7 @@ class PyTrainer {
         state["births"] = make_array<std::int64_t>({n}, &births);
         state["bias"] = trainer_->bias();
         state["steps"] = trainer_->steps();
+        state["weight"] = trainer_->weight();
         state["generator"] = make_array<std::uint64_t>({4}, &generator);
         trainer_->copy_state(vectors, coefficients, births, generator);
         return state;
@@ -289,12 +295,13 @@ void bind_training(nb::module_& module) {
 
     nb::class_<PyTrainer>(module, "Trainer")
         .def(nb::init<std::size_t, std::size_t, double, double, const std::string&, bool,
-                      std::uint64_t, const std::string&, double>(),
+                      std::uint64_t, const std::string&, double, double>(),
              nb::kw_only(), "n_features"_a, "budget"_a, "gamma"_a, "alpha"_a, "maintenance"_a,
-             "fit_intercept"_a, "seed"_a, "dtype"_a, "intercept_rate"_a = 1.0)
+             "fit_intercept"_a, "seed"_a, "dtype"_a, "intercept_rate"_a = 1.0,
+             "half_life"_a = std::numeric_limits<double>::infinity())
         .def("state", &PyTrainer::state)
         .def("restore", &PyTrainer::restore, nb::kw_only(), "vectors"_a.noconvert(),
-             "coefficients"_a.noconvert(), "births"_a.noconvert(), "bias"_a, "steps"_a,
+             "coefficients"_a.noconvert(), "births"_a.noconvert(), "bias"_a, "steps"_a, "weight"_a,
              "generator"_a.noconvert())
         .def("profile", &PyTrainer::profile)
         .def("order", &PyTrainer::order)

@@ -114,6 +114,12 @@ class SupportSet : public VectorLanes<RealType> {
         least_size_ = __builtin_huge_val();
         for (std::size_t slot = 0; slot < size(); ++slot) note_size(coefficients_[slot]);
     }
+    // Divides all coefficients.
+    void divide_coefficients(double divisor) {
+        for (std::size_t slot = 0; slot < size(); ++slot)
+            coefficients_[slot] = in_lane(coefficients_[slot] / divisor);
+        find_least_size();
+    }
     // The slots whose vector changed.
     Changes& changes() { return changes_; }
     // If most features are zero, operations touch only the others.

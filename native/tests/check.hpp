@@ -1,13 +1,14 @@
 // The least that a unit test needs: conditions, where they stand, and a count.
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 
 #include "../core.hpp"
 
 namespace check {
 
-inline int passed = 0, failed = 0;
+inline std::atomic<int> passed = 0, failed = 0;  // tests may run on several threads
 
 inline void that(bool holds, const char* what, const char* file, int line) {
     ++(holds ? passed : failed);

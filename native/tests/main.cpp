@@ -16,6 +16,6 @@ int main(int argc, char** argv) {
     training_tests(argc > 1 ? std::strtoull(argv[1], nullptr, 16) : 0);
     solving_tests();
     text_tests();
-    std::printf("%d passed, %d failed\n", check::passed, check::failed);
+    std::printf("%d passed, %d failed\n", check::passed.load(), check::failed.load());
     return check::failed != 0;
 }

@@ -19,6 +19,8 @@ using namespace pocketsvm::unit;
 
 namespace {
 
+constexpr double forever = __builtin_huge_val();  // the half-life of rows that all count the same
+
 // The first partner is at 0; it can merge with two equal vectors and a more distant one.
 template <class Real>
 void observer_compares_decisions() {
@@ -98,8 +100,8 @@ struct Problem {
 std::unique_ptr<Trainer> trained(const Core& core, const char* strategy, const Problem& problem,
                                  const RowsView& rows) {
     const double alpha = 1.0 / (8 * double(problem.n));
-    std::unique_ptr<Trainer> trainer(
-        core.make_trainer(Precision::float32, {problem.d, 21, 1.5, alpha, strategy, true, 1, 5}));
+    std::unique_ptr<Trainer> trainer(core.make_trainer(
+        Precision::float32, {problem.d, 21, 1.5, alpha, strategy, true, 1, forever, 5}));
     trainer->observe(nullptr, 0);
     check::NeverInterrupt never;
     for (int pass = 0; pass < 3; ++pass)
@@ -136,13 +138,14 @@ void restoring_and_passes_are_interrupted(const Core& core) {
     const std::vector<double> coefficients(problem.n, 0.5);
     const std::vector<std::int64_t> births(problem.n, 1);
     const std::uint64_t generator[4] = {1, 2, 3, 4};
-    const StateView state{problem.n, problem.dense.data(), coefficients.data(), births.data(), 0, 1,
-                          generator};
+    const StateView state{
+        problem.n, problem.dense.data(), coefficients.data(), births.data(), 0, 1, 1, generator};
     const Problem few(200, 4);
     for (std::size_t k = 0; k < core.strategies.count; ++k) {
         const auto trainer = [&](std::size_t budget) {
             return std::unique_ptr<Trainer>(core.make_trainer(
-                Precision::float32, {4, budget, 1.5, 1, core.strategies.first[k], true, 1, 5}));
+                Precision::float32,
+                {4, budget, 1.5, 1, core.strategies.first[k], true, 1, forever, 5}));
         };
         check::NeverInterrupt never;
         CountingInterrupt first(1), late(15);
@@ -181,8 +184,8 @@ void every_core_learns_with(const Core& core, const Problem& problem, const Data
     Vectors found[2];
     for (const bool sparse : {false, true}) {
         const RowsView rows = sparse ? problem.sparse_view() : problem.dense_view();
-        std::unique_ptr<Trainer> trainer(
-            core.make_trainer(Precision::float32, {problem.d, 21, 1.5, 1, "merge", true, 1, 5}));
+        std::unique_ptr<Trainer> trainer(core.make_trainer(
+            Precision::float32, {problem.d, 21, 1.5, 1, "merge", true, 1, forever, 5}));
         check::NeverInterrupt never;
         for (int pass = 0; pass < 3; ++pass) CHECK(trainer->pass(rows, data, never));
         CHECK(trainer->size() == 21 && trainer->profile().merges > 0);
@@ -245,7 +248,45 @@ void every_core_trains_and_predicts(const Core& core) {
         }
         CHECK(worst < 1e-5 * scale);
     }
-    CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1, 1}) == nullptr);
+    CHECK(core.make_trainer(Precision::float32, {3, 5, 1, 1, "no such", false, 1, forever, 1}) ==
+          nullptr);
+}
+
+// Trainers of all strategies and predictions on several threads share the rows and the tables, and
+// give the same bits as alone. An interrupt stops all of them.
+void threads_share_rows_and_tables(const Core& core) {
+    const Problem problem;
+    const std::size_t n = 2 * core.strategies.count;
+    const RowsView views[2] = {problem.dense_view(), problem.sparse_view()};
+    std::vector<std::unique_ptr<Trainer>> together(n);
+    check::NeverInterrupt never;
+    CHECK(parallel(n, 3, never, [&](std::size_t k, Interrupt&) {
+        together[k] = trained(core, core.strategies.first[k / 2], problem, views[k % 2]);
+        return true;
+    }));
+    for (std::size_t k = 0; k < n; ++k) {
+        const auto alone = trained(core, core.strategies.first[k / 2], problem, views[k % 2]);
+        CHECK(vectors_of(*together[k], problem) == vectors_of(*alone, problem));
+    }
+    const auto [vectors, coefficients] = vectors_of(*together[0], problem);
+    const double intercept[1] = {0};
+    const std::unique_ptr<Predictor> predictor(core.make_predictor(
+        Precision::float32,
+        {coefficients.size(), problem.d, 1, vectors.data(), coefficients.data(), intercept, 1.5}));
+    std::vector<double> values(problem.n), alone(problem.n);
+    predictor->decide(views[0], 0, problem.n, alone.data());
+    constexpr std::size_t expensive = std::size_t(1) << 26;  // a few rows at a time
+    CHECK(
+        parallel_chunks(0, problem.n, expensive, 3, never, [&](std::size_t begin, std::size_t end) {
+            predictor->decide(views[0], begin, end, values.data());
+        }));
+    CHECK(values == alone);
+    CountingInterrupt late(3);
+    CHECK(!parallel(n, 3, late, [&](std::size_t k, Interrupt& interrupt) {
+        for (int pass = 0; pass < 1000; ++pass)
+            if (!together[k]->pass(views[k % 2], problem.classes("hinge"), interrupt)) return false;
+        return true;
+    }));
 }
 
 // A hash (FNV-1a) of the models that a core trains: the same on all CPUs that fuse multiply-adds,
@@ -288,5 +329,6 @@ void training_tests(std::uint64_t expected_hash) {
         every_core_trains_and_predicts(core);
         every_core_learns_with_every_loss(core);
         restoring_and_passes_are_interrupted(core);
+        threads_share_rows_and_tables(core);
     }
 }

@@ -1,6 +1,8 @@
 // Training: passes over the rows, one step per row, with maintenance if the budget overflows.
 #pragma once
 
+#include <cmath>
+
 #include "../random.hpp"
 #include "kernel_rows.hpp"
 #include "losses.hpp"
@@ -14,7 +16,8 @@ class BudgetTrainer final : public Trainer {
     BudgetTrainer(const TrainerOptions& options, MakeMaintenance<Real> make_maintenance)
         : budget_(options.budget), alpha_(options.alpha),
           intercept_rate_(options.fit_intercept ? options.intercept_rate : 0),
-          make_maintenance_(make_maintenance), kernel_(options.gamma), generator_(options.seed) {
+          growth_(std::exp2(1 / options.half_life)), make_maintenance_(make_maintenance),
+          kernel_(options.gamma), generator_(options.seed) {
         reserve(options.budget, options.n_features);
     }
 
@@ -47,6 +50,7 @@ class BudgetTrainer final : public Trainer {
             maintenance_->begin(set_);
             bias_ = state.bias;
             steps_ = state.steps;
+            weight_ = state.weight;
             generator_.restore(state.generator);
             for (; set_.size() > budget_; maintain(nullptr)) interruption_.check(row_work());
         });
@@ -55,6 +59,7 @@ class BudgetTrainer final : public Trainer {
     std::size_t size() const override { return set_.size(); }
     double bias() const override { return bias_; }
     std::int64_t steps() const override { return steps_; }
+    double weight() const override { return weight_; }
     void copy_state(void* vectors, double* coefficients, std::int64_t* births,
                     std::uint64_t* generator) const override {
         for (std::size_t i = 0; i < set_.size(); ++i) {
@@ -140,6 +145,7 @@ class BudgetTrainer final : public Trainer {
             }
             step(rows.row(order_[i]), i, loss, kernel_rows);
         }
+        normalise();
         seconds_kernel_ += kernel_rows.seconds();
     }
 
@@ -152,10 +158,13 @@ class BudgetTrainer final : public Trainer {
         const KernelRow<Real> kernel = kernel_rows.take();
         if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
 
-        const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * double(steps_));
+        const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * weight_);
         ++steps_;
         ++profile_.steps;
-        const double coefficient = loss.step(order_[i], decision);
+        last_weight_ *= growth_;
+        weight_ += last_weight_;
+        if (last_weight_ > most_last_weight) normalise();
+        const double coefficient = last_weight_ * loss.step(order_[i], decision);
         if (coefficient == 0) return;
         ++profile_.violations;
         const bool full = set_.size() == budget_;
@@ -171,6 +180,16 @@ class BudgetTrainer final : public Trainer {
             maintain(exponents);
         }
         kernel_rows.follow();
+    }
+
+    // Changes the unit of the coefficients so that the last row has the weight 1. The model stays
+    // the same.
+    void normalise() {
+        if (last_weight_ == 1) return;
+        set_.divide_coefficients(last_weight_);
+        bias_ /= last_weight_;
+        weight_ /= last_weight_;
+        last_weight_ = 1;
     }
 
     void maintain(const Real* newest) {
@@ -198,6 +217,8 @@ class BudgetTrainer final : public Trainer {
 
     // Rows are prefetched so many steps ahead: the rows computed together are already loaded.
     static constexpr std::size_t prefetch_distance = 2 * rows_at_once;
+    // Old rows lose their weight because new rows enter with a growing one, up to this.
+    static constexpr double most_last_weight = 1024;
     static constexpr std::size_t least_row_work = 64;  // of a row, whatever the size of the set
     // A margin takes less time than a maintenance event, so its clock is read more rarely.
     static constexpr int margin_clock_period = 64;
@@ -205,6 +226,7 @@ class BudgetTrainer final : public Trainer {
     std::size_t budget_;
     double alpha_;
     double intercept_rate_;
+    double growth_;  // of the weight of a row, from row to row
     Interruption interruption_;
     MakeMaintenance<Real> make_maintenance_;
     Gaussian<Real> kernel_;
@@ -212,6 +234,8 @@ class BudgetTrainer final : public Trainer {
     MaintenancePointer<Real> maintenance_;
     double bias_ = 0;
     std::int64_t steps_ = 0;
+    double weight_ = 0;       // of all rows seen so far
+    double last_weight_ = 1;  // of the last row
     Generator generator_;
     Buffer<std::uint32_t> order_;
     Profile profile_;

@@ -71,7 +71,7 @@ class Rows:
 class Trainer:
     """The state of one binary problem: support vectors, coefficients, step count, generator.
 
-    The model after T steps is f(x) = (sum_j coefficients[j] k(x_j, x) + bias) / (alpha T).
+    The model is f(x) = (sum_j coefficients[j] k(x_j, x) + bias) / (alpha weight).
     """
 
     def __init__(
@@ -86,13 +86,19 @@ class Trainer:
         seed: int,
         dtype: Dtype,
         intercept_rate: float = 1.0,
+        half_life: float = ...,
     ) -> None:
-        """The intercept multiplies one more feature, whose value is the root of intercept_rate."""
+        """The intercept multiplies one more feature, whose value is the root of intercept_rate.
+
+        A row that was seen half_life rows before another counts half as much; by default, all
+        count the same.
+        """
 
     def state(self) -> dict[str, Any]:
         """The keys: vectors (size, n_features) of the trainer's dtype; coefficients (size,)
         float64; births (size,) int64, the step at which each vector entered; bias, float;
-        steps, int; generator (4,) uint64. Fresh arrays, all that ``restore`` needs."""
+        steps, int; weight, float, of all rows so far, in units of the last one: the number of steps
+        without a half-life; generator (4,) uint64. Fresh arrays, all that ``restore`` needs."""
 
     def restore(
         self,
@@ -102,6 +108,7 @@ class Trainer:
         births: NDArray[np.int64],
         bias: float,
         steps: int,
+        weight: float,
         generator: NDArray[np.uint64],
     ) -> None:
         """Continue from a state. If it exceeds the budget, maintenance runs at once.

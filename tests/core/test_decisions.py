@@ -80,6 +80,31 @@ def test_reference_makes_the_same_steps_with_every_loss(name, dtype, core_rows):
     assert_allclose(state["coefficients"], expected.coefficients, rtol=2e-3)
 
 
+@DTYPES
+@STRATEGIES
+def test_reference_forgets_in_the_same_way(maintenance, dtype, core_rows):
+    X, y, weight = noisy_data(n=300, dtype=dtype)
+    # 15 half-lives in a pass: the unit of the coefficients changes within it.
+    options = {"maintenance": maintenance, "alpha": 0.03, "half_life": 20.0}
+    trainer = make_trainer(X, **options)
+    trainer.observe()
+    expected = Reference(**settings(X, **options))
+    for _ in range(2):
+        run_pass(trainer, core_rows(X), y, weight)
+        for i in trainer.order():
+            expected.step(X[i].astype(float), y[i], weight[i])
+    assert len(expected.events) > 100
+    events, state = trainer.events(), trainer.state()
+    assert_array_equal(events["first"], [event.first for event in expected.events])
+    assert_array_equal(events["second"], [event.second for event in expected.events])
+    tolerance = {"rtol": 1e-3, "atol": 1e-4} if dtype == "float32" else {"rtol": 1e-6, "atol": 1e-8}
+    assert_array_equal(state["births"], expected.births)
+    assert_allclose(state["coefficients"], expected.coefficients, **tolerance)
+    assert_allclose(state["vectors"], expected.vectors, **tolerance)
+    assert state["bias"] == pytest.approx(expected.bias, rel=1e-9, abs=1e-9)
+    assert state["weight"] == pytest.approx(expected.weight, rel=1e-12)
+
+
 def assert_same_training(trainer, expected, maintenance, dtype):
     events = trainer.events()
     assert len(expected.events) > 200

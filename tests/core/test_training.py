@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from children import interrupt
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from reference import MERGING
 from trainers import (
     DTYPES,
@@ -209,6 +209,50 @@ def test_restored_state_continues_without_a_difference(maintenance, dtype, core_
     assert_same_bits(resumed, whole)
 
 
+@STRATEGIES
+def test_restored_state_forgets_without_a_difference(maintenance, core_rows):
+    X, y, _ = noisy_data()
+    options = {"maintenance": maintenance, "half_life": 123.0}
+    whole = trained(X, y, core_rows, passes=2, **options)
+    first = trained(X, y, core_rows, passes=1, **options)
+    resumed = make_trainer(X, seed=99, **options)
+    resumed.restore(**first.state())
+    run_pass(resumed, core_rows(X), y)
+    assert_same_bits(resumed, whole)
+
+
+@DTYPES
+@pytest.mark.parametrize("half_life", [1.0, 2.5, 30.0, 1e9, np.inf])
+def test_a_row_loses_half_of_its_weight_in_a_half_life(half_life, dtype, core_rows):
+    X, y, _ = noisy_data(n=200, dtype=dtype)
+    # Every row violates the margin at this alpha, and none is merged.
+    trainer = trained(X, y, core_rows, budget=200, alpha=10.0, half_life=half_life)
+    state = trainer.state()
+    assert_array_equal(state["births"], np.arange(1, 201))
+    ages = 200.0 - state["births"]
+    weights = 2 ** (-ages / half_life)
+    smallest = 2.0**-126 if dtype == "float32" else 0.0
+    expected = np.maximum(weights, smallest) * y[trainer.order()]
+    single = dtype == "float32"
+    assert_allclose(state["coefficients"], expected, rtol=1e-5 if single else 1e-12)
+    assert state["weight"] == pytest.approx(weights.sum(), rel=1e-12)
+    assert state["steps"] == 200
+
+
+@pytest.mark.parametrize("half_life", [0.0, 0.99, -1.0, np.nan])
+def test_half_life_of_less_than_a_row_is_rejected(half_life):
+    with pytest.raises(ValueError, match="half_life must be at least 1 row"):
+        make_trainer(np.zeros((4, 2)), half_life=half_life)
+
+
+@pytest.mark.parametrize(("steps", "weight"), [(3, 0.0), (3, -1.0), (3, np.nan), (0, 1.0)])
+def test_weight_that_no_state_has_is_rejected(steps, weight, core_rows):
+    X, y, _ = noisy_data()
+    state = trained(X, y, core_rows).state() | {"steps": steps, "weight": weight}
+    with pytest.raises(ValueError, match="weight must be positive and finite"):
+        make_trainer(X).restore(**state)
+
+
 def test_state_is_a_copy(core_rows):
     X, y, _ = noisy_data()
     trainer = trained(X, y, core_rows)
@@ -259,7 +303,9 @@ def test_damaged_state_is_rejected(key, damage, core_rows):
         make_trainer(X).restore(**state)
 
 
-@pytest.mark.parametrize("key", ["vectors", "coefficients", "births", "bias", "steps", "generator"])
+@pytest.mark.parametrize(
+    "key", ["vectors", "coefficients", "births", "bias", "steps", "weight", "generator"]
+)
 def test_state_with_a_missing_key_is_rejected(key, core_rows):
     X, y, _ = noisy_data()
     state = trained(X, y, core_rows).state()

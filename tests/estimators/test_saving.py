@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from model_files import assert_equal, problem, round_trip, small
+from model_files import assert_equal, entry, numbers, problem, refused_after, round_trip, small
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import NotFittedError
@@ -53,6 +53,38 @@ def test_training_continues_to_the_same_bits(path, n_classes, polish):
         machine.fit(X, y)
     assert_equal(clf._state.states, twin._state.states)
     assert_array_equal(clf.decision_function(X), twin.decision_function(X), strict=True)
+
+
+def forgetting(n_classes):
+    X, y = problem(n_classes)
+    clf = small(half_life=50.0)
+    return clf.partial_fit(X[:200], y[:200], classes=np.unique(y)), X[200:], y[200:]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stream_with_a_half_life_continues_to_the_same_bits(path, n_classes):
+    clf, X, y = forgetting(n_classes)
+    assert all(state.weight < state.steps == 200 for state in clf._state.states)
+    twin = round_trip(clf, path)
+    assert_equal(vars(clf), vars(twin))
+    for machine in (clf, twin):
+        machine.partial_fit(X, y)
+    assert_equal(clf._state.states, twin._state.states)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, -1.0, 200.5, np.nan, np.inf])
+def test_a_weight_that_no_stream_has_is_refused(path, weight):
+    clf, _, _ = forgetting(3)
+    clf.save(path)
+    reason = "weights of the rows|not finite"
+    refused_after(numbers("training.weight", 1, weight, "f8"), path, path, reason)
+
+
+def test_weights_of_the_wrong_shape_are_refused(path):
+    clf, _, _ = forgetting(3)
+    clf.save(path)
+    reason = "'training.weight' is float64 of shape .1, 3., but float64 of shape .3,. is expected"
+    refused_after(entry("training.weight", shape=[1, 3]), path, path, reason)
 
 
 def test_sparse_and_float64_models_are_restored(path):

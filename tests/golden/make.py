@@ -45,6 +45,12 @@ def regression():
     return BudgetedSVR(10, 100.0, epsilon=5.0, max_iter=3, random_state=0).fit(X, y), X[:5]
 
 
+def stream():
+    X, y = make_blobs(300, n_features=2, centers=3, cluster_std=2.0, random_state=1)
+    clf = BudgetedSVC(9, gamma=0.1, half_life=50, random_state=0)
+    return clf.partial_fit(X, y, classes=[0, 1, 2]), X[:5]
+
+
 def scaled():
     clf, X = three_classes()
     rows = X * [100.0, 0.01] + [5.0, -3.0]
@@ -94,3 +100,4 @@ if __name__ == "__main__":
     write("regression", *regression())
     write("scaled", *scaled())
     write("prepared", *prepared())
+    write("stream", *stream())

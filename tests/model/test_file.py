@@ -88,7 +88,7 @@ def test_files_of_all_versions_load(golden):
 
 
 def test_there_are_golden_files_of_all_versions():
-    kinds = ("prepared", "regression", "scaled", "three-classes", "two-classes")
+    kinds = ("prepared", "regression", "scaled", "stream", "three-classes", "two-classes")
     old = ["regression-v1", "scaled-v2", "three-classes-v1", "two-classes-v1"]
     new = [f"{kind}-v{VERSION}" for kind in kinds]
     assert [path.stem for path in GOLDEN] == sorted(old + new)

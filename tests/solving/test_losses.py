@@ -207,6 +207,7 @@ def step_of_the_core(name, target, decision, weight):
         "coefficients": np.array([decision]),
         "births": np.array([1]),
         "steps": 1,
+        "weight": 1.0,
     }
     trainer.restore(**state)
     rows, weights = _core.Rows.dense(row), np.array([weight])

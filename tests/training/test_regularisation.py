@@ -27,6 +27,13 @@ def test_partial_fit_without_alpha_assumes_ten_thousand_rows():
     assert (fitted.alpha_, fitted.gamma_) == (alpha, gamma)
 
 
+@pytest.mark.parametrize(("half_life", "n_rows"), [(1.0, 2.0), (5000.0, 5000 / np.log(2))])
+def test_partial_fit_with_a_half_life_assumes_the_weight_of_a_long_stream(half_life, n_rows):
+    X, y = moons()
+    clf = small_svc(C=8.0, half_life=half_life).partial_fit(X, y, classes=[0, 1])
+    assert clf.alpha_ == pytest.approx(1 / n_rows / 8, rel=1e-3)
+
+
 @pytest.mark.parametrize("parameters", [{"C": 1e300}, {"C": 1e-300}, {"alpha": 1e-31}])
 def test_regularisation_out_of_range_is_rejected(parameters):
     ((name, value),) = parameters.items()

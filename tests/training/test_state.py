@@ -7,18 +7,19 @@ from pocketsvm.profile import Profile
 from pocketsvm.training.state import PassState, VectorSet
 
 
-def state(vectors, coefficients, bias, steps):
+def state(vectors, coefficients, bias, weight):
     return PassState(
         vectors=np.array(vectors, dtype=np.float32),
         coefficients=np.array(coefficients, dtype=float),
         births=np.arange(len(coefficients)),
         bias=bias,
-        steps=steps,
+        steps=100,
+        weight=weight,
         generator=np.zeros(4, dtype=np.uint64),
     )
 
 
-def test_coefficients_are_in_units_of_one_over_alpha_times_steps():
+def test_coefficients_are_in_units_of_one_over_alpha_times_weight():
     states = (state([[1, 2], [3, 4]], [4, -2], 1.0, 10), state([[5, 6]], [3], -0.5, 20))
     found = VectorSet(states, 0.5, 0.01, 7.0, 1, Profile())
     assert_array_equal(found.vectors, [[1, 2], [3, 4], [5, 6]])

@@ -4,6 +4,7 @@ A fit checks the data, makes the passes, solves, and then sets all attributes in
 that fails or is interrupted leaves the estimator as it was.
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real
@@ -48,6 +49,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "polish": ["boolean", StrOptions({"thorough"})],
         "fit_intercept": ["boolean"],
         "alpha": [Interval(Real, 0.0, None, closed="neither"), None],
+        "half_life": [Interval(Real, 1.0, None, closed="left"), None],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -62,6 +64,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     polish: bool | str
     fit_intercept: bool
     alpha: float | None
+    half_life: float | None
     warm_start: bool
     n_jobs: int | None
     random_state: Any
@@ -124,12 +127,15 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             self._say(report)
             return tell(report)
 
-        vectors = passes(ready, targets, settings, on_pass, start)
+        vectors = passes(ready, targets, settings, on_pass, start, self._half_life(stream=stream))
         model = solve(vectors, ready, targets, settings)
         if model.training is not None and model.training.profile.seconds_polish:
             self._say(model.training.profile.polish_line())
         self._adopt(replace(model, feature_names=names))
         task.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+
+    def _half_life(self, *, stream: bool) -> float:
+        return float(self.half_life) if stream and self.half_life is not None else math.inf
 
     def _settings(
         self, rows: CheckedRows, targets: ClassTargets | ValueTargets, *, stream: bool
@@ -142,6 +148,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
                 None if stream else rows.n_rows,
                 weight_unit=targets.weight_unit,
                 previous=getattr(self, "alpha_", None),
+                half_life=self._half_life(stream=stream),
             ),
             n_passes=1 if stream else int(self.max_iter),
             maintenance=self.maintenance,

@@ -10,8 +10,10 @@ from sklearn.base import ClassifierMixin
 from .._sklearn import StrOptions, check_partial_fit_first_call, fit_context
 from ..data.rows import check_rows_and_targets
 from ..data.targets import check_classes, class_targets
+from ..profile import Profile
 from .base import BudgetedMachine
 from .callbacks import given_data
+from .drift import warn_about_drift
 
 LOSS = "hinge"
 
@@ -90,6 +92,13 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     alpha : float, default=None
         The regularisation parameter lambda. If None, lambda is ``1 / (n C)``, where n is the
         number of rows with positive weight. If given, `C` is ignored.
+
+    half_life : float, default=None
+        Number of rows after which a row counts half as much in `partial_fit`: a row that was seen
+        `half_life` rows before the newest one has half of its weight, one that was seen twice as
+        many rows before a quarter, and so on. Set it if the stream changes with time. If None, all
+        rows count the same, so that the model follows a change more slowly the longer the stream
+        is. `fit` ignores this parameter.
 
     warm_start : bool, default=False
         Whether `fit` continues from the previous call, with its support vectors, step size and
@@ -200,6 +209,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         fit_intercept: bool = True,
         class_weight: Any = None,
         alpha: float | None = None,
+        half_life: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -214,6 +224,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.alpha = alpha
+        self.half_life = half_life
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -267,7 +278,9 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         """Update the model with one pass over a batch of rows.
 
         If `alpha` is None, the first call sets the regularisation to ``1e-4 / C``, the value that
-        `fit` uses for 10,000 rows, because the length of the stream is unknown. Later calls keep
+        `fit` uses for 10,000 rows, because the length of the stream is unknown. With `half_life`,
+        it is the value that `fit` uses for ``1.44 * half_life`` rows, the total weight of a long
+        stream. Later calls keep
         ``alpha_``.
 
         Parameters
@@ -306,7 +319,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
             rows, y, sample_weight, self.class_weight, LOSS, checked.classes_
         )
         check_classes(targets.classes, self.budget)
+        before = getattr(self, "profile_", Profile())
         self._train(checked, rows, targets, given, stream=True)
+        if self.half_life is None:
+            warn_about_drift(before, self.profile_)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

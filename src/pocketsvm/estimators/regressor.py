@@ -80,6 +80,13 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         The regularisation parameter lambda. If None, lambda is ``1 / (n C)``, where n is the
         number of rows with positive weight. If given, `C` is ignored.
 
+    half_life : float, default=None
+        Number of rows after which a row counts half as much in `partial_fit`: a row that was seen
+        `half_life` rows before the newest one has half of its weight, one that was seen twice as
+        many rows before a quarter, and so on. Set it if the stream changes with time. If None, all
+        rows count the same, so that the model follows a change more slowly the longer the stream
+        is. `fit` ignores this parameter.
+
     warm_start : bool, default=False
         Whether `fit` continues from the previous call, with its support vectors, step size and
         random numbers. The features must be the same. The budget may change.
@@ -171,6 +178,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         polish: bool | str = True,
         fit_intercept: bool = True,
         alpha: float | None = None,
+        half_life: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -185,6 +193,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self.polish = polish
         self.fit_intercept = fit_intercept
         self.alpha = alpha
+        self.half_life = half_life
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -226,7 +235,9 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         """Update the model with one pass over a batch of rows.
 
         If `alpha` is None, the first call sets the regularisation to ``1e-4 / C``, the value that
-        `fit` uses for 10,000 rows, because the length of the stream is unknown. Later calls keep
+        `fit` uses for 10,000 rows, because the length of the stream is unknown. With `half_life`,
+        it is the value that `fit` uses for ``1.44 * half_life`` rows, the total weight of a long
+        stream. Later calls keep
         ``alpha_``. The first call also subtracts the median of its targets, and later calls keep
         this median.
 

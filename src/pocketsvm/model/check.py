@@ -22,6 +22,8 @@ STATE_OF_PROBLEMS = {"sizes": "int64", "bias": "float64", "steps": "int64"}
 GENERATOR_WORDS = 4
 # The largest count in a file: further passes add to the number of steps, which is an int64.
 MAX_STEPS = 2**62
+# The largest relative rounding error of the weight of all rows.
+WEIGHT_ERROR = 1e-6
 
 
 # --- before anything is read --------------------------------------------------------------------
@@ -57,6 +59,8 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         **names,
         **steps,
     }
+    if "training.weight" in entries:  # otherwise, all rows count the same
+        expected["training.weight"] = ("float64", (n_outputs,))
     if "training.vectors" in entries or n_state != n_vectors:
         expected["training.vectors"] = (dtype.name, (n_state, n_features))
     _compare(expected, entries)
@@ -191,6 +195,10 @@ def _check_state(arrays: Mapping[str, Array]) -> None:
         raise ValueError("its numbers of steps are out of range.")
     if not ((births >= 0) & (births <= np.repeat(steps, sizes))).all():
         raise ValueError("its vectors were not found in the steps that were made.")
+    weights = arrays.get("training.weight", steps)
+    # Rounding may take a weight above the number of steps, by much less than that.
+    if not ((weights >= 1) & (weights <= steps * (1 + WEIGHT_ERROR))).all():
+        raise ValueError("the weights of the rows seen so far are out of range.")
     if not coefficients.all():
         raise ValueError("a coefficient of its state is zero.")
     # The generator would never leave a state of zeros, and shuffling would never end.

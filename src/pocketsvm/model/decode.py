@@ -63,6 +63,7 @@ def _preparation(sections: Sections, arrays: Mapping[str, Array]) -> Preparation
 
 def _states(arrays: Mapping[str, Array]) -> tuple[PassState, ...]:
     vectors = arrays.get("training.vectors", arrays["decision.vectors"])
+    weights = arrays.get("training.weight", arrays["training.steps"])
     ends = np.cumsum(arrays["training.sizes"]).tolist()
     return tuple(
         PassState(
@@ -71,6 +72,7 @@ def _states(arrays: Mapping[str, Array]) -> tuple[PassState, ...]:
             births=arrays["training.births"][begin:end].copy(),
             bias=float(arrays["training.bias"][k]),
             steps=int(arrays["training.steps"][k]),
+            weight=float(weights[k]),
             generator=arrays["training.generator"][k].copy(),
         )
         for k, (begin, end) in enumerate(pairwise([0, *ends]))

@@ -80,6 +80,9 @@ def _state(state: VectorSet, support_vectors: Array) -> dict[str, Array]:
         "steps": np.array([one.steps for one in states], dtype=np.int64),
         "generator": np.array([one.generator for one in states], dtype=np.uint64),
     }
+    weights = np.array([one.weight for one in states], dtype=np.float64)
+    if not np.array_equal(weights, arrays["steps"]):
+        arrays["weight"] = weights
     if not np.array_equal(state.vectors, support_vectors):
         arrays["vectors"] = state.vectors
     return arrays

@@ -6,7 +6,8 @@ A model file is an array file (`container`) whose header has these sections (`se
 "decision"       The decision function: gamma; arrays vectors, dual_coef, intercept.
 "training"       The estimator's name and parameters, budget, alpha, n_iter, profile; and the state
                  that further passes continue from: unit_alpha, offset; arrays sizes, coefficients,
-                 births, bias, steps, generator, and vectors unless they are the support vectors.
+                 births, bias, steps, generator, weight unless it equals steps, and vectors unless
+                 they are the support vectors.
                  The problems stand one after the other; sizes has the vectors of each.
 "classes"        The labels: kind "number" with the array numbers, or kind "str" (with a width) or
                  "object" with the arrays ends and bytes: the strings in UTF-8, and where each ends.

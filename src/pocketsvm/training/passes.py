@@ -4,6 +4,7 @@ One native trainer per binary problem, or one for a regression. The trainers mak
 side; between passes the caller is told how far training is, and may stop it.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ def passes(
     settings: Settings,
     on_pass: OnPass,
     start: VectorSet | None = None,
+    half_life: float = math.inf,
 ) -> VectorSet:
     """Make the passes.
 
@@ -89,6 +91,9 @@ def passes(
     start : VectorSet, default=None
         The vectors to continue from; None starts from nothing.
 
+    half_life : float, default=inf
+        A row that was seen this many rows before another counts half as much.
+
     Returns
     -------
     vectors : VectorSet
@@ -98,7 +103,7 @@ def passes(
         seed = int(settings.random_state.randint(2**63, dtype=np.uint64))
         least = settings.least_of_class(targets.n_problems)
         rows, targets = sampled(rows, targets, settings.most_sampled, least, seed)
-    trainers = make_trainers(rows, targets, settings, start)
+    trainers = make_trainers(rows, targets, settings, start, half_life)
     return run_passes(trainers, rows, targets, settings, on_pass)
 
 
@@ -107,16 +112,20 @@ def make_trainers(
     targets: ClassTargets | ValueTargets,
     settings: Settings,
     start: VectorSet | None = None,
+    half_life: float = math.inf,
 ) -> list[_core.Trainer]:
     """Return one trainer per problem, new or continuing from `start`."""
     n_problems = targets.n_problems
     if start is None:
         seeds = settings.random_state.randint(2**63, size=n_problems, dtype=np.uint64).tolist()
-        return [_trainer(rows, targets, settings, k, 0, seed) for k, seed in enumerate(seeds)]
+        return [
+            _trainer(rows, targets, settings, k, 0, seed, half_life) for k, seed in enumerate(seeds)
+        ]
     trainers = []
     factor = settings.alpha / targets.weight_unit / start.unit_alpha
     for k, state in enumerate(start.states):
-        trainer = _trainer(rows, targets, settings, k, len(state.coefficients), seed=0)
+        size = len(state.coefficients)
+        trainer = _trainer(rows, targets, settings, k, size, 0, half_life)
         _restore(trainer, state, factor, rows, settings)
         trainers.append(trainer)
     return trainers
@@ -129,6 +138,7 @@ def _trainer(
     number: int,
     size: int,
     seed: int,
+    half_life: float,
 ) -> _core.Trainer:
     # The trainer allocates memory for its budget: no more than its passes could ever fill.
     most_vectors = size + rows.n_rows * settings.n_passes
@@ -144,6 +154,7 @@ def _trainer(
         intercept_rate=settings.choices.intercept_rate,
         seed=seed,
         dtype=rows.core.dtype,
+        half_life=half_life,
     )
 
 
@@ -152,8 +163,8 @@ def _restore(
 ) -> None:
     """Continue from a state, in the precision of the rows and with another alpha.
 
-    Coefficients are in units of 1 / (alpha steps). Multiplied by the change of alpha, they describe
-    the same model.
+    Coefficients are in units of 1 / (alpha weight). Multiplied by the change of alpha, they
+    describe the same model.
     """
     coefficients = state.coefficients * factor
     if coefficients.size:
@@ -164,6 +175,7 @@ def _restore(
         births=state.births,
         bias=state.bias * factor if settings.fit_intercept else 0.0,
         steps=state.steps,
+        weight=state.weight,
         generator=state.generator,
     )
 

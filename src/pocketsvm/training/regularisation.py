@@ -1,6 +1,9 @@
 """The regularisation lambda, and the ranges in which training is numerically safe."""
 
-# partial_fit cannot know the length of its stream: without `alpha`, it assumes this many rows.
+import math
+
+# partial_fit cannot know the length of its stream: without `alpha`, it assumes this many rows if
+# all of them count the same.
 ASSUMED_STREAM_ROWS = 10_000
 # 1 / alpha scales every coefficient, and decision values are summed in the precision of the rows.
 ALPHA_RANGE = (1e-30, 1e30)
@@ -16,10 +19,12 @@ def regularisation(
     *,
     weight_unit: float,
     previous: float | None = None,
+    half_life: float = math.inf,
 ) -> float:
     """Return lambda: `alpha` if given, else 1 / (n C).
 
-    For a stream (`n_rows` is None), the `previous` lambda of the model stays in use.
+    For a stream (`n_rows` is None), the `previous` lambda of the model stays in use. Without one, n
+    is the weight of all rows of an endless stream with this half-life, or `ASSUMED_STREAM_ROWS`.
     """
     if alpha is not None:
         value, origin = float(alpha), f"alpha={alpha!r}"
@@ -27,10 +32,17 @@ def regularisation(
         value, origin = previous, "The previous fit"
     else:
         # Two divisions, because n C may overflow.
-        value = 1.0 / (n_rows or ASSUMED_STREAM_ROWS) / float(C)
+        value = 1.0 / (n_rows or _stream_rows(half_life)) / float(C)
         origin = f"C={C!r}"
     _check_alpha(value, weight_unit, origin)
     return value
+
+
+def _stream_rows(half_life: float) -> float:
+    # The sum over k >= 0 of 2^(-k / half_life).
+    return (
+        ASSUMED_STREAM_ROWS if half_life == math.inf else -1 / math.expm1(-math.log(2) / half_life)
+    )
 
 
 def _check_alpha(alpha: float, weight_unit: float, origin: str) -> None:

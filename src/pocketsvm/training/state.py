@@ -19,7 +19,7 @@ class PassState:
         The support vectors, float32 or float64.
 
     coefficients : ndarray of shape (n_sv,)
-        Their coefficients, in units of 1 / (unit_alpha steps); see `VectorSet`.
+        Their coefficients, in units of 1 / (unit_alpha weight); see `VectorSet`.
 
     births : ndarray of shape (n_sv,)
         The step in which each vector entered.
@@ -30,6 +30,10 @@ class PassState:
     steps : int
         Steps made so far.
 
+    weight : float
+        The weight of all rows so far, in units of the last one. It is the number of steps, or less
+        if rows lose weight with time.
+
     generator : ndarray of shape (4,), uint64
         The state of the random number generator.
     """
@@ -39,6 +43,7 @@ class PassState:
     births: NDArray[np.int64]
     bias: float
     steps: int
+    weight: float
     generator: NDArray[np.uint64]
 
 
@@ -95,4 +100,4 @@ class VectorSet:
         return np.array([state.bias / self._unit(state) for state in self.states])
 
     def _unit(self, state: PassState) -> float:
-        return self.unit_alpha * state.steps
+        return self.unit_alpha * state.weight
