@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..data import LABEL_NAMES, LARGEST_EXACT, DataFile, Labels, Layout, Options, Table, number
+from ..data import LABEL_NAMES, DataFile, Labels, Layout, Options, Table, number
 from ..data.memory import memory_problem
 from .console import Reporter
 from .options import DataOptions, MachineOptions
@@ -88,7 +88,7 @@ def read_training_set(
     X = _dense(table.X, scale) if needs_dense else table.X
     if machine.regression:
         return TrainingSet(X, numbers_of(table.labels, path), None, table.layout, scale)
-    y, spellings = _targets(table.labels)
+    y, spellings = table.labels.targets()
     _check_classes(y, table, path)
     return TrainingSet(X, y, spellings, table.layout, scale)
 
@@ -142,22 +142,6 @@ def numbers_of(labels: Labels, name: str) -> NDArray[np.float64]:
         wrong = next(text for text in labels.names if number(text) is None)
         raise ValueError(f"{name}: the label {wrong!r} is not a number, as a regression needs.")
     return numbers
-
-
-def _targets(labels: Labels) -> tuple[NDArray[Any], list[str] | None]:
-    """Return labels for a fit: numbers and how each class is spelled if all are, else texts.
-
-    Spellings of the same number are one class, spelled as the first of them. If some of them differ
-    in leading zeros, they are different classes, and all labels are texts.
-    """
-    numbers = labels.numbers()
-    if numbers is None or np.abs(numbers).max() > LARGEST_EXACT:
-        return np.array(labels.names)[labels.codes], None
-    labels = labels.merged()
-    values, first = np.unique(numbers, return_index=True)
-    if len(values) < len(labels.names):
-        return np.array(labels.names)[labels.codes], None
-    return numbers, [labels.names[code] for code in labels.codes[first]]
 
 
 def _dense(X: Any, scale: str) -> Any:

@@ -109,10 +109,14 @@ class ValueTargets(Targets):
 
     parameter : float
         The parameter of the loss: epsilon.
+
+    known_spread : float or None
+        The spread of all targets, if these are only some of them.
     """
 
     values: NDArray[np.float64]
     parameter: float
+    known_spread: float | None = None
 
     n_problems = 1
 
@@ -132,6 +136,8 @@ class ValueTargets(Targets):
 
     def spread(self) -> float:
         """Return the median distance from the offset, or the mean if the median is zero."""
+        if self.known_spread is not None:
+            return self.known_spread
         distance = np.abs(self.values)
         return float(np.median(distance) or distance.mean() or 1.0)
 
