@@ -11,14 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .kernel import KernelRows
-from .losses import REACH
+from .losses import REACH, MadeOfRamps
 from .sample import Part, Sample
 
 Array = NDArray[Any]
 
 # The lengths that a reading tries; it computes the gradient at the first one.
 LENGTHS = np.array([1.0, 0.25, 0.5, 1.5])
+NO_LENGTHS = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,42 @@ class ChunkSums:
 
 def read(vectors: Array, point: Array, chunk: Sample, n_threads: int) -> ChunkSums:
     """Sum over the rows of a chunk at a point."""
+    if isinstance(chunk.loss, MadeOfRamps):
+        losses, *rest = _read_ramps(vectors, point, chunk, chunk.loss, NO_LENGTHS, n_threads)
+        return ChunkSums(losses[0], *rest)
+    return _read_blocks(vectors, point, chunk, n_threads)
+
+
+def read_along(
+    vectors: Array, point: Array, direction: Array, chunk: Sample, n_threads: int
+) -> tuple[Array, Array]:
+    """Return the losses of a chunk at all lengths, and the pull at the first length."""
+    if isinstance(chunk.loss, MadeOfRamps):
+        both = np.concatenate([point, direction])
+        return _read_ramps(vectors, both, chunk, chunk.loss, LENGTHS, n_threads)[:2]
+    return _read_blocks_along(vectors, point, direction, chunk, n_threads)
+
+
+def _read_ramps(
+    vectors: Array, points: Array, chunk: Sample, loss: MadeOfRamps, lengths: Array, n_threads: int
+) -> tuple[Array, Array, Array, Array]:
+    """Let the core read the rows."""
+    return _core.read_ramps(
+        vectors,
+        chunk.rows.gamma,
+        chunk.rows.core,
+        loss.ramps(),
+        np.ascontiguousarray(chunk.c, dtype=float),
+        np.ascontiguousarray(points[:, :-1]),
+        np.ascontiguousarray(points[:, -1]),
+        lengths,
+        REACH * loss.width,
+        n_threads,
+    )
+
+
+def _read_blocks(vectors: Array, point: Array, chunk: Sample, n_threads: int) -> ChunkSums:
+    """Read the rows in blocks of kernel values, whatever the loss is."""
     rows = KernelRows(vectors, chunk.rows, chunk.loss.n_outputs, n_threads)
     near = np.empty(len(chunk.c), dtype=bool)
     curvatures = np.empty(len(chunk.c), dtype=np.float32)
@@ -195,10 +233,10 @@ def read(vectors: Array, point: Array, chunk: Sample, n_threads: int) -> ChunkSu
     return ChunkSums(sum(losses), pull, near, curvatures)
 
 
-def read_along(
+def _read_blocks_along(
     vectors: Array, point: Array, direction: Array, chunk: Sample, n_threads: int
 ) -> tuple[Array, Array]:
-    """Return the losses of a chunk at all lengths, and the pull at the first length."""
+    """Read the rows along a direction in blocks of kernel values, whatever the loss is."""
     rows = KernelRows(vectors, chunk.rows, chunk.loss.n_outputs, n_threads)
     both = np.concatenate([point, direction])
     losses, pull = [], np.zeros_like(point)
