@@ -2,7 +2,7 @@
 // is both the name of the set and the namespace of its code.
 #include "kernel/prediction.hpp"
 #include "merging/pairs.hpp"
-#include "solving/kernel_sums.hpp"
+#include "solving/reading.hpp"
 #include "training/trainer.hpp"
 
 #define POCKETSVM_TEXT_OF(x) #x
@@ -29,20 +29,46 @@ Predictor* make_predictor(Precision precision, const ModelView& model) {
 
 Table* make_table(std::size_t size, bool scaled) { return new PairTable(size, scaled); }
 
+template <class Real>
+void kernel_decisions_of(const KernelView& kernel, std::size_t n_outputs,
+                         const double* coefficients, const double* intercepts, double* out) {
+    const KernelSums<Real> sums(kernel.n_vectors);
+    sums.decide(static_cast<const Real*>(kernel.values), kernel.n_rows, n_outputs,
+                sums.padded(n_outputs, coefficients).data(), intercepts, out);
+}
+
 void kernel_decisions(const KernelView& kernel, std::size_t n_outputs, const double* coefficients,
                       const double* intercepts, double* out) {
     if (kernel.precision == Precision::float32)
-        KernelSums<float>(kernel).decisions(n_outputs, coefficients, intercepts, out);
+        kernel_decisions_of<float>(kernel, n_outputs, coefficients, intercepts, out);
     else
-        KernelSums<double>(kernel).decisions(n_outputs, coefficients, intercepts, out);
+        kernel_decisions_of<double>(kernel, n_outputs, coefficients, intercepts, out);
+}
+
+template <class Real>
+void kernel_pull_of(const KernelView& kernel, std::size_t n_outputs, const double* slopes,
+                    double* out) {
+    const KernelSums<Real> sums(kernel.n_vectors);
+    Buffer<double> pull(n_outputs * sums.width());
+    sums.add_pull(static_cast<const Real*>(kernel.values), kernel.n_rows, n_outputs, slopes,
+                  pull.data());
+    for (std::size_t o = 0; o < n_outputs; ++o)
+        for (std::size_t j = 0; j < kernel.n_vectors; ++j)
+            out[o * kernel.n_vectors + j] = pull[o * sums.width() + j];
 }
 
 void kernel_pull(const KernelView& kernel, std::size_t n_outputs, const double* slopes,
                  double* out) {
     if (kernel.precision == Precision::float32)
-        KernelSums<float>(kernel).pull(n_outputs, slopes, out);
+        kernel_pull_of<float>(kernel, n_outputs, slopes, out);
     else
-        KernelSums<double>(kernel).pull(n_outputs, slopes, out);
+        kernel_pull_of<double>(kernel, n_outputs, slopes, out);
+}
+
+Reader* make_reader(Precision precision, const ModelView& model, const double* lengths,
+                    std::size_t n_lengths) {
+    if (precision == Precision::float32) return new RampReader<float>(model, lengths, n_lengths);
+    return new RampReader<double>(model, lengths, n_lengths);
 }
 
 }  // namespace
@@ -57,6 +83,7 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    make_table,
                    solve_pairs,
                    kernel_decisions,
-                   kernel_pull};
+                   kernel_pull,
+                   make_reader};
 
 }  // namespace pocketsvm::POCKETSVM_SET

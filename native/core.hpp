@@ -175,6 +175,47 @@ struct KernelView {
     const void* values;
 };
 
+// Losses made of ramps, for every output. ramp(u) is max(0, u) with its kink rounded off, `width`
+// to either side. The loss of a decision value f is
+//   ramp(1 - f) for rows of the output's positive class and ramp(1 + f) for others, or
+//   down[o] ramp(y - epsilon - f) + up[o] ramp(f - y - epsilon) for a target value y.
+struct Ramps {
+    std::size_t n_outputs;
+    double width;
+    const void* codes;  // the class of each row; null: targets
+    bool wide_codes;    // int32, else int8
+    const std::int32_t* positives;
+    const double* targets;  // n_rows x n_targets
+    std::size_t n_targets;  // n_outputs, or one that all outputs share
+    double epsilon;
+    const double* down;
+    const double* up;
+};
+
+// Rows to read: [begin, end) of all. A row is near if it would have a loss after a change of its
+// decision value by `reach`.
+struct Chunk {
+    std::size_t begin, end;
+    const double* c;  // the weight of each row, from the first row of all on
+    double reach;
+};
+
+// What a reading of rows computes.
+struct Sums {
+    double* losses;     // of each length and output
+    double* pull;       // n_outputs x (n_vectors + 1): the derivative of the losses
+    bool* near;         // of each row, from the first row of all on; not along a direction
+    float* curvatures;  // likewise: the mean over the outputs
+};
+
+// Sums over rows at a point, or at some lengths along a direction.
+class Reader {
+  public:
+    virtual ~Reader();
+    virtual void read(const RowsView& rows, const Ramps& ramps, const Chunk& chunk,
+                      const Sums& sums) const = 0;
+};
+
 class Table {
   public:
     virtual ~Table();
@@ -205,6 +246,10 @@ struct Core {
     // out[o, j] = sum_i slopes[i, o] kernel[i, j], without the terms whose slope is zero
     void (*kernel_pull)(const KernelView& kernel, std::size_t n_outputs, const double* slopes,
                         double* out);
+    // Without lengths, the model holds a point, else a point and then a direction. The pull is that
+    // at the first length.
+    Reader* (*make_reader)(Precision, const ModelView&, const double* lengths,
+                           std::size_t n_lengths);
 };
 
 // The cores of this build that this CPU can run, best first.

@@ -5,6 +5,7 @@ namespace pocketsvm {
 
 Trainer::~Trainer() = default;
 Predictor::~Predictor() = default;
+Reader::~Reader() = default;
 Table::~Table() = default;
 
 #if defined(POCKETSVM_X86)

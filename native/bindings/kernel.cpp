@@ -5,15 +5,6 @@
 namespace pocketsvm {
 namespace {
 
-void check_model(const AnyMatrix& vectors, double gamma, const RowsView& rows) {
-    require(vectors.shape(1) == rows.n_features,
-            "rows must have " + std::to_string(vectors.shape(1)) + " features, got " +
-                std::to_string(rows.n_features));
-    require(precision_of(vectors.dtype(), "vectors") == rows.precision,
-            "vectors and rows must have the same dtype");
-    require_positive(gamma, "gamma");
-}
-
 // Calls task(predictor, from, to) for chunks of the rows [begin, end).
 template <class Task>
 void predict(const RowsView& rows, const ModelView& model, std::size_t begin, std::size_t end,

@@ -127,4 +127,13 @@ class Rows {
     std::vector<nb::object> structure_;
 };
 
+inline void check_model(const AnyMatrix& vectors, double gamma, const RowsView& rows) {
+    require(vectors.shape(1) == rows.n_features,
+            "rows must have " + std::to_string(vectors.shape(1)) + " features, got " +
+                std::to_string(rows.n_features));
+    require(precision_of(vectors.dtype(), "vectors") == rows.precision,
+            "vectors and rows must have the same dtype");
+    require_positive(gamma, "gamma");
+}
+
 }  // namespace pocketsvm

@@ -1,7 +1,7 @@
-// The Python bindings of sums over rows of kernel values.
+// The Python bindings of sums over rows and over rows of kernel values.
 #include <algorithm>
 
-#include "common.hpp"
+#include "rows.hpp"
 
 namespace pocketsvm {
 namespace {
@@ -73,9 +73,152 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes, std::size_t n_threads) {
     return nb::cast(result);
 }
 
+// A checked view of a loss made of ramps, which keeps its arrays alive.
+class RampLosses {
+  public:
+    static RampLosses classes(AnyVector codes, std::vector<std::int32_t> positives, double width) {
+        RampLosses losses(positives.size(), width, codes.shape(0));
+        if (codes.dtype() == nb::dtype<std::int32_t>())
+            losses.view_.wide_codes = true;
+        else
+            require(codes.dtype() == nb::dtype<std::int8_t>(), "codes must be int8 or int32");
+        losses.view_.codes = codes.data();
+        losses.positives_ = std::move(positives);
+        losses.owner_ = nb::cast(codes);
+        return losses;
+    }
+
+    static RampLosses values(Matrix targets, double epsilon, std::vector<double> down,
+                             std::vector<double> up, double width) {
+        RampLosses losses(down.size(), width, targets.shape(0));
+        require(up.size() == down.size(), "down and up must have the same length");
+        require(targets.shape(1) == 1 || targets.shape(1) == down.size(),
+                "targets must have 1 column or one per output, " + std::to_string(down.size()) +
+                    ", got " + std::to_string(targets.shape(1)));
+        losses.view_.targets = targets.data();
+        losses.view_.n_targets = targets.shape(1);
+        losses.view_.epsilon = epsilon;
+        losses.down_ = std::move(down);
+        losses.up_ = std::move(up);
+        losses.owner_ = nb::cast(targets);
+        return losses;
+    }
+
+    Ramps view() const {
+        Ramps view = view_;
+        view.positives = positives_.data();
+        view.down = down_.data();
+        view.up = up_.data();
+        return view;
+    }
+    std::size_t n_rows() const { return n_rows_; }
+
+  private:
+    RampLosses(std::size_t n_outputs, double width, std::size_t n_rows) : n_rows_(n_rows) {
+        require(n_outputs > 0, "there must be at least 1 output");
+        require_positive(width, "width");
+        view_.n_outputs = n_outputs;
+        view_.width = width;
+    }
+
+    Ramps view_{};
+    std::size_t n_rows_;
+    std::vector<std::int32_t> positives_;
+    std::vector<double> down_, up_;
+    nb::object owner_;
+};
+
+// The rows that a thread takes at once: few if a row is much work, so that it reacts to an
+// interrupt, and never dependent on the threads, so that the bits are not, either.
+std::size_t chunk_rows(const ModelView& model) {
+    constexpr std::size_t most_work = std::size_t(1) << 27, least = 64, most = 4096;
+    constexpr std::size_t exponential_work = 16;
+    const std::size_t row_work =
+        model.n_vectors * (exponential_work + model.n_features + 2 * model.n_outputs);
+    return std::clamp(most_work / (row_work + 1), least, most);
+}
+
+// Adds the sums of all chunks in their order. Memory bounds the number of chunks at a time.
+bool add_chunks(const Reader& reader, const ModelView& model, const RowsView& rows,
+                const RampLosses& losses, Chunk all, std::size_t n_losses, const Sums& total,
+                std::size_t n_threads, Interrupt& interrupt) {
+    constexpr std::size_t most_values = std::size_t(1) << 22;
+    const Ramps ramps = losses.view();
+    const std::size_t n_pull = ramps.n_outputs * (model.n_vectors + 1), n_all = n_losses + n_pull;
+    const std::size_t n_rows = chunk_rows(model);
+    const std::size_t n_chunks = (rows.n_rows + n_rows - 1) / n_rows;
+    const std::size_t at_once = std::max(4 * n_threads, most_values / n_all);
+    std::fill_n(total.losses, n_losses, 0.0);
+    std::fill_n(total.pull, n_pull, 0.0);
+    std::vector<double> sums(std::min(at_once, n_chunks) * n_all);
+    for (std::size_t first = 0; first < n_chunks; first += at_once) {
+        const std::size_t count = std::min(at_once, n_chunks - first);
+        const bool finished =
+            parallel(count, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
+                if (own.requested()) return false;
+                Chunk chunk = all;
+                chunk.begin = (first + k) * n_rows;
+                chunk.end = std::min(chunk.begin + n_rows, rows.n_rows);
+                double* to = sums.data() + k * n_all;
+                reader.read(rows, ramps, chunk, {to, to + n_losses, total.near, total.curvatures});
+                return true;
+            });
+        if (!finished) return false;
+        for (std::size_t k = 0; k < count; ++k) {
+            const double* from = sums.data() + k * n_all;
+            for (std::size_t i = 0; i < n_losses; ++i) total.losses[i] += from[i];
+            for (std::size_t i = 0; i < n_pull; ++i) total.pull[i] += from[n_losses + i];
+        }
+    }
+    return true;
+}
+
+// With lengths, points holds those of the start and then those of the direction.
+nb::tuple read_ramps(AnyMatrix vectors, double gamma, const Rows& rows, const RampLosses& losses,
+                     Vector c, Matrix coefficients, Vector intercepts, Vector lengths, double reach,
+                     std::size_t n_threads) {
+    const RowsView& view = rows.view();
+    const std::size_t n_outputs = losses.view().n_outputs, n_vectors = vectors.shape(0);
+    const std::size_t n_lengths = lengths.shape(0), n_points = n_outputs * (n_lengths ? 2 : 1);
+    check_model(vectors, gamma, view);
+    require(losses.n_rows() == view.n_rows && c.shape(0) == view.n_rows,
+            "losses and c must have one entry per row, " + std::to_string(view.n_rows) + ", got " +
+                std::to_string(losses.n_rows()) + " and " + std::to_string(c.shape(0)));
+    require(coefficients.shape(0) == n_points && coefficients.shape(1) == n_vectors,
+            "coefficients must have " + std::to_string(n_points) + " rows and " +
+                std::to_string(n_vectors) + " columns, got " +
+                std::to_string(coefficients.shape(0)) + " and " +
+                std::to_string(coefficients.shape(1)));
+    require(intercepts.shape(0) == n_points, "intercepts must have " + std::to_string(n_points) +
+                                                 " entries, got " +
+                                                 std::to_string(intercepts.shape(0)));
+    const std::size_t n_rows = n_lengths ? 0 : view.n_rows, n_each = n_lengths ? n_lengths : 1;
+    Sums total;
+    auto sums = make_array<double>({n_each, n_outputs}, &total.losses);
+    auto pull = make_array<double>({n_outputs, n_vectors + 1}, &total.pull);
+    auto near = make_array<bool>({n_rows}, &total.near);
+    auto curvatures = make_array<float>({n_rows}, &total.curvatures);
+    const ModelView model{n_vectors,           vectors.shape(1),  n_points, vectors.data(),
+                          coefficients.data(), intercepts.data(), gamma};
+    without_gil([&](Interrupt& interrupt) {
+        const std::unique_ptr<Reader> reader(
+            core->make_reader(view.precision, model, lengths.data(), n_lengths));
+        return add_chunks(*reader, model, view, losses, {0, 0, c.data(), reach}, n_each * n_outputs,
+                          total, n_threads, interrupt);
+    });
+    return nb::make_tuple(sums, pull, near, curvatures);
+}
+
 }  // namespace
 
 void bind_solving(nb::module_& module) {
+    nb::class_<RampLosses>(module, "RampLosses")
+        .def_static("classes", &RampLosses::classes, "codes"_a.noconvert(), "positives"_a,
+                    "width"_a)
+        .def_static("values", &RampLosses::values, "targets"_a, "epsilon"_a, "down"_a, "up"_a,
+                    "width"_a);
+    module.def("read_ramps", &read_ramps, "vectors"_a.noconvert(), "gamma"_a, "rows"_a, "losses"_a,
+               "c"_a, "coefficients"_a, "intercepts"_a, "lengths"_a, "reach"_a, "n_threads"_a);
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
                "intercepts"_a, "n_threads"_a = 1);
     module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);

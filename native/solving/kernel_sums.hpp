@@ -20,36 +20,45 @@ constexpr int sums_at_once = 3, outputs_at_once = 3;
 template <class Real>
 class KernelSums {
   public:
-    explicit KernelSums(const KernelView& kernel)
-        : values_(static_cast<const Real*>(kernel.values)), n_rows_(kernel.n_rows),
-          n_vectors_(kernel.n_vectors), whole_(n_vectors_ / group * group),
-          width_((n_vectors_ + group - 1) / group * group) {}
+    explicit KernelSums(std::size_t n_vectors)
+        : n_vectors_(n_vectors), whole_(n_vectors / group * group),
+          width_((n_vectors + group - 1) / group * group) {}
 
-    void decisions(std::size_t n_outputs, const double* coefficients, const double* intercepts,
-                   double* out) const {
-        Buffer<double> padded(n_outputs * width_);
+    // The length of rows that are padded with zeros.
+    std::size_t width() const { return width_; }
+
+    Buffer<double> padded(std::size_t n_outputs, const double* coefficients) const {
+        Buffer<double> result(n_outputs * width_);
         for (std::size_t o = 0; o < n_outputs; ++o)
             for (std::size_t j = 0; j < n_vectors_; ++j)
-                padded[o * width_ + j] = coefficients[o * n_vectors_ + j];
+                result[o * width_ + j] = coefficients[o * n_vectors_ + j];
+        return result;
+    }
+
+    // out[i, o] = intercepts[o] + sum_j coefficients[o, j] values[i, j], with padded coefficients
+    void decide(const Real* values, std::size_t n_rows, std::size_t n_outputs,
+                const double* coefficients, const double* intercepts, double* out) const {
         // Every tile of outputs reads the rows of a block again, from the second-level cache.
         constexpr std::size_t block_bytes = 1 << 16, max_rows = 64;
         const std::size_t fitting = block_bytes / sizeof(Real) / (width_ + 1);
         const std::size_t block = fitting < 8 ? 8 : fitting < max_rows ? fitting : max_rows;
         Buffer<double> ends(block * group);
-        for (std::size_t i = 0; i < n_rows_; i += block) {
-            const std::size_t n = n_rows_ - i < block ? n_rows_ - i : block;
-            copy_ends(i, n, ends.data());
-            decide_block<outputs_at_once>({values_ + i * n_vectors_, ends.data(), n}, 0, n_outputs,
-                                          {padded.data(), intercepts, out + i * n_outputs});
+        for (std::size_t i = 0; i < n_rows; i += block) {
+            const std::size_t n = n_rows - i < block ? n_rows - i : block;
+            const Real* first = values + i * n_vectors_;
+            copy_ends(first, n, ends.data());
+            decide_block<outputs_at_once>({first, ends.data(), n}, 0, n_outputs,
+                                          {coefficients, intercepts, out + i * n_outputs});
         }
     }
 
-    void pull(std::size_t n_outputs, const double* slopes, double* out) const {
-        Buffer<double> sums(n_outputs * width_);
+    // sums[o, j] += sum_i slopes[i, o] values[i, j], with padded sums
+    void add_pull(const Real* values, std::size_t n_rows, std::size_t n_outputs,
+                  const double* slopes, double* sums) const {
         Buffer<double> ends(rows_together * group);
-        for (std::size_t i = 0; i < n_rows_; i += rows_together) {
-            const std::size_t n = n_rows_ - i < rows_together ? n_rows_ - i : rows_together;
-            copy_ends(i, n, ends.data());
+        for (std::size_t i = 0; i < n_rows; i += rows_together) {
+            const std::size_t n = n_rows - i < rows_together ? n_rows - i : rows_together;
+            copy_ends(values + i * n_vectors_, n, ends.data());
             for (std::size_t o = 0; o < n_outputs; ++o) {
                 Terms terms;
                 std::size_t count = 0;
@@ -57,15 +66,12 @@ class KernelSums {
                     const double slope = slopes[(i + r) * n_outputs + o];
                     if (slope == 0) continue;
                     terms.slope[count] = slope;
-                    terms.values[count] = values_ + (i + r) * n_vectors_;
+                    terms.values[count] = values + (i + r) * n_vectors_;
                     terms.end[count++] = ends.data() + r * group;
                 }
-                add_counted<rows_together>(count, terms, sums.data() + o * width_);
+                add_counted<rows_together>(count, terms, sums + o * width_);
             }
         }
-        for (std::size_t o = 0; o < n_outputs; ++o)
-            for (std::size_t j = 0; j < n_vectors_; ++j)
-                out[o * n_vectors_ + j] = sums[o * width_ + j];
     }
 
   private:
@@ -91,10 +97,10 @@ class KernelSums {
     };
 
     // The columns after the last whole group, padded with zeros.
-    void copy_ends(std::size_t first, std::size_t n, double* ends) const {
+    void copy_ends(const Real* values, std::size_t n, double* ends) const {
         for (std::size_t r = 0; r < n; ++r)
             for (std::size_t j = whole_; j < n_vectors_; ++j)
-                ends[r * group + j - whole_] = double(values_[(first + r) * n_vectors_ + j]);
+                ends[r * group + j - whole_] = double(values[r * n_vectors_ + j]);
     }
 
     // The outputs [first, n_outputs) of a block, in tiles of so many outputs and fewer at the end.
@@ -173,8 +179,7 @@ class KernelSums {
         if (whole_ < n_vectors_) add(terms.end, 0, whole_);
     }
 
-    const Real* values_;
-    std::size_t n_rows_, n_vectors_;
+    std::size_t n_vectors_;
     std::size_t whole_;  // the columns in whole groups
     std::size_t width_;  // of padded rows
 };

@@ -226,6 +226,50 @@ def kernel_pull(
     blocks of rows, whose sums are added in their order: the bits do not depend on the threads.
     """
 
+class RampLosses:
+    """A loss made of ramps max(0, u), whose kinks are rounded off, `width` to either side.
+
+    It keeps its arrays alive.
+    """
+
+    @staticmethod
+    def classes(codes: NDArray[Any], positives: list[int], width: float) -> RampLosses:
+        """ramp(1 - y f) for one output per positive class; int8 or int32 codes."""
+
+    @staticmethod
+    def values(
+        targets: NDArray[np.float64],
+        epsilon: float,
+        down: list[float],
+        up: list[float],
+        width: float,
+    ) -> RampLosses:
+        """down ramp(y - epsilon - f) + up ramp(f - y - epsilon), with factors for each output.
+
+        targets (n_rows, n_outputs), or (n_rows, 1) for all outputs.
+        """
+
+def read_ramps(
+    vectors: NDArray[Any],
+    gamma: float,
+    rows: Rows,
+    losses: RampLosses,
+    c: NDArray[np.float64],
+    coefficients: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    reach: float,
+    n_threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float32]]:
+    """Losses (n_lengths or 1, n_outputs), their pull (n_outputs, n_vectors + 1), near, curvatures.
+
+    Sums over all rows, whose weights are c. Without lengths, they are those at a point. With
+    lengths, coefficients and intercepts hold a point and then a direction, the losses are those at
+    these lengths along the direction, the pull is that at the first one, and near and curvatures
+    are empty. Sums are in float64; the bits do not depend on the threads. A row is near if it would
+    have a loss after a change of its decision value by `reach`.
+    """
+
 class SvmlightChunk:
     """The content of a piece of LIBSVM text. It keeps its memory when it is filled again.
 

@@ -6,11 +6,12 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem, value_problem
 
-from pocketsvm.solving import all_rows, kernel
+from pocketsvm.solving import all_rows, kernel, readings
 from pocketsvm.solving.all_rows import AllRows
 from pocketsvm.solving.descent import Conjugate, minimise
 from pocketsvm.solving.losses import REACH
 from pocketsvm.solving.problem import Problem
+from pocketsvm.solving.readings import InMemory
 
 ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
 EVERY_PROBLEM = pytest.mark.parametrize("make", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
@@ -32,8 +33,8 @@ def start(vectors, sample, fit_intercept=True):
 
 
 def refine(vectors, sample, point, n_steps=2, fit_intercept=True, n_threads=1):
-    rows = AllRows(vectors, sample, fit_intercept, n_threads)
-    return rows.refine(point, n_steps, np.random.default_rng(0))
+    rows = AllRows(vectors, InMemory(sample, n_threads), fit_intercept, n_threads)
+    return rows.refine(point, n_steps, len(sample.c), np.random.default_rng(0))
 
 
 @EVERY_PROBLEM
@@ -69,7 +70,9 @@ def test_no_step_leaves_the_point_and_reports_its_gradient():
     assert found.remaining > 0
 
 
-def test_gradient_after_a_whole_step_is_exact():
+def test_gradient_after_a_whole_step_is_exact(monkeypatch):
+    for module in (all_rows, readings):
+        monkeypatch.setattr(module, "LENGTHS", np.array([1.0]))
     vectors, sample = value_problem(N_ROWS)
     found = refine(vectors, sample, start(vectors, sample), 1)
     _, gradient = Objective(vectors, sample)(found.point)
@@ -91,9 +94,21 @@ def test_near_rows_are_those_at_the_first_point(make):
     point = start(vectors, sample)
     decisions = Problem(vectors, sample, True, 1).place(point).decisions
     found = refine(vectors, sample, point)
-    assert_array_equal(found.near, sample.loss.near(decisions, REACH))
+    near = sample.loss.near(decisions, REACH)
+    assert_array_equal(found.near.rows.dense(), sample.rows.dense()[near])
+    assert_array_equal(found.near.c, sample.c[near])
     if sample.loss.n_outputs == 1 and hasattr(sample.loss, "codes"):
-        assert 0 < np.count_nonzero(found.near) < N_ROWS
+        assert 0 < np.count_nonzero(near) < N_ROWS
+
+
+def test_too_many_near_rows_are_not_returned():
+    vectors, sample = class_problem(N_ROWS)
+    rows = AllRows(vectors, InMemory(sample, 1), True, 1)
+    found = rows.refine(start(vectors, sample), 0, N_ROWS, np.random.default_rng(0))
+    n_near = len(found.near.c)
+    for most, is_there in ((n_near, True), (n_near - 1, False)):
+        found = rows.refine(start(vectors, sample), 0, most, np.random.default_rng(0))
+        assert (found.near is not None) == is_there
 
 
 @EVERY_PROBLEM
@@ -137,5 +152,5 @@ def test_result_does_not_depend_on_threads_or_layout(layout):
     point = start(vectors, sample)
     one, three = refine(vectors, sample, point), refine(vectors, twin, point, n_threads=3)
     assert_array_equal(one.point, three.point)
-    assert_array_equal(one.near, three.near)
+    assert_array_equal(one.near.c, three.near.c)
     assert one.objective == three.objective

@@ -29,7 +29,7 @@ def settings(**changes):
 
 
 def some_effort(*, values=False, **changes):
-    return Effort.of(settings(**changes), class_problem(2000)[1], values=values)
+    return Effort.of(settings(**changes), class_problem(2000)[1], 2000, values=values)
 
 
 def test_choices_limit_the_steps():
@@ -58,9 +58,8 @@ def test_vectors_stay_if_there_are_too_few_rows_or_none_is_near():
 
 def test_vectors_stay_if_kernel_values_of_near_rows_are_not_kept(monkeypatch):
     monkeypatch.setattr(effort, "MOST_KEPT", 4 * 500 * 100)
-    assert some_effort().steps(500, (100, 3), 1) > 0
-    assert some_effort().steps(501, (100, 3), 1) == 0
-    assert some_effort(thorough=True).steps(501, (100, 3), 1) > 0
+    assert some_effort().most_near(100) == 500
+    assert some_effort(thorough=True).most_near(100) == 2000
 
 
 def test_steps_are_what_the_work_allows(monkeypatch):
@@ -90,4 +89,4 @@ def test_features_are_counted_by_their_values_not_by_their_layout(share, n_featu
     for layout in (np.asarray, sp.csr_array, sp.csr_matrix):
         sample = Sample(ready_rows(layout(X), 1.0), np.ones(100), Hinge(np.ones(100), (1,), 0.5))
         assert sample.is_sparse == (share < 0.1)
-        assert Effort.of(settings(), sample, values=False).n_features == n_features
+        assert Effort.of(settings(), sample, 100, values=False).n_features == n_features

@@ -53,9 +53,8 @@ class Effort:
     keeps: bool
 
     @classmethod
-    def of(cls, settings: Settings, sample: Sample, *, values: bool) -> "Effort":
-        """Return the effort for a model."""
-        n_rows = sample.rows.n_rows
+    def of(cls, settings: Settings, sample: Sample, n_rows: int, *, values: bool) -> "Effort":
+        """Return the effort for a model of this many rows, of which the sample is a part."""
         n_features = sample.mean_values() if sample.is_sparse else sample.n_features
         if settings.thorough:
             return cls(1e-5, 100, 4, float("inf"), n_features, n_rows, keeps=False)
@@ -69,12 +68,14 @@ class Effort:
         """Return the number of steps of each round."""
         return [self.most_steps] * self.most_rounds
 
+    def most_near(self, n_vectors: int) -> int:
+        """Return the largest number of near rows on which vectors move."""
+        return MOST_KEPT // (4 * n_vectors) if self.keeps else self.n_rows
+
     def steps(self, n_near: int, shape: tuple[int, int], n_outputs: int) -> int:
         """Return the number of steps of a round on this many near rows; 0 if vectors stay."""
         n_vectors = shape[0]
         if not n_near or self.n_rows < LEAST_ROWS * n_vectors:
-            return 0
-        if self.keeps and 4 * n_near * n_vectors > MOST_KEPT:
             return 0
         value = 2 * self.n_features + EXPONENTIAL + 2 * SOLVER_STEPS * n_outputs
         n_bent = min(n_near, ROWS_PER_VECTOR * n_vectors)

@@ -23,6 +23,7 @@ from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, loss_of
 from .moving import Path
 from .problem import Problem
+from .readings import InMemory, Readings, near_rows
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -64,7 +65,8 @@ def solve(
         return model
     begin = time.perf_counter()
     with ONE_BLAS_THREAD:
-        solver = Solver(rows, targets, settings, np.random.default_rng(vectors.states[0].generator))
+        random = np.random.default_rng(vectors.states[0].generator)
+        solver = Solver.in_memory(rows, targets, settings, random)
         before = solver.objective(model.vectors, vectors.dual_coef, vectors.biases)
         points = distinct(model.vectors)
         # Where vectors were merged, the budget is scarce: all of it is used.
@@ -131,7 +133,7 @@ class Answer:
     gradient_norm: float  # relative to the sum of the row weights c_i
     remaining: float  # the share of the objective that one more step would gain
     steps: int
-    near: NDArray[np.bool_]  # the rows that have a loss, or nearly have one
+    near: Sample | None  # the rows that have a loss, or nearly have one; None: too many
     moves: int = 0
 
 
@@ -140,14 +142,29 @@ class Solver:
 
     def __init__(
         self,
+        part: Sample,
+        whole: Readings | None,
+        settings: Settings,
+        random: np.random.Generator,
+        *,
+        values: bool,
+    ) -> None:
+        self.part, self.whole = part, whole  # whole is None if the part is all rows
+        self._settings, self._random = settings, random
+        self._common = settings.fit_intercept, settings.n_threads
+        n_rows = len(part.c) if whole is None else whole.n_rows
+        self._effort = Effort.of(settings, part, n_rows, values=values)
+        self._total_c = float(part.c.sum()) if whole is None else whole.total_c
+
+    @classmethod
+    def in_memory(
+        cls,
         rows: Rows,
         targets: ClassTargets | ValueTargets,
         settings: Settings,
         random: np.random.Generator,
-    ) -> None:
-        self._settings, self._random = settings, random
-        self._common = settings.fit_intercept, settings.n_threads
-        self.whole = self._sample(rows, targets)
+    ) -> "Solver":
+        """Return the solver of rows in memory."""
         few = sampled(
             rows,
             targets,
@@ -155,12 +172,11 @@ class Solver:
             settings.least_of_class(targets.n_problems),
             int(random.integers(2**63)),
         )
-        self.part = self.whole if few[0] is rows else self._sample(*few)
-        self._is_value = isinstance(targets, ValueTargets)
-
-    def _sample(self, rows: Rows, targets: ClassTargets | ValueTargets) -> Sample:
-        c = targets.row_weight() / (rows.n_rows * self._settings.alpha)
-        return Sample(rows, c, loss_of(targets, self._settings.choices))
+        whole = None
+        if few[0] is not rows:
+            whole = InMemory(sample_of(rows, targets, settings), settings.n_threads)
+        values = isinstance(targets, ValueTargets)
+        return cls(sample_of(*few, settings), whole, settings, random, values=values)
 
     def objective(self, vectors: Array, coefficients: Array, intercepts: Array) -> float:
         """Return the objective of some coefficients, estimated by the sample."""
@@ -180,38 +196,46 @@ class Solver:
     def solve(self, vectors: Array) -> Answer:
         """Solve for the coefficients of these vectors."""
         solution = minimise(Problem(vectors, self.part, *self._common), self._random)
-        if self.part is self.whole:
+        if self.whole is None:
             return self._answer(vectors, solution)
         answer = self._refined(vectors, solution.place.point)
         return replace(answer, steps=answer.steps + solution.steps)
 
     def _solve_from(self, vectors: Array, point: Array) -> Answer:
         """Solve for the coefficients, starting close to the solution."""
-        if self.part is not self.whole:
+        if self.whole is not None:
             return self._refined(vectors, point)
-        problem = Problem(vectors, self.whole, *self._common)
+        problem = Problem(vectors, self.part, *self._common)
         return self._answer(vectors, resume(problem, problem.place(point).decisions, self._random))
 
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
-        norm = float(np.linalg.norm(solution.slopes.gradient) / self.whole.c.sum())
         point, objective = solution.place.point, solution.objective
-        near = self.whole.loss.near(solution.place.decisions, REACH)
+        is_near = self.part.loss.near(solution.place.decisions, REACH)
+        near = near_rows(self.part, is_near, self._effort.most_near(len(vectors)))
+        norm = self._norm(solution.slopes.gradient)
         return Answer(vectors, point, objective, norm, solution.remaining, solution.steps, near)
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
+        assert self.whole is not None
         found = AllRows(vectors, self.whole, *self._common).refine(
-            point, self._settings.choices.steps_on_all_rows, self._random
+            point,
+            self._settings.choices.steps_on_all_rows,
+            self._effort.most_near(len(vectors)),
+            self._random,
         )
-        norm = float(np.linalg.norm(found.gradient) / self.whole.c.sum())
+        norm = self._norm(found.gradient)
         return Answer(
             vectors, found.point, found.objective, norm, found.remaining, found.steps, found.near
         )
 
+    def _norm(self, gradient: Array) -> float:
+        return float(np.linalg.norm(gradient) / self._total_c)
+
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
-        effort = Effort.of(self._settings, self.whole, values=self._is_value)
+        effort = self._effort
         for n_steps in effort.rounds():
-            moved = self._moved(answer, effort, n_steps)
+            moved = self._moved(answer, n_steps)
             if moved is None or not moved.objective < answer.objective:
                 return answer
             gain = 1 - moved.objective / answer.objective
@@ -220,20 +244,28 @@ class Solver:
                 break
         return answer
 
-    def _moved(self, answer: Answer, effort: Effort, n_steps: int) -> Answer | None:
+    def _moved(self, answer: Answer, n_steps: int) -> Answer | None:
         """Make some steps; None if they cost too much or gain too little."""
-        near = np.flatnonzero(answer.near)
-        n_steps = min(n_steps, effort.steps(len(near), answer.vectors.shape, len(answer.point)))
+        effort = self._effort
+        if answer.near is None:
+            return None
+        n_near = len(answer.near.c)
+        n_steps = min(n_steps, effort.steps(n_near, answer.vectors.shape, len(answer.point)))
         if not n_steps:
             return None
-        sample = self.whole.take(near)
-        path = Path(answer.vectors, answer.point, sample, *self._common, self._random)
+        path = Path(answer.vectors, answer.point, answer.near, *self._common, self._random)
         vectors, point, n_moves = path.follow(n_steps, effort.tolerance)
         if path.gain < effort.tolerance * n_moves:
             return None
         found = self._solve_from(vectors, point)
         steps = answer.steps + path.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
+
+
+def sample_of(rows: Rows, targets: ClassTargets | ValueTargets, settings: Settings) -> Sample:
+    """Return the rows as the solver sees them."""
+    c = targets.row_weight() / (rows.n_rows * settings.alpha)
+    return Sample(rows, c, loss_of(targets, settings.choices))
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:
