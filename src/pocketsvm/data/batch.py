@@ -89,16 +89,16 @@ def checked_weight(weight: Any, n_rows: int, place: str) -> NDArray[np.float64] 
     """Return float64 weights, one per row, or None."""
     if weight is None:
         return None
-    weight = np.asarray(weight, dtype=np.float64).ravel()
-    if len(weight) != n_rows:
-        raise DataError(f"{place}: there are {n_rows} rows and {len(weight)} weights.")
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    found: NDArray[np.float64] = np.asarray(weight, dtype=np.float64).ravel()
+    if len(found) != n_rows:
+        raise DataError(f"{place}: there are {n_rows} rows and {len(found)} weights.")
+    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
     if wrong.size:
         raise DataError(
             f"{place}, row {wrong[0] + 1}: a weight must be a number that is not negative, got "
-            f"{weight[wrong[0]]}."
+            f"{found[wrong[0]]}."
         )
-    return weight
+    return found
 
 
 def _empty(X: Any) -> Any:
@@ -107,12 +107,14 @@ def _empty(X: Any) -> Any:
 
 
 def _check_finite(X: Any, place: str) -> None:
-    values = X.data if sp.issparse(X) else X
+    is_sparse: bool = sp.issparse(X)
+    values = X.data if is_sparse else X
     if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
         return
     wrong = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
-    if sp.issparse(X):
-        row, column = int(np.searchsorted(X.indptr, wrong, side="right")) - 1, X.indices[wrong]
+    if is_sparse:
+        row = int(np.searchsorted(np.asarray(X.indptr), wrong, side="right")) - 1
+        column = X.indices[wrong]
     else:
         row, column = divmod(wrong, X.shape[1])
     value = values.ravel()[wrong]

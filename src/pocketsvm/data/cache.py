@@ -95,7 +95,7 @@ class TextCache:
         X = batch.X if self.dtype is None else batch.X.astype(self.dtype, copy=False)
         weights = np.empty(0) if batch.weights is None else batch.weights
         y = self._numbers(batch.labels, place) if self.regression else self._codes(batch.labels)
-        if not sp.issparse(X):
+        if isinstance(X, np.ndarray):
             self.n_features = X.shape[1]
             return [y, weights, np.ascontiguousarray(X)]
         return [y, weights, X.data, X.indices, X.indptr]

@@ -174,17 +174,19 @@ class FileDataset:
                 yield Source(self._followed(cache.read), cache.layout, None, cache.spellings)
             return
         layout, options = self._layout()
-        tables = lambda: self._tables(layout, options)  # noqa: E731
         if set(self.formats) <= {"parquet"}:
-            read = lambda: read_ahead(self._direct(tables(), regression))  # noqa: E731
+
+            def read() -> Iterator[RowBatch]:
+                return read_ahead(self._direct(self._tables(layout, options), regression))
+
             yield Source(self._followed(read), layout, layout.names)
             return
         with TextCache(regression, self.dtype) as cache:
-            cache.fill(tables())
+            cache.fill(self._tables(layout, options))
             self._announce(cache)
             yield Source(self._followed(cache.read), layout, layout.names, cache.spellings)
 
-    def _followed(self, read: Callable[[], Iterator[RowBatch]]) -> Callable[[], Any]:
+    def _followed(self, read: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[RowBatch]]:
         def follow() -> Iterator[RowBatch]:
             for batch in read():
                 yield batch

@@ -97,7 +97,7 @@ def join_batches(batches: list[RowBatch]) -> RowBatch:
     every = [batch.X for batch in batches]
     is_sparse = all(sp.issparse(X) for X in every)
     if not is_sparse:
-        every = [X.toarray() if sp.issparse(X) else X for X in every]
+        every = [X if isinstance(X, np.ndarray) else X.toarray() for X in every]
     X = sp.vstack(every, format="csr") if is_sparse else np.concatenate(every)
     weight = None
     if any(batch.weight is not None for batch in batches):

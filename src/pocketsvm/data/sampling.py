@@ -100,6 +100,8 @@ def drawn_factors(weights: Array, threshold: float, total: float) -> Array:
     The factors keep it. They are rounded, so that they do not depend on the order in which `total`
     was summed up.
     """
+    if not len(weights):
+        return weights
     factors = np.maximum(1.0, 1.0 / (weights * threshold))
     factors *= total / (weights @ factors)
     return factors.astype(np.float32).astype(np.float64)

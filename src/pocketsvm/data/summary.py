@@ -77,7 +77,17 @@ class Summary:
     @property
     def variances(self) -> Array:
         """The variances of the columns."""
-        return rounded(self.squares / self.n_rows)
+        variances: Array = rounded(self.squares / self.n_rows)
+        return variances
+
+    def class_weight(self, class_weight: Any) -> Any:
+        """Resolve "balanced" with the weights of all rows; leave out classes without weight."""
+        if class_weight == "balanced":
+            balanced = self.weights.sum() / (len(self.labels) * self.weights)
+            return dict(zip(self.labels.tolist(), rounded(balanced).tolist(), strict=True))
+        if isinstance(class_weight, dict):
+            return {label: weight for label, weight in class_weight.items() if weight != 0}
+        return class_weight
 
     def variance(self, means: Array, variances: Array) -> float:
         """Return the variance of all values, given the means and variances of the columns."""
@@ -110,7 +120,7 @@ def summarise(batch: RowBatch, *, regression: bool) -> Summary:
         squares=variance * batch.n_rows,
         least=least,
         most=most,
-        squared_norm=_largest_norm(batch.X),
+        squared_norm=largest_norm(batch.X),
         has_weights=batch.weight is not None,
         is_sparse=bool(sp.issparse(batch.X)),
     )
@@ -187,8 +197,10 @@ def _columns(X: Any) -> tuple[Array, Array, Array, Array]:
     return mean, variance, least, most
 
 
-def _largest_norm(X: Any) -> float:
+def largest_norm(X: Any) -> float:
+    """Return the largest squared norm of a row."""
+    is_sparse: bool = sp.issparse(X)
     with np.errstate(over="ignore"):
-        if sp.issparse(X):
+        if is_sparse:
             return float(X.multiply(X).sum(axis=1).max())
         return float(np.einsum("ij,ij->i", X, X, dtype=np.float64).max())

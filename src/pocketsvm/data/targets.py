@@ -199,12 +199,7 @@ def value_targets(
         sample_weight = sample_weight * weights
     if offset is None:
         offset = float(np.quantile(y, 0.5, weights=sample_weight, method="inverted_cdf"))
-    largest = float(np.abs(y).max())
-    if largest > LARGEST_TARGET:
-        raise ValueError(
-            f"The targets y are as large as {largest:.3g}; they must stay below "
-            f"{LARGEST_TARGET:g}. Scale them."
-        )
+    check_targets(float(np.abs(y).max()))
     return rows, ValueTargets(
         loss=loss,
         sample_weight=sample_weight,
@@ -213,6 +208,15 @@ def value_targets(
         values=y - offset,
         parameter=parameter,
     )
+
+
+def check_targets(largest: float) -> None:
+    """Refuse targets that decision values cannot reach."""
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"The targets y are as large as {largest:.3g}; they must stay below "
+            f"{LARGEST_TARGET:g}. Scale them."
+        )
 
 
 def _non_negative(sample_weight: Any, rows: CheckedRows) -> Weights | None:
