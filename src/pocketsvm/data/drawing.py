@@ -135,7 +135,7 @@ class Reservoir:
         found = candidates(batch, self.n_rows, self.plan.seed)
         self.n_rows += batch.n_rows
         chosen = np.ones(batch.n_rows, dtype=bool)
-        for label, members in self._members(found.rows):
+        for label, members in members_by_label(found.rows, self.regression):
             self._seen[label] = self._seen.get(label, 0) + len(members)
             dropped = self._dropped.get(label, math.inf)
             chosen[members[found.priorities[members] >= dropped]] = False
@@ -144,15 +144,6 @@ class Reservoir:
         self._n_kept += found.rows.n_rows
         if self._n_kept > GROWTH * max(self._n_compact, self.plan.n_rows):
             self._compact()
-
-    def _members(self, rows: RowBatch) -> list[tuple[Any, Array]]:
-        """Return the positions of the rows of each label."""
-        if self.regression:
-            return [(0.0, np.arange(rows.n_rows))]
-        labels, codes = np.unique(rows.y, return_inverse=True)
-        order = np.argsort(codes, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
-        return list(zip(labels.tolist(), parts, strict=True))
 
     def _quotas(self) -> dict[Any, int]:
         counts = self.counts or self._seen
@@ -163,7 +154,7 @@ class Reservoir:
         """Drop the rows that are probably not drawn."""
         every, kept = joined(self._kept), []
         wanted = self._quotas()
-        for label, members in self._members(every.rows):
+        for label, members in members_by_label(every.rows, self.regression):
             quota = wanted[label]
             quota += int(DEVIATIONS * math.sqrt(quota)) + MORE
             if len(members) > quota:
@@ -175,28 +166,49 @@ class Reservoir:
         self._kept = [every.take(np.sort(np.concatenate(kept)))]
         self._n_kept = self._n_compact = self._kept[0].rows.n_rows
 
-    def sample(self, summary: Summary) -> tuple[RowBatch, Array] | None:
-        """Return the drawn rows and the factors of their weights; None if more must be read."""
-        return drawn_sample(joined(self._kept), self._members, self._quotas(), summary, self)
+    def sample(self, summary: Summary) -> tuple[RowBatch, Array, Array] | None:
+        """Return what `drawn_sample` does; None if the rows must be read again."""
+        return drawn_sample(
+            joined(self._kept),
+            self._quotas(),
+            summary,
+            regression=self.regression,
+            is_complete=self._is_complete,
+        )
 
-    def is_complete(self, label: Any, threshold: float) -> bool:
+    def _is_complete(self, label: Any, threshold: float) -> bool:
         """Whether no row of a label with a priority up to the threshold was dropped."""
         return threshold <= self._dropped.get(label, math.inf)
 
 
+def members_by_label(rows: RowBatch, regression: bool) -> list[tuple[Any, Array]]:
+    """Return the positions of the rows of each label; a regression has one."""
+    if regression:
+        return [(0.0, np.arange(rows.n_rows))]
+    labels, codes = np.unique(rows.y, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    return list(zip(labels.tolist(), parts, strict=True))
+
+
 def drawn_sample(
     every: Drawn,
-    members_of: Callable[[RowBatch], list[tuple[Any, Array]]],
     wanted: dict[Any, int],
     summary: Summary,
-    reservoir: Reservoir | None = None,
-) -> tuple[RowBatch, Array] | None:
-    """Draw from candidates, which hold the smallest priorities of each class and one more."""
+    *,
+    regression: bool,
+    is_complete: Callable[[Any, float], bool] = lambda label, threshold: True,
+) -> tuple[RowBatch, Array, Array] | None:
+    """Draw from candidates, which hold the smallest priorities of each class and one more.
+
+    Returns the rows, the factors of their weights and their numbers; None if candidates are
+    missing.
+    """
     totals = dict(zip(summary.labels.tolist(), summary.weights.tolist(), strict=True))
     counts = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
     weights = every.rows.weights
     chosen, factors = [], []
-    for label, members in members_of(every.rows):
+    for label, members in members_by_label(every.rows, regression):
         quota = wanted[label]
         if quota == counts[label]:
             if len(members) < quota:
@@ -208,7 +220,7 @@ def drawn_sample(
             return None
         order = np.argpartition(every.priorities[members], quota)
         threshold = float(every.priorities[members[order[quota]]])
-        if reservoir is not None and not reservoir.is_complete(label, threshold):
+        if not is_complete(label, threshold):
             return None
         drawn = members[order[:quota]]
         chosen.append(drawn)
@@ -216,4 +228,5 @@ def drawn_sample(
     positions, scale = np.concatenate(chosen), np.concatenate(factors)
     scale = scale * (len(positions) / summary.n_rows)
     order = np.argsort(every.numbers[positions])
-    return every.rows.take(positions[order]), scale[order]
+    positions = positions[order]
+    return every.rows.take(positions), scale[order], every.numbers[positions]

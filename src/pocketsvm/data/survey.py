@@ -38,11 +38,15 @@ class Survey:
 
     factors : ndarray of shape (n_drawn,)
         What their weights are multiplied by.
+
+    numbers : ndarray of shape (n_drawn,)
+        Their positions among all rows with a weight.
     """
 
     summary: Summary
     sample: RowBatch
     factors: NDArray[np.float64]
+    numbers: NDArray[np.int64]
 
     @property
     def is_whole(self) -> bool:

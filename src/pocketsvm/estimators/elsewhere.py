@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
-from ..data.batch import RowBatch
 from ..data.dataset import Source
 from ..data.drawing import Plan
 from ..data.errors import DataError
 from ..data.rows import Dtype, checked_rows
 from ..data.survey import Survey, fitted_scaler, precision_and_gamma, survey
 from ..data.targets import ClassTargets, ValueTargets
-from ..solving.elsewhere import ReadingsElsewhere, Recipe, Spread
+from ..solving.elsewhere import Reading, ReadingsElsewhere, Recipe, Spread
 from ..solving.readings import Readings
 from ..solving.sample import Sample
 from ..training.passes import OnPass, make_trainers, run_passes
@@ -40,20 +39,17 @@ class OnDisk:
     source: Source
     ignored: Sequence[Any] = ()
 
-    def sum(
-        self, function: Callable[[RowBatch, int], T | None], merge: Callable[[Sequence[T]], T]
-    ) -> T:
-        """Merge the function's results for all batches, in their order."""
+    def sum(self, reading: Reading[T]) -> T:
+        """Merge what is read from all batches that have rows, in their order."""
         total: T | None = None
         n_rows = 0
         for batch in self.source.read():
             batch = batch.counted(self.ignored)
             if not batch.n_rows:
                 continue
-            part = function(batch, n_rows)
+            part = reading(batch, n_rows)
             n_rows += batch.n_rows
-            if part is not None:
-                total = part if total is None else merge([total, part])
+            total = part if total is None else reading.merge([total, part])
         if total is None:
             raise DataError(
                 "the first reading found rows, and another one none: a fit reads the rows several "

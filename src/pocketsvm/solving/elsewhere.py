@@ -5,7 +5,7 @@ arrays in, small sums and few rows out. `Spread` is what a disk and a cluster ha
 applies such a function to all batches, and merges the results in the order of the batches.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -31,17 +31,23 @@ T = TypeVar("T")
 TOO_MANY = 1.2
 
 
+class Reading(Protocol[T]):
+    """A function of batches, whose results can be merged."""
+
+    def __call__(self, batch: RowBatch, first: int) -> T:
+        """Read a batch, without the rows that have no weight, and with so many rows before it."""
+        ...
+
+    def merge(self, parts: Sequence[T]) -> T:
+        """Merge the results of batches that follow each other."""
+        ...
+
+
 class Spread(Protocol):
     """Rows that are somewhere else, in batches."""
 
-    def sum(
-        self, function: Callable[[RowBatch, int], T | None], merge: Callable[[Sequence[T]], T]
-    ) -> T:
-        """Merge the function's results for all batches, in their order.
-
-        The function gets a batch, without the rows that have no weight, and the number of such
-        rows before it. Empty batches are left out.
-        """
+    def sum(self, reading: Reading[T]) -> T:
+        """Merge what is read from all batches that have rows, in their order."""
         ...
 
 
@@ -217,8 +223,7 @@ class ReadAlong:
         found = read_along(self.vectors, self.point, self.direction, sample, self.n_threads)
         return (*found, batch.n_rows)
 
-    @staticmethod
-    def merge(parts: Sequence[tuple[Array, Array, int]]) -> tuple[Array, Array, int]:
+    def merge(self, parts: Sequence[tuple[Array, Array, int]]) -> tuple[Array, Array, int]:
         """Add up what was found in batches that follow each other."""
         losses, pull, n_rows = parts[0]
         for more_losses, more_pull, more_rows in parts[1:]:
@@ -272,7 +277,7 @@ class ReadingsElsewhere:
         function = ReadFirst(
             self.recipe, vectors, point, replace(wanted, most_near=collected), self.n_threads
         )
-        found = self.spread.sum(function, function.merge)
+        found = self.spread.sum(function)
         self._check(found.n_rows)
         near = None
         if found.near is not None and found.n_near:
@@ -292,7 +297,7 @@ class ReadingsElsewhere:
     def along(self, vectors: Array, point: Array, direction: Array) -> tuple[Array, Array]:
         """Return the losses at all lengths of a step, and the pull at the first length."""
         function = ReadAlong(self.recipe, vectors, point, direction, self.n_threads)
-        losses, pull, n_rows = self.spread.sum(function, function.merge)
+        losses, pull, n_rows = self.spread.sum(function)
         self._check(n_rows)
         return losses, pull
 
