@@ -84,6 +84,8 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    solve_pairs,
                    kernel_decisions,
                    kernel_pull,
+                   ramp_slopes,
+                   ramps_along,
                    make_reader};
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -246,6 +246,14 @@ struct Core {
     // out[o, j] = sum_i slopes[i, o] kernel[i, j], without the terms whose slope is zero
     void (*kernel_pull)(const KernelView& kernel, std::size_t n_outputs, const double* slopes,
                         double* out);
+    // The weighted losses of a chunk (n_outputs), and the weighted slopes of its rows, from
+    // decision values (n_rows x n_outputs). All arrays start with the first row of all.
+    void (*ramp_slopes)(const Ramps& ramps, const Chunk& chunk, const double* decisions,
+                        double* losses, double* slopes);
+    // The first and second derivative of the losses along a change of the decision values, at one
+    // length for each output.
+    void (*ramps_along)(const Ramps& ramps, const Chunk& chunk, const double* decisions,
+                        const double* change, const double* lengths, double* first, double* second);
     // Without lengths, the model holds a point, else a point and then a direction. The pull is that
     // at the first length.
     Reader* (*make_reader)(Precision, const ModelView&, const double* lengths,

@@ -128,6 +128,68 @@ class RampLosses {
     nb::object owner_;
 };
 
+// Calls task(rows, sums) for chunks of a fixed number of rows, and adds the sums of all, n_sums for
+// each chunk, in their order.
+template <class Task>
+void add_in_order(std::size_t n_rows, std::size_t n_outputs, const double* c, std::size_t n_sums,
+                  double* total, std::size_t n_threads, Task task) {
+    constexpr std::size_t values_at_once = std::size_t(1) << 14;
+    const std::size_t at_once = std::max<std::size_t>(1, values_at_once / n_outputs);
+    const std::size_t n_chunks = (n_rows + at_once - 1) / at_once;
+    std::vector<double> sums(n_chunks * n_sums);
+    without_gil([&](Interrupt& interrupt) {
+        return parallel(n_chunks, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
+            if (own.requested()) return false;
+            task(Chunk{k * at_once, std::min((k + 1) * at_once, n_rows), c, 0},
+                 sums.data() + k * n_sums);
+            return true;
+        });
+    });
+    std::fill_n(total, n_sums, 0.0);
+    for (std::size_t i = 0; i < sums.size(); ++i) total[i % n_sums] += sums[i];
+}
+
+void check_decisions(const RampLosses& losses, const Matrix& decisions, const Vector& c) {
+    const std::size_t n_rows = losses.n_rows(), n_outputs = losses.view().n_outputs;
+    require(decisions.shape(0) == n_rows && decisions.shape(1) == n_outputs,
+            "decision values must have " + std::to_string(n_rows) + " rows and " +
+                std::to_string(n_outputs) + " columns, got " + std::to_string(decisions.shape(0)) +
+                " and " + std::to_string(decisions.shape(1)));
+    require(c.shape(0) == n_rows, "c must have one entry per row, " + std::to_string(n_rows) +
+                                      ", got " + std::to_string(c.shape(0)));
+}
+
+nb::tuple ramp_slopes(const RampLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
+    check_decisions(losses, decisions, c);
+    const Ramps ramps = losses.view();
+    double *sums, *slopes;
+    auto total = make_array<double>({ramps.n_outputs}, &sums);
+    auto result = make_array<double>({losses.n_rows(), ramps.n_outputs}, &slopes);
+    add_in_order(losses.n_rows(), ramps.n_outputs, c.data(), ramps.n_outputs, sums, n_threads,
+                 [&](const Chunk& chunk, double* to) {
+                     core->ramp_slopes(ramps, chunk, decisions.data(), to, slopes);
+                 });
+    return nb::make_tuple(total, result);
+}
+
+nb::object ramps_along(const RampLosses& losses, Matrix decisions, Matrix change, Vector lengths,
+                       Vector c, std::size_t n_threads) {
+    check_decisions(losses, decisions, c);
+    check_decisions(losses, change, c);
+    const Ramps ramps = losses.view();
+    require(lengths.shape(0) == ramps.n_outputs, "lengths must have one entry per output, " +
+                                                     std::to_string(ramps.n_outputs) + ", got " +
+                                                     std::to_string(lengths.shape(0)));
+    double* sums;
+    auto total = make_array<double>({2, ramps.n_outputs}, &sums);
+    add_in_order(losses.n_rows(), ramps.n_outputs, c.data(), 2 * ramps.n_outputs, sums, n_threads,
+                 [&](const Chunk& chunk, double* to) {
+                     core->ramps_along(ramps, chunk, decisions.data(), change.data(),
+                                       lengths.data(), to, to + ramps.n_outputs);
+                 });
+    return nb::cast(total);
+}
+
 // The rows that a thread takes at once: few if a row is much work, so that it reacts to an
 // interrupt, and never dependent on the threads, so that the bits are not, either.
 std::size_t chunk_rows(const ModelView& model) {
@@ -216,7 +278,9 @@ void bind_solving(nb::module_& module) {
         .def_static("classes", &RampLosses::classes, "codes"_a.noconvert(), "positives"_a,
                     "width"_a)
         .def_static("values", &RampLosses::values, "targets"_a, "epsilon"_a, "down"_a, "up"_a,
-                    "width"_a);
+                    "width"_a)
+        .def("slopes", &ramp_slopes, "decisions"_a, "c"_a, "n_threads"_a)
+        .def("along", &ramps_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
     module.def("read_ramps", &read_ramps, "vectors"_a.noconvert(), "gamma"_a, "rows"_a, "losses"_a,
                "c"_a, "coefficients"_a, "intercepts"_a, "lengths"_a, "reach"_a, "n_threads"_a);
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,

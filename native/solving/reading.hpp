@@ -76,7 +76,7 @@ class RampReader final : public Reader {
         double curvature = 0;
         bool near = false;
         for (std::size_t o = 0; o < n_outputs; ++o) {
-            const TwoRamps of_row = loss(row, o);
+            const auto of_row = loss(row, o);
             sums.losses[o] += c * of_row.value(f[o], ramp);
             slope[o] = c * of_row.slope(f[o], ramp);
             curvature += of_row.curvature(f[o], ramp);
@@ -91,7 +91,7 @@ class RampReader final : public Reader {
                     const double* f, const Chunk& chunk, double* slope, const Sums& sums) const {
         const double c = chunk.c[row];
         for (std::size_t o = 0; o < n_outputs; ++o) {
-            const TwoRamps of_row = loss(row, o);
+            const auto of_row = loss(row, o);
             const double start = f[o], step = f[n_outputs + o];
             for (std::size_t k = 0; k < lengths_.size(); ++k)
                 sums.losses[k * n_outputs + o] +=

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "../random.hpp"
@@ -129,6 +130,81 @@ void rows_without_a_slope_are_skipped(const Core& core) {
     for (std::size_t j = 0; j < 11; ++j) CHECK(std::isnan(out[j]) && std::isfinite(out[11 + j]));
 }
 
+// A reading of rows gives what kernel values, decision values and losses give one after the other.
+template <class Real>
+void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::size_t n_vectors,
+                                    std::size_t n_outputs) {
+    const Precision precision = sizeof(Real) == 4 ? Precision::float32 : Precision::float64;
+    Problem<Real> problem(n_rows, n_vectors, 2 * n_outputs, 1);
+    const std::size_t n_features = 3;
+    std::vector<Real> rows(n_rows * n_features), vectors(n_vectors * n_features);
+    Generator random(7);
+    for (std::vector<Real>* values : {&rows, &vectors})
+        for (Real& value : *values) value = Real(double(random.next() >> 11) * 0x1p-53);
+    const RowsView view{precision, false, false, false, n_rows, n_features, rows.data(), {}, {}};
+    Numbers weights(n_rows), lengths{0.5, 2.0};
+    std::vector<std::int8_t> codes(n_rows);
+    std::vector<std::int32_t> positives;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        weights[i] = 1 + double(i % 5);
+        codes[i] = std::int8_t(i % (n_outputs + 1));
+    }
+    for (std::size_t o = 0; o < n_outputs; ++o) positives.push_back(std::int32_t(o));
+    Ramps ramps{};
+    ramps.n_outputs = n_outputs;
+    ramps.width = 0.5;
+    ramps.codes = codes.data();
+    ramps.positives = positives.data();
+    const Chunk all{0, n_rows, weights.data(), 1.0};
+
+    ModelView model{n_vectors,
+                    n_features,
+                    n_outputs,
+                    vectors.data(),
+                    problem.coefficients.data(),
+                    problem.intercepts.data(),
+                    2.0};
+    const std::unique_ptr<Predictor> predictor(core.make_predictor(precision, model));
+    predictor->kernel(view, 0, n_rows, problem.kernel.data());
+    Numbers decisions(n_rows * n_outputs), slopes(n_rows * n_outputs), pull(n_outputs * n_vectors);
+    Numbers losses(n_outputs);
+    core.kernel_decisions(problem.rows(0, n_rows), n_outputs, problem.coefficients.data(),
+                          problem.intercepts.data(), decisions.data());
+    core.ramp_slopes(ramps, all, decisions.data(), losses.data(), slopes.data());
+    core.kernel_pull(problem.rows(0, n_rows), n_outputs, slopes.data(), pull.data());
+
+    const std::unique_ptr<Reader> reader(core.make_reader(precision, model, nullptr, 0));
+    Numbers read_losses(n_outputs), read_pull(n_outputs * (n_vectors + 1));
+    const std::unique_ptr<bool[]> near(new bool[n_rows]);
+    std::vector<float> curvatures(n_rows);
+    reader->read(view, ramps, all,
+                 {read_losses.data(), read_pull.data(), near.get(), curvatures.data()});
+    CHECK(same_bits(read_losses, losses));
+    bool same = true;
+    for (std::size_t o = 0; o < n_outputs; ++o)
+        for (std::size_t j = 0; j < n_vectors; ++j)
+            same = same && read_pull[o * (n_vectors + 1) + j] == pull[o * n_vectors + j];
+    CHECK(same);
+
+    // Along a direction, a length of zero would give the point again.
+    model.n_outputs = 2 * n_outputs;
+    lengths[0] = 0;
+    const std::unique_ptr<Reader> along(core.make_reader(precision, model, lengths.data(), 2));
+    Numbers along_losses(2 * n_outputs), along_pull(n_outputs * (n_vectors + 1));
+    along->read(view, ramps, all, {along_losses.data(), along_pull.data(), nullptr, nullptr});
+    CHECK(same_bits(along_pull, read_pull));
+    for (std::size_t o = 0; o < n_outputs; ++o) CHECK(along_losses[o] == losses[o]);
+}
+
+template <class Real>
+void all_readings(const Core& core) {
+    for (std::size_t n_rows : {1, 7, 64, 65, 200})
+        for (std::size_t n_vectors : {1, 9, 40})
+            for (std::size_t n_outputs : {1, 3}) {
+                readings_are_sums_of_all_parts<Real>(core, n_rows, n_vectors, n_outputs);
+            }
+}
+
 }  // namespace
 
 void solving_tests() {
@@ -140,5 +216,7 @@ void solving_tests() {
         decisions_do_not_depend_on_chunks<float>(*cores[c]);
         decisions_do_not_depend_on_chunks<double>(*cores[c]);
         rows_without_a_slope_are_skipped(*cores[c]);
+        all_readings<float>(*cores[c]);
+        all_readings<double>(*cores[c]);
     }
 }

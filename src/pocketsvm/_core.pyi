@@ -249,6 +249,27 @@ class RampLosses:
         targets (n_rows, n_outputs), or (n_rows, 1) for all outputs.
         """
 
+    def slopes(
+        self, decisions: NDArray[np.float64], c: NDArray[np.float64], n_threads: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Losses (n_outputs,) of decision values (n_rows, n_outputs), and slopes of their shape.
+
+        Both are weighted by c. The bits do not depend on the threads.
+        """
+
+    def along(
+        self,
+        decisions: NDArray[np.float64],
+        change: NDArray[np.float64],
+        lengths: NDArray[np.float64],
+        c: NDArray[np.float64],
+        n_threads: int,
+    ) -> NDArray[np.float64]:
+        """Weighted first and second derivatives (2, n_outputs) along a change of decision values.
+
+        They are those at one length for each output. The bits do not depend on the threads.
+        """
+
 def read_ramps(
     vectors: NDArray[Any],
     gamma: float,

@@ -6,13 +6,12 @@ from small import a_task
 from pocketsvm.experiments.bench import child, solver
 from pocketsvm.experiments.bench.solver import Case, Line
 from pocketsvm.experiments.bench.targets import targets
-from pocketsvm.experiments.datasets import tasks
 
 
 @pytest.fixture
 def cases(monkeypatch):
     """A classification with targets and a missing data set; a regression with a sampled SVR."""
-    lines = (Line(10, least=50.0, stretch=101.0, slowest=1e9), Line(12, "unheard of"))
+    lines = (Line(10, least=50.0, stretch=101.0, slowest=1e9),)
     found = (
         Case("moons", lambda quick: a_task(), lines),
         Case("missing", lambda quick: None, (Line(10),)),
@@ -41,7 +40,7 @@ def test_lines_stand_beside_the_exact_machine_and_their_targets(cases, capsys):
     assert "exact_fit" not in alone
     assert (alone["seeds"], alone["deviation"]) == (1, None)
     said = capsys.readouterr().out
-    for text in ("no polish='unheard of'", "$POCKETSVM_DATA: missing", "quick run: slow"):
+    for text in ("$POCKETSVM_DATA: missing", "quick run: slow"):
         assert text in said
     one, two, three = scale.rows
     assert (one["rows"], one["same"], two["same"]) == (2_000, None, "yes")
@@ -82,6 +81,12 @@ def test_the_digest_is_that_of_the_model():
     assert one["digest"] != child.solving(**arguments, n_classes=4, n_jobs=1)["digest"]
 
 
-def test_a_polish_that_is_not_there_is_known():
-    assert tasks.has_polish(True)
-    assert not tasks.has_polish("unheard of")
+def test_seeds_may_be_measured_at_the_same_time():
+    """In processes of their own, which know only the cases of the module."""
+    number = next(k for k, case in enumerate(solver.CASES) if case.name == "text")
+    units = [(number, 0), (number, 1)]
+    (one,), (two,) = (list(solver._grouped(units, True, jobs)) for jobs in (1, 2))
+    assert one[0] == two[0] == number
+    for mine, other in zip(one[1], two[1], strict=True):
+        assert mine.scores == other.scores
+        assert len(mine.seconds) == 2

@@ -129,6 +129,7 @@ def test_no_step_is_made_where_nothing_is_to_gain():
 def test_what_remains_is_reported_at_the_limit_of_steps(monkeypatch):
     vectors, sample = class_problem(C=1000.0)
     best = solved(vectors, sample)
+    monkeypatch.setattr(descent, "FIRST_STEPS", 1)
     monkeypatch.setattr(descent, "STEPS_PER_FACTOR", 1)
     monkeypatch.setattr(descent, "MOST_FACTORS", 1)
     solution = solved(vectors, sample)

@@ -2,12 +2,14 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from solver_problems import class_problem
+from numpy.testing import assert_allclose, assert_array_equal
+from solver_problems import PROBLEMS, class_problem
 
+from pocketsvm import _core
 from pocketsvm.solving import sample as sample_module
 from pocketsvm.solving.sample import in_order, slices
 
@@ -91,3 +93,89 @@ def test_results_that_nobody_wants_are_not_computed():
     next(results)
     results.close()
     assert len(begun) < 2000
+
+
+# --- losses ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=PROBLEMS)
+def decided(request):
+    """A sample, decision values of its rows, and a change of them."""
+    _, sample = PROBLEMS[request.param](n=700)
+    shape = 700, sample.loss.n_outputs
+    return sample, *np.random.default_rng(0).normal(size=(2, *shape))
+
+
+def in_numpy(sample):
+    """Return the sample with a loss that the core does not know."""
+
+    class Plain:
+        def __init__(self, loss):
+            self.loss, self.n_outputs = loss, loss.n_outputs
+
+        def take(self, chosen):
+            return Plain(self.loss.take(chosen))
+
+        def values(self, decisions):
+            return self.loss.values(decisions)
+
+        def derivatives(self, decisions):
+            return self.loss.derivatives(decisions)
+
+    return replace(sample, loss=Plain(sample.loss))
+
+
+def test_the_core_and_numpy_give_the_same_slopes(decided, monkeypatch):
+    monkeypatch.setattr(sample_module, "VALUES_AT_ONCE", 100)
+    sample, decisions, _ = decided
+    for mine, other in zip(
+        sample.slopes(decisions, 1), in_numpy(sample).slopes(decisions, 1), strict=True
+    ):
+        assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+
+
+def test_the_core_and_numpy_give_the_same_derivatives_along_a_change(decided):
+    sample, decisions, change = decided
+    length = np.linspace(0.5, 1.5, decisions.shape[1])
+    for mine, other in zip(
+        sample.along(decisions, change, length, 1),
+        in_numpy(sample).along(decisions, change, length, 1),
+        strict=True,
+    ):
+        assert_allclose(mine, other, rtol=1e-10)
+
+
+def test_bits_of_losses_do_not_depend_on_threads():
+    _, sample = PROBLEMS["four classes"](n=20_000)
+    decisions, change = np.random.default_rng(0).normal(size=(2, 20_000, 4))
+    for n_threads in (2, 5):
+        for one, many in [
+            (sample.slopes(decisions, 1), sample.slopes(decisions, n_threads)),
+            (
+                sample.along(decisions, change, np.ones(4), 1),
+                sample.along(decisions, change, np.ones(4), n_threads),
+            ),
+        ]:
+            for a, b in zip(one, many, strict=True):
+                assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.slopes(np.ones((9, 1)), np.ones(10), 1), "10 rows and 1 columns, got 9 and 1"),
+        (lambda r: r.slopes(np.ones((10, 2)), np.ones(10), 1), "10 rows and 1 columns, got 10 and"),
+        (lambda r: r.slopes(np.ones((10, 1)), np.ones(9), 1), "one entry per row, 10, got 9"),
+        (
+            lambda r: r.along(np.ones((10, 1)), np.ones((9, 1)), np.ones(1), np.ones(10), 1),
+            "10 rows and 1 columns, got 9 and 1",
+        ),
+        (
+            lambda r: r.along(np.ones((10, 1)), np.ones((10, 1)), np.ones(2), np.ones(10), 1),
+            "one entry per output, 1, got 2",
+        ),
+    ],
+)
+def test_wrong_sizes_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(_core.RampLosses.classes(np.zeros(10, np.int8), [1], 0.5))

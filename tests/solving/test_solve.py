@@ -126,6 +126,7 @@ def test_large_offsets_converge():
 
 
 def test_reaching_the_step_limit_gives_a_warning(monkeypatch):
+    monkeypatch.setattr(descent, "FIRST_STEPS", 1)
     monkeypatch.setattr(descent, "STEPS_PER_FACTOR", 1)
     monkeypatch.setattr(descent, "MOST_FACTORS", 1)
     monkeypatch.setattr(Effort, "rounds", lambda _: [])

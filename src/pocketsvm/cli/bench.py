@@ -21,6 +21,14 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: about five minutes.")
     ] = False,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Seeds of the part 'solver' to measure at a time, each on one core; other work on "
+            "the machine then affects the times.",
+        ),
+    ] = 1,
     out: Annotated[
         Path, typer.Option(help="Folder of the results and pages; quick ones go to 'quick' in it.")
     ] = Path("benchmarks"),
@@ -54,7 +62,7 @@ def bench(
             f"there is no part '{unknown[0]}'; there are {', '.join(PARTS)}, or 'none'",
             param_hint="--only",
         )
-    benchmarks = Benchmarks(out / "quick" if quick else out, quick)
+    benchmarks = Benchmarks(out / "quick" if quick else out, quick, jobs)
     if readme:
         print(benchmarks.readme())
         return

@@ -18,8 +18,10 @@ from .sample import Part
 
 Array = NDArray[Any]
 
-# Steps with one factor, and the largest number of factors.
-STEPS_PER_FACTOR = 10
+# Steps with the first factor, which is of a bound and soon gains little, and with every later one.
+FIRST_STEPS = 5
+STEPS_PER_FACTOR = 15
+# The largest number of factors.
 MOST_FACTORS = 12
 # Converged if a step predicts a decrease below this share of the objective.
 TOLERANCE = 1e-4
@@ -54,7 +56,8 @@ def minimise(problem: Problem, random: np.random.Generator) -> Solution:
     steps = 0
     for number in range(MOST_FACTORS):
         factor = problem.factor(curvatures, random)
-        solution = descend(problem, factor, place, STEPS_PER_FACTOR)
+        n_steps = STEPS_PER_FACTOR if number else FIRST_STEPS
+        solution = descend(problem, factor, place, n_steps)
         place, steps = solution.place, steps + solution.steps
         if number and solution.remaining <= FACTOR_TOLERANCE:
             break

@@ -71,10 +71,11 @@ class Penalty:
         ridge = 0.0
         while True:
             border = self._add(blocks, Border(len(self._square), least), ridge)
+            largest = self._square.diagonal().max()
             _, info = dpotrf(self._square, lower=1, clean=0, overwrite_a=1)
             if info == 0:
                 return Factor(self._square, border, fit_intercept)
-            ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * (1.0 + border.largest))
+            ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
 
     def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
         """Write A, a ridge and the outer products of rows into the lower triangle."""
@@ -107,13 +108,11 @@ class Border:
 
     def __init__(self, n_vectors: int, least: float) -> None:
         self.column, self.corner, self.least = np.zeros(n_vectors), 0.0, least
-        self.largest = 0.0  # on the diagonal of the other part
 
     def add(self, values: Array, roots: Array) -> None:
         """Add rows of kernel values, times the roots of their weights."""
         self.column += roots @ values
         self.corner += float(roots @ roots)
-        self.largest += float(np.square(values).sum(axis=0).max())
 
 
 class Factor:

@@ -85,14 +85,7 @@ class Problem:
 
     def slopes(self, place: Place) -> Slopes:
         """Return the objective at a place, and its gradient."""
-        slopes = np.empty_like(place.decisions)
-
-        def read(part: Part) -> tuple[Array]:
-            decisions = place.decisions[part.at]
-            slopes[part.at] = part.loss.derivatives(decisions)[0] * part.c
-            return ((part.loss.values(decisions) * part.c).sum(axis=0),)
-
-        (losses,) = self.sample.sum(read, self.n_threads)
+        losses, slopes = self.sample.slopes(place.decisions, self.n_threads)
         gradient = self.pull(slopes)
         gradient[:, :-1] += place.penalised
         if not self.fit_intercept:
@@ -109,17 +102,7 @@ class Problem:
 
     def slope_along(self, place: Place, step: Place, length: Array) -> tuple[Array, Array]:
         """Return the objective's first and second derivative along a step, at some lengths."""
-
-        def read(part: Part) -> tuple[Array, Array]:
-            change = step.decisions[part.at]
-            weighted = change * part.c
-            slopes, bends = part.loss.derivatives(place.decisions[part.at] + length * change)
-            return (
-                np.einsum("ij,ij->j", slopes, weighted),
-                np.einsum("ij,ij,ij->j", bends, change, weighted),
-            )
-
-        slope, bend = self.sample.sum(read, self.n_threads)
+        slope, bend = self.sample.along(place.decisions, step.decisions, length, self.n_threads)
         coefficients = step.point[:, :-1]
         quadratic = row_products(coefficients, step.penalised)
         slope = slope + row_products(coefficients, place.penalised) + length * quadratic

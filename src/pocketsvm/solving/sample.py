@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
-from .losses import Loss
+from .losses import Loss, MadeOfRamps
 
 Array = NDArray[Any]
 Argument = TypeVar("Argument")
@@ -83,6 +83,41 @@ class Sample:
         for result in results:
             total = tuple(a + b for a, b in zip(total, result, strict=True))
         return total
+
+    def slopes(self, decisions: Array, n_threads: int) -> tuple[Array, Array]:
+        """Return the weighted losses of all rows, and the weighted slope of each row."""
+        if isinstance(self.loss, MadeOfRamps):
+            return self.loss.ramps().slopes(decisions, self.c, n_threads)
+        slopes = np.empty_like(decisions)
+
+        def read(part: Part) -> tuple[Array]:
+            found = decisions[part.at]
+            slopes[part.at] = part.loss.derivatives(found)[0] * part.c
+            return ((part.loss.values(found) * part.c).sum(axis=0),)
+
+        (losses,) = self.sum(read, n_threads)
+        return losses, slopes
+
+    def along(
+        self, decisions: Array, change: Array, length: Array, n_threads: int
+    ) -> tuple[Array, Array]:
+        """Return the first and second derivative of the losses along a change, at some lengths."""
+        if isinstance(self.loss, MadeOfRamps):
+            ramps = self.loss.ramps()
+            first, second = ramps.along(decisions, change, length, self.c, n_threads)
+            return first, second
+
+        def read(part: Part) -> tuple[Array, Array]:
+            some = change[part.at]
+            weighted = some * part.c
+            slopes, bends = part.loss.derivatives(decisions[part.at] + length * some)
+            return (
+                np.einsum("ij,ij->j", slopes, weighted),
+                np.einsum("ij,ij,ij->j", bends, some, weighted),
+            )
+
+        first, second = self.sum(read, n_threads)
+        return first, second
 
     @property
     def n_features(self) -> int:

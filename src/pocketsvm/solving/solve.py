@@ -20,11 +20,12 @@ from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .descent import Solution, minimise, resume
 from .effort import Effort
+from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, loss_of
 from .moving import Path
-from .problem import Problem
-from .readings import InMemory, Readings, near_rows
+from .problem import Problem, row_products
+from .readings import InMemory, Readings, near_rows, read
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -193,9 +194,11 @@ class Solver:
 
     def objective(self, vectors: Array, coefficients: Array, intercepts: Array) -> float:
         """Return the objective of some coefficients, estimated by the sample."""
-        problem = Problem(vectors, self.part, *self._common)
         point = np.column_stack([coefficients, intercepts])
-        return float(problem.slopes(problem.place(point)).objective.sum())
+        losses = read(vectors, point, self.part, self._settings.n_threads).losses
+        penalty = Penalty(vectors, self.part.rows.gamma, self._settings.n_threads)
+        products = row_products(coefficients, penalty.product(coefficients))
+        return float(losses.sum() + 0.5 * products.sum())
 
     def filled(self, vectors: Array) -> Array:
         """Add rows, drawn at random, up to the budget."""

@@ -30,6 +30,8 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "scale": scale.measure,
     "solver": solver.measure,
 }
+# Parts whose seeds may be measured at the same time.
+PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {"solver": solver.measure}
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Benchmarks:
-    """The folder of the results and pages, and whether the runs are quick."""
+    """The folder of the results and pages, whether the runs are quick, and processes at a time."""
 
     folder: Path
     quick: bool
+    jobs: int = 1
 
     def measure(self, name: str, runs: Path | None = None) -> None:
         """Measure a part and store its record; the peers may come from the runs of a report."""
@@ -77,7 +80,7 @@ class Benchmarks:
             command = f"pocketsvm reproduce; {command} --runs {runs.name}"
         start = perf_counter()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # removes temporary files
-        tables = peers.from_runs(runs) if runs else PARTS[name](self.quick)
+        tables = peers.from_runs(runs) if runs else self._tables(name)
         record = Record(
             tables=tables,
             quick=self.quick,
@@ -90,6 +93,11 @@ class Benchmarks:
         show(tables)
         with replacing(self.folder / f"{name}.json") as file:
             file.write(json.dumps(asdict(record), indent=1).encode())
+
+    def _tables(self, name: str) -> list[Table]:
+        if name in PARALLEL_PARTS:
+            return PARALLEL_PARTS[name](self.quick, self.jobs)
+        return PARTS[name](self.quick)
 
     @property
     def records(self) -> dict[str, Record]:

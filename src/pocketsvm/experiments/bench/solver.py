@@ -3,9 +3,13 @@
 import os
 import statistics
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -22,7 +26,7 @@ from ..datasets.hard import (
     weighted_rows,
 )
 from ..datasets.problems import QUICK_ROWS, QUICK_TEST_ROWS, load_problems
-from ..datasets.tasks import Task, has_polish
+from ..datasets.tasks import Task
 from ..datasets.tuned import fashion_mnist, tuned
 from ..models import n_vectors
 from ..toolkit.measure import can_measure_memory, fastest, one_thread
@@ -200,8 +204,11 @@ CASES: tuple[Case, ...] = (
 )
 
 
-def measure(quick: bool) -> list[Table]:
-    """Return the table of scores and times, and that of the cost at scale."""
+def measure(quick: bool, jobs: int = 1) -> list[Table]:
+    """Return the table of scores and times, and that of the cost at scale.
+
+    Some seeds are measured at a time, in processes of their own.
+    """
     table = Table(
         "solver",
         "The whole fit beside the exact SVM, one thread"
@@ -231,71 +238,120 @@ def measure(quick: bool) -> list[Table]:
         f"are medians over the seeds, for each of which the fastest of up to {ROUNDS} interleaved "
         "fits counts. The exact SVM is SVC or SVR of scikit-learn with the same C and gamma; "
         "without a relative time, it was trained on a sample of 10,000 rows. Real data have the "
-        "paper's C and gamma, or those of a cross-validation of the exact SVM on training rows.",
+        "paper's C and gamma, or those of a cross-validation of the exact SVM on training rows."
+        + (f" {jobs} seeds were measured at a time." if jobs > 1 else ""),
         progress=True,
     )
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for case in CASES:
-            _add_case(table, case, quick)
+    units = [
+        (number, seed)
+        for number, case in enumerate(CASES)
+        if _is_wanted(case, quick)
+        for seed in range(min(QUICK_SEEDS if quick else SEEDS, case.seeds))
+    ]
+    for number, runs in _grouped(units, quick, jobs):
+        for values in _summary(CASES[number], runs):
+            table.add(**values)
     return [table, _scale(quick)]
 
 
-def _add_case(table: Table, case: Case, quick: bool) -> None:
+def _is_wanted(case: Case, quick: bool) -> bool:
     if quick and case.slow:
         print(f"Skipped in a quick run: {case.name}.", flush=True)
-        return
+        return False
+    return True
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one seed gave, by line and for the exact SVM; no lines if files are missing."""
+
+    label: str
+    measure: str
+    comparable: bool  # the exact SVM saw the same rows
+    scores: dict[Any, float]
+    seconds: dict[Any, float]
+    vectors: dict[Any, int]
+
+
+def _grouped(
+    units: list[tuple[int, int]], quick: bool, jobs: int
+) -> Iterator[tuple[int, list[Run]]]:
+    """Run all units, some at a time, and yield the runs of each case."""
+    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
+        started = [pool.submit(_run, *unit, quick).result for unit in units] if pool else []
+        spent: defaultdict[int, float] = defaultdict(float)
+        runs: dict[int, list[Run]] = {}
+        for position, (number, seed) in enumerate(units):
+            run = started[position]() if pool else _run(number, seed, quick, spent[number])
+            spent[number] += run.seconds.get(EXACT, 0.0)
+            runs.setdefault(number, []).append(run)
+            if units[position + 1 : position + 2] != [(number, seed + 1)]:
+                yield number, runs[number]
+
+
+def _run(number: int, seed: int, quick: bool, spent: float = 0.0) -> Run:
+    """Fit all models of a case for one seed, interleaved with the exact SVM."""
+    case = CASES[number]
     task = case.make(quick)
     if task is None:
+        return Run(case.name, "", False, {}, {}, {})
+    sampled = case.exact_rows is not None and case.exact_rows < len(task.rows.y)
+    reference = task.some(case.exact_rows or 0, len(task.rows.y_test)) if sampled else task
+    calls: dict[Any, Callable[[], Any]] = {
+        line: partial(task.fit, task.budgeted(line.budget, seed, polish=line.polish))
+        for line in _lines(case, quick)
+    }
+    if case.exact_rows != 0 and spent < EXACT_SECONDS:
+        calls[EXACT] = partial(reference.fit, task.exact())
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = fastest(calls, QUICK_ROUNDS if quick else ROUNDS, ENOUGH_SECONDS)
+    return Run(
+        task.label,
+        task.measure,
+        not sampled,
+        {name: task.score(each.value) for name, each in found.items()},
+        {name: each.seconds for name, each in found.items()},
+        {
+            name: len(each.value.support_) if name == EXACT else n_vectors(each.value)
+            for name, each in found.items()
+        },
+    )
+
+
+def _lines(case: Case, quick: bool) -> list[Line]:
+    return [line for line in case.lines if not quick or line.budget <= QUICK_BUDGET]
+
+
+def _summary(case: Case, runs: list[Run]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a case."""
+    first = runs[0]
+    if not first.scores:
         print(f"Skipped, because it is not in $POCKETSVM_DATA: {case.name}.", flush=True)
         return
-    wanted = [line for line in case.lines if not quick or line.budget <= QUICK_BUDGET]
-    lines = [line for line in wanted if has_polish(line.polish)]
-    for polish in {line.polish for line in wanted if line not in lines}:
-        print(f"Skipped, because this build has no polish={polish!r}: a part of {task.label}.")
-    seeds, rounds = (QUICK_SEEDS, QUICK_ROUNDS) if quick else (SEEDS, ROUNDS)
-    for values in _measured(task, lines, min(seeds, case.seeds), rounds, case.exact_rows):
-        table.add(**values)
-
-
-def _measured(
-    task: Task, lines: list[Line], seeds: int, rounds: int, exact_rows: int | None
-) -> Iterator[dict[str, Any]]:
-    """Fit all models for each seed, interleaved with the exact SVM; yield the lines."""
-    scores: dict[Any, list[float]] = {line: [] for line in lines}
-    seconds: dict[Any, list[float]] = {line: [] for line in (*lines, EXACT)}
-    vectors = dict.fromkeys(lines, 0)
-    sampled = exact_rows is not None and exact_rows < len(task.rows.y)
-    reference = task.some(exact_rows or 0, len(task.rows.y_test)) if sampled else task
     exact: dict[str, Any] = {}
-    for seed in range(seeds):
-        calls: dict[Any, Callable[[], Any]] = {
-            line: partial(task.fit, task.budgeted(line.budget, seed, polish=line.polish))
-            for line in lines
+    if EXACT in first.scores:
+        seconds = [run.seconds[EXACT] for run in runs if EXACT in run.seconds]
+        exact = {
+            "exact_score": first.scores[EXACT],
+            "exact_vectors": first.vectors[EXACT],
+            "exact_fit": statistics.median(seconds),
         }
-        if exact_rows != 0 and sum(seconds[EXACT]) < EXACT_SECONDS:
-            calls[EXACT] = partial(reference.fit, task.exact())
-        runs = fastest(calls, rounds, ENOUGH_SECONDS)
-        for name, run in runs.items():
-            seconds[name].append(run.seconds)
-        for line in lines:
-            scores[line].append(task.score(runs[line].value))
-            vectors[line] = max(vectors[line], n_vectors(runs[line].value))
-        if not exact and EXACT in runs:
-            model = runs[EXACT].value
-            exact = {"exact_score": task.score(model), "exact_vectors": len(model.support_)}
-    if seconds[EXACT]:
-        exact["exact_fit"] = statistics.median(seconds[EXACT])
-    for line in lines:
+    for line in (line for line in case.lines if line in first.scores):
+        scores = [run.scores[line] for run in runs]
+        seconds = [run.seconds[line] for run in runs]
         yield {
-            "data": task.label,
+            "data": first.label,
             "budget": line.budget,
             "polish": str(line.polish),
-            "measure": task.measure,
-            "vectors": vectors[line],
-            "seeds": seeds,
+            "measure": first.measure,
+            "vectors": max(run.vectors[line] for run in runs),
+            "seeds": len(runs),
             **exact,
-            **_judged(line, scores[line], seconds[line], None if sampled else exact),
+            **_judged(line, scores, seconds, exact if first.comparable else None),
         }
 
 

@@ -5,7 +5,6 @@ or of generated rows (`hard`).
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -111,14 +110,3 @@ class Task:
         weight = None if self.sample_weight is None else self.sample_weight[train]
         rows = TrainTest(self.rows.X[train], self.rows.y[train], X_test, y_test)
         return replace(self, rows=rows, sample_weight=weight)
-
-
-@cache
-def has_polish(value: Any) -> bool:
-    """Tell whether the estimators of this build take this value of `polish`."""
-    X = np.arange(8.0)[:, None] / 8
-    try:
-        BudgetedSVC(4, polish=value, random_state=0).fit(X, X[:, 0] > 0.4)
-    except ValueError:
-        return False
-    return True
