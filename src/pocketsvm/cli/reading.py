@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data import LABEL_NAMES, DataFile, Labels, Layout, Options, Table, number
+from ..data.dataset import found_files
 from ..data.memory import memory_problem
 from .console import Reporter
 from .options import DataOptions, MachineOptions
@@ -45,24 +46,33 @@ class TrainingSet:
         return self.spellings or np.unique(self.y).tolist()
 
 
+def data_files(data: str) -> list[str]:
+    """Return the files of a folder or pattern; ``-`` is standard input."""
+    return ["-"] if data == "-" else found_files(data)
+
+
 def open_data(
     path: str, options: DataOptions, *, weights: str | None = None, ids: str | None = None
 ) -> DataFile:
     """Open a data file, to be read at once or in batches."""
+    return DataFile(path, options_of(options, weights=weights, ids=ids))
+
+
+def options_of(
+    options: DataOptions, *, weights: str | None = None, ids: str | None = None
+) -> Options:
+    """Return what the flags say about a data file."""
     drop, texts = getattr(options, "drop", None), getattr(options, "one_hot", None)
-    return DataFile(
-        path,
-        Options(
-            options.format,
-            options.header,
-            options.label,
-            drop or (),
-            options.sep,
-            texts or (),
-            getattr(options, "impute", None) is not None,
-            weights,
-            ids,
-        ),
+    return Options(
+        options.format,
+        options.header,
+        options.label,
+        drop or (),
+        options.sep,
+        texts or (),
+        getattr(options, "impute", None) is not None,
+        weights,
+        ids,
     )
 
 
@@ -127,7 +137,7 @@ def _summary(table: Table) -> str:
         size += f", {_counted(int(_missing(table.X).sum()), 'missing value')}"
     if table.label_rule is None:
         return f"{size}; label: at the start of each line"
-    label = _label_name(table.layout)
+    label = label_name(table.layout)
     return f"{size}; label: column {label} ({LABEL_RULES[table.label_rule]})"
 
 
@@ -174,10 +184,10 @@ def _label_hint(layout: Layout) -> str:
     """Name the column that the label was taken from."""
     if layout.label is None:
         return ""
-    name = _label_name(layout)
+    name = label_name(layout)
     return f" The label is taken from column {name}; if it is another, say --label COLUMN."
 
 
-def _label_name(layout: Layout) -> str:
+def label_name(layout: Layout) -> str:
     """Return the name of the label's column for a message, or its number."""
     return str(layout.label + 1) if isinstance(layout.label, int) else repr(layout.label)

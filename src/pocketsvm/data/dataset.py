@@ -3,6 +3,7 @@
 A `Source` is a data set while a fit reads it: it yields `RowBatch` after `RowBatch`, several times.
 """
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -81,10 +82,7 @@ class Stamp:
     @classmethod
     def of(cls, path: str) -> "Stamp":
         """Return the stamp of a file."""
-        try:
-            found = os.stat(path)
-        except FileNotFoundError:
-            raise FileNotFoundError(f"there is no file {path}.") from None
+        found = os.stat(path)
         return cls(path, found.st_size, found.st_mtime_ns)
 
     def check(self) -> None:
@@ -102,6 +100,31 @@ class Stamp:
             )
         if now != self:
             raise DataError(f"{self.path} was written again between two readings.")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a reading of all rows is.
+
+    Attributes
+    ----------
+    reading : int
+        The number of the reading, from 1.
+
+    n_new : int
+        The rows of the last batch.
+
+    share : float
+        The share of all rows that has been read, estimated in the first reading.
+
+    n_bytes : int
+        The size of all files.
+    """
+
+    reading: int
+    n_new: int
+    share: float
+    n_bytes: int
 
 
 @dataclass(eq=False)
@@ -132,7 +155,16 @@ class FileDataset:
         Called with messages, for example about the size of a cache.
 
     on_batch : callable or None
-        Called with each batch that has been read, and the size of its file.
+        Called with a `Progress` after each batch.
+
+    n_readings, n_rows : int
+        Readings so far, and the number of rows that the last one found.
+
+    layout : Layout or None
+        Where the files have their columns, as the last fit found them.
+
+    spellings : list of str or None
+        How text spells the classes, as the last fit found them.
     """
 
     paths: list[str]
@@ -142,7 +174,11 @@ class FileDataset:
     scaler: Any = None
     n_jobs: int | None = -1
     say: Callable[[str], object] | None = None
-    on_batch: Callable[[RowBatch], object] | None = None
+    on_batch: Callable[[Progress], object] | None = None
+    n_readings: int = field(default=0, init=False)
+    n_rows: int = field(default=0, init=False)
+    layout: Layout | None = field(default=None, init=False)
+    spellings: list[str] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.stamps = [Stamp.of(path) for path in self.paths]
@@ -167,6 +203,13 @@ class FileDataset:
     @contextmanager
     def opened(self, *, regression: bool) -> Iterator[Source]:
         """Open the files for several readings; text is parsed once, into a cache."""
+        self.n_readings = self.n_rows = 0
+        with self._source(regression) as source:
+            self.layout, self.spellings = source.layout, source.spellings
+            yield source
+
+    @contextmanager
+    def _source(self, regression: bool) -> Iterator[Source]:
         if self.formats[0] == "libsvm":
             with TextCache(regression, self.dtype) as cache:
                 cache.fill_svmlight(self._checked_paths(), self.n_jobs)
@@ -187,11 +230,21 @@ class FileDataset:
             yield Source(self._followed(cache.read), layout, layout.names, cache.spellings)
 
     def _followed(self, read: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[RowBatch]]:
+        sizes = {stamp.path: stamp.size for stamp in self.stamps}
+        ends = dict(zip(self.paths, np.cumsum([*sizes.values()]).tolist(), strict=True))
+
         def follow() -> Iterator[RowBatch]:
+            self.n_readings += 1
+            n_rows = 0
             for batch in read():
                 yield batch
+                n_rows += batch.n_rows
                 if self.on_batch is not None:
-                    self.on_batch(batch)
+                    share = ends[batch.place] / max(self.n_bytes, 1)
+                    if self.n_rows:
+                        share = n_rows / self.n_rows
+                    self.on_batch(Progress(self.n_readings, batch.n_rows, share, self.n_bytes))
+            self.n_rows = n_rows
 
         return follow
 
@@ -499,5 +552,5 @@ def found_files(path: Paths) -> list[str]:
             raise FileNotFoundError(f"no file matches {text}.")
         return found
     if not os.path.exists(text):
-        raise FileNotFoundError(f"there is no file {text}.")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
     return [text]
