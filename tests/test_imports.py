@@ -16,7 +16,7 @@ LAYERS = (
     ("model",),
     ("solving",),
     ("estimators",),
-    ("tuning",),
+    ("tuning", "dask"),
     ("plots",),
     ("merge_table",),
     ("experiments",),

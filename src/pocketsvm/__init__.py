@@ -25,12 +25,14 @@ __all__ = [
     "golden_section",
     "load_model",
     "load_svmlight",
+    "open_dataset",
     "save_model",
     "show_versions",
 ]
 
 if TYPE_CHECKING:
     from ._versions import show_versions
+    from .data.dataset import open_dataset
     from .data.svmlight import load_svmlight
     from .estimators import BudgetedSVC, BudgetedSVR
     from .estimators.loading import load_model
@@ -46,6 +48,7 @@ else:
         "golden_section": "merge_table",
         "load_model": "estimators.loading",
         "load_svmlight": "data.svmlight",
+        "open_dataset": "data.dataset",
         "save_model": "estimators.saving",
         "show_versions": "_versions",
     }

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -60,6 +61,44 @@ def as_json(batches: Iterable[Columns]) -> Iterator[str]:
         yield before + "\n" + ",\n".join(map(one_line_of_json, objects))
         before = ","
     yield "[]\n" if before == "[" else "\n]\n"
+
+
+def is_parquet(path: str | None) -> bool:
+    """Whether a file that is written is to be Parquet."""
+    return path is not None and path.lower().endswith((".parquet", ".pq"))
+
+
+def as_parquet(
+    batches: Iterable[Columns], stream: Any, saved: Saved, *, decision: bool, ids: bool
+) -> None:
+    """Write batches to a Parquet file, one row group for each.
+
+    Columns are "id", "label" or "prediction", and "decision" or one "decision_<label>" per class.
+    """
+    if find_spec("pyarrow") is None:
+        raise ImportError("writing Parquet needs pyarrow: pip install 'pocketsvm[data]'")
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    names = [("id", pa.string())] if ids else []
+    if saved.is_regression:
+        names.append(("prediction", pa.float64()))
+    else:
+        names.append(("label", pa.string()))
+    if decision:
+        several = len(saved.labels) > 2
+        found = [f"decision_{label}" for label in saved.labels] if several else ["decision"]
+        names += [(name, pa.float64()) for name in found]
+    schema = pa.schema(names)
+    with parquet.ParquetWriter(stream, schema) as writer:
+        for columns in batches:
+            parts = [
+                part
+                for values in columns.values()
+                for part in np.reshape(values, (len(values), -1)).T
+            ]
+            arrays = [pa.array(part, kind) for part, (_, kind) in zip(parts, names, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
 @contextmanager

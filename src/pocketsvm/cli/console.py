@@ -70,12 +70,12 @@ class Task:
         self.begin = time.perf_counter()
         self.done, self.rows = 0.0, 0
 
-    def advance(self, n_rows: int, parts: float = 1) -> None:
+    def advance(self, n_rows: int, parts: float = 1, note: str = "") -> None:
         """Count parts of the task that are done, and the rows they took."""
         self.done += parts
         self.rows += n_rows
         seconds = max(time.perf_counter() - self.begin, 1e-9)
-        text = f"{self.rows / seconds:,.0f} rows/s"
+        text = f"{note}, {self.rows / seconds:,.0f} rows/s".removeprefix(", ")
         if self.total is None:
             self.update(self.done, f"{self.rows:,} rows, {text}")
         else:

@@ -172,19 +172,22 @@ def cross_validate(
         show(f"cross-validation {scores.summary()}")
 
 
-def save(estimator: Any, rows: TrainingSet, path: str, n_jobs: int | None = None) -> Saved:
-    """Write the model file, and return what can be read from it."""
+def save(estimator: Any, rows: Any, path: str, n_jobs: int | None = None) -> Saved:
+    """Write the model file, and return what can be read from it.
+
+    `rows` is a `TrainingSet` or a data set on disk.
+    """
     Saved(estimator, rows.layout, rows.spellings).save(path)
     return Saved.load(path, n_jobs)
 
 
-def describe(saved: Saved, path: str, rows: TrainingSet, seconds: float) -> dict[str, Any]:
+def describe(saved: Saved, path: str, n_rows: int, seconds: float) -> dict[str, Any]:
     """Return a summary of a model that has just been written."""
     svm = split(saved.estimator)[1]
     return {
         "model": path,
         "bytes": os.path.getsize(path),
-        "rows": rows.X.shape[0],
+        "rows": n_rows,
         "features": saved.layout.n_features,
         "classes": None if saved.is_regression else saved.labels,
         "vectors": len(svm.support_vectors_),

@@ -41,7 +41,17 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Data file: LIBSVM text, CSV, TSV or Parquet, compressed or not; - for a pipe.",
+        help="Data file: LIBSVM text, CSV, TSV or Parquet, compressed or not; - for a pipe. Also a "
+        "folder, or a pattern in quotes, such as 'rows/*.parquet'.",
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Read rows in batches if they would take more memory than this, such as 2GB.",
+        show_default="half of what is there",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]

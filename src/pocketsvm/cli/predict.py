@@ -1,13 +1,17 @@
 """``pocketsvm predict``: a label for each row of a data file."""
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
 from .groups import grouped
+
+if TYPE_CHECKING:
+    from ..data import Batch
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,11 @@ class PredictionOptions:
     out: Annotated[
         str | None,
         typer.Option(
-            "-o", "--out", metavar="FILE", help="File to write.", show_default="standard output"
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="File to write: text, or Parquet if its name ends with .parquet or .pq.",
+            show_default="standard output",
         ),
     ] = None
     decision: Annotated[
@@ -54,9 +62,9 @@ def predict(
     The file may have labels; they are ignored. It is read in batches, so it may be larger than
     memory.
     """
-    from .answers import answers, as_json, as_lines, open_output
+    from .answers import answers, as_json, as_lines, as_parquet, is_parquet, open_output
     from .console import Reporter
-    from .reading import open_data
+    from .reading import data_files, open_data
     from .saved import Saved
 
     options.check_apart(output.out, model, data)
@@ -67,12 +75,18 @@ def predict(
         )
     # Progress must not appear between the labels on a terminal.
     reporter = Reporter(output.quiet or (output.out is None and sys.stdout.isatty()))
-    written = as_json if output.json else as_lines
-    with (
-        open_data(data, columns, ids=output.id) as file,
-        open_output(output.out) as stream,
-        reporter.task("predicting") as task,
-    ):
-        batches = file.batches(saved.layout, n_jobs=n_jobs)
-        for text in written(answers(saved, batches, output.decision, task)):
+    if is_parquet(output.out) and output.json:
+        raise typer.BadParameter(f"{output.out} is Parquet; leave out --json or name another file.")
+
+    def batches() -> "Iterator[Batch]":
+        for path in data_files(data):
+            with open_data(path, columns, ids=output.id) as file:
+                yield from file.batches(saved.layout, n_jobs=n_jobs)
+
+    with open_output(output.out) as stream, reporter.task("predicting") as task:
+        found = answers(saved, batches(), output.decision, task)
+        if is_parquet(output.out):
+            as_parquet(found, stream, saved, decision=output.decision, ids=output.id is not None)
+            return
+        for text in as_json(found) if output.json else as_lines(found):
             stream.write(text.encode())

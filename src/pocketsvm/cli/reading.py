@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..data import LABEL_NAMES, LARGEST_EXACT, DataFile, Labels, Layout, Options, Table, number
+from ..data import LABEL_NAMES, DataFile, Labels, Layout, Options, Table, number
+from ..data.dataset import found_files
 from ..data.memory import memory_problem
 from .console import Reporter
 from .options import DataOptions, MachineOptions
@@ -45,24 +46,33 @@ class TrainingSet:
         return self.spellings or np.unique(self.y).tolist()
 
 
+def data_files(data: str) -> list[str]:
+    """Return the files of a folder or pattern; ``-`` is standard input."""
+    return ["-"] if data == "-" else found_files(data)
+
+
 def open_data(
     path: str, options: DataOptions, *, weights: str | None = None, ids: str | None = None
 ) -> DataFile:
     """Open a data file, to be read at once or in batches."""
+    return DataFile(path, options_of(options, weights=weights, ids=ids))
+
+
+def options_of(
+    options: DataOptions, *, weights: str | None = None, ids: str | None = None
+) -> Options:
+    """Return what the flags say about a data file."""
     drop, texts = getattr(options, "drop", None), getattr(options, "one_hot", None)
-    return DataFile(
-        path,
-        Options(
-            options.format,
-            options.header,
-            options.label,
-            drop or (),
-            options.sep,
-            texts or (),
-            getattr(options, "impute", None) is not None,
-            weights,
-            ids,
-        ),
+    return Options(
+        options.format,
+        options.header,
+        options.label,
+        drop or (),
+        options.sep,
+        texts or (),
+        getattr(options, "impute", None) is not None,
+        weights,
+        ids,
     )
 
 
@@ -88,7 +98,7 @@ def read_training_set(
     X = _dense(table.X, scale) if needs_dense else table.X
     if machine.regression:
         return TrainingSet(X, numbers_of(table.labels, path), None, table.layout, scale)
-    y, spellings = _targets(table.labels)
+    y, spellings = table.labels.targets()
     _check_classes(y, table, path)
     return TrainingSet(X, y, spellings, table.layout, scale)
 
@@ -127,7 +137,7 @@ def _summary(table: Table) -> str:
         size += f", {_counted(int(_missing(table.X).sum()), 'missing value')}"
     if table.label_rule is None:
         return f"{size}; label: at the start of each line"
-    label = _label_name(table.layout)
+    label = label_name(table.layout)
     return f"{size}; label: column {label} ({LABEL_RULES[table.label_rule]})"
 
 
@@ -142,22 +152,6 @@ def numbers_of(labels: Labels, name: str) -> NDArray[np.float64]:
         wrong = next(text for text in labels.names if number(text) is None)
         raise ValueError(f"{name}: the label {wrong!r} is not a number, as a regression needs.")
     return numbers
-
-
-def _targets(labels: Labels) -> tuple[NDArray[Any], list[str] | None]:
-    """Return labels for a fit: numbers and how each class is spelled if all are, else texts.
-
-    Spellings of the same number are one class, spelled as the first of them. If some of them differ
-    in leading zeros, they are different classes, and all labels are texts.
-    """
-    numbers = labels.numbers()
-    if numbers is None or np.abs(numbers).max() > LARGEST_EXACT:
-        return np.array(labels.names)[labels.codes], None
-    labels = labels.merged()
-    values, first = np.unique(numbers, return_index=True)
-    if len(values) < len(labels.names):
-        return np.array(labels.names)[labels.codes], None
-    return numbers, [labels.names[code] for code in labels.codes[first]]
 
 
 def _dense(X: Any, scale: str) -> Any:
@@ -190,10 +184,10 @@ def _label_hint(layout: Layout) -> str:
     """Name the column that the label was taken from."""
     if layout.label is None:
         return ""
-    name = _label_name(layout)
+    name = label_name(layout)
     return f" The label is taken from column {name}; if it is another, say --label COLUMN."
 
 
-def _label_name(layout: Layout) -> str:
+def label_name(layout: Layout) -> str:
     """Return the name of the label's column for a message, or its number."""
     return str(layout.label + 1) if isinstance(layout.label, int) else repr(layout.label)

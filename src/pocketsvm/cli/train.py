@@ -79,14 +79,18 @@ def train(
     svm: SvmOptions,
     validation: ValidationOptions,
     columns: options.TrainingDataOptions,
+    memory: options.Memory = None,
     n_jobs: options.Jobs = -1,
     output: options.OutputOptions,
 ) -> None:
     """Train a model on a data file.
 
+    A folder, or a pattern in quotes, stands for several files. Files that would take too much
+    memory (--memory) are read in batches, several times.
+
     The short options are those of LIBSVM if they mean the same.
     """
-    from . import fitting
+    from . import fitting, on_disk
     from .console import Reporter
     from .reading import open_data, read_training_set
 
@@ -108,6 +112,16 @@ def train(
     reporter = Reporter(output.quiet)
     # The test file is opened first, so that a wrong name is found before the work is done.
     with nullcontext() if test is None else open_data(test, columns) as test_file:
+        dataset = on_disk.open_if_large(data, columns, machine, memory, n_jobs, reporter)
+        if dataset is not None:
+            if model is None:
+                raise ValueError(f"{data} is read in batches; -v needs all rows in memory.")
+            on_disk.set_class_weights(unprepared, machine.class_weight)
+            seconds = on_disk.fit(unprepared, dataset, reporter)
+            saved = fitting.save(unprepared, dataset, model, n_jobs)
+            result = fitting.describe(saved, model, dataset.n_rows, seconds)
+            fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)
+            return
         rows = read_training_set(data, columns, machine, n_jobs, reporter)
         estimator = fitting.with_preparation(unprepared, columns.impute, rows)
         fitting.set_class_weights(estimator, machine.class_weight, rows)
@@ -116,7 +130,7 @@ def train(
         elif model is not None:
             seconds = fitting.fit(estimator, rows, reporter)
             saved = fitting.save(estimator, rows, model, n_jobs)
-            result = fitting.describe(saved, model, rows, seconds)
+            result = fitting.describe(saved, model, rows.X.shape[0], seconds)
             fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)
 
 

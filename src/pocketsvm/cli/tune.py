@@ -102,15 +102,17 @@ def tune(
     grid: GridOptions,
     search: SearchOptions,
     columns: options.TrainingDataOptions,
+    memory: options.Memory = None,
     n_jobs: options.Jobs = -1,
     output: options.OutputOptions,
 ) -> None:
     """Find the best C and gamma by cross-validation, and train a model with them.
 
-    The model is trained on all rows.
+    The model is trained on all rows. If these do not fit into memory, settings are compared on a
+    sample of them.
     """
     from ..tuning import ScoreMap
-    from . import fitting, searching
+    from . import fitting, on_disk, searching
     from .console import Reporter, print_json
     from .reading import read_training_set
 
@@ -119,17 +121,26 @@ def tune(
     unprepared = fitting.new_estimator(machine, n_jobs)
     _check_outputs(model, search.plot, data)
     reporter = Reporter(output.quiet)
-    rows = read_training_set(data, columns, machine, n_jobs, reporter)
+    dataset = on_disk.open_if_large(data, columns, machine, memory, n_jobs, reporter)
+    if dataset is None:
+        rows = read_training_set(data, columns, machine, n_jobs, reporter)
+    else:
+        rows = on_disk.sample_of(dataset, unprepared, machine, reporter)
     estimator = fitting.with_preparation(unprepared, columns.impute, rows)
     fitting.set_class_weights(estimator, machine.class_weight, rows)
     begin = time.perf_counter()
     searched = searching.run(estimator, rows, values, search, machine.seed, n_jobs, reporter)
+    n_rows = rows.X.shape[0]
+    if dataset is None:
+        saved = fitting.save(searched.best_estimator_, rows, model)
+    else:
+        best, n_rows = on_disk.refit(searched, dataset, reporter)
+        saved = fitting.save(best, dataset, model)
     seconds = time.perf_counter() - begin
-    saved = fitting.save(searched.best_estimator_, rows, model)
     found = ScoreMap.of(searched)
     if search.plot is not None:
         searching.draw(found, search.plot)
-    result = fitting.describe(saved, model, rows, seconds)
+    result = fitting.describe(saved, model, n_rows, seconds)
     result |= searching.describe(searched, found, search, rows)
     if output.json:
         print_json(result)

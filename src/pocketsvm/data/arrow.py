@@ -91,6 +91,10 @@ class ArrowTable(ABC):
         layout = selection.layout(self.has_names)
         return Table(X, Labels.joined(labels), layout, selection.label_rule)
 
+    def layout(self) -> Layout:
+        """Return where the table has its features and its label, for a fit."""
+        return self._selector().for_training(self.has_names).layout(self.has_names)
+
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
         """Yield batches with the features of a model."""
         return self._selected(self._selector().for_model(layout, labels))
@@ -221,6 +225,10 @@ def _checked_labels(name: str, column: Any, selection: Selection, n_before: int)
 def _labels(column: Any) -> Labels:
     import pyarrow as pa
 
-    text = column.cast(pa.string()).dictionary_encode()
-    codes = text.indices.to_numpy(zero_copy_only=False).astype(np.intp)
-    return Labels(codes, [label.strip() for label in text.dictionary.to_pylist()])
+    kind = column.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    encoded = (column if is_number else column.cast(pa.string())).dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    names = [label.strip() for label in encoded.dictionary.cast(pa.string()).to_pylist()]
+    values = encoded.dictionary.to_numpy(zero_copy_only=False) if is_number else None
+    return Labels(codes, names, values)

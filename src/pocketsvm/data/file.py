@@ -8,13 +8,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Self
 
 from . import parquet
+from .arrow import ArrowTable
 from .columns import Layout, Options
-from .compression import SUFFIXES, decompressed, named_errors, peeked, whole
+from .compression import SUFFIXES, Stream, decompressed, named_errors, peeked, whole
 from .delimited import BYTE_ORDER_MARK, DelimitedText, delimiter_of
 from .errors import DataError
 from .reader import Batch, Reader, Table
@@ -120,6 +121,28 @@ class DataFile:
         if not table.X.shape[0]:
             raise DataError(f"{self.name} holds no rows.")
         return table
+
+    @contextmanager
+    def checked(self) -> Iterator[Stream]:
+        """Give the content to a parser; errors name the file, which must not become shorter."""
+        with named_errors(self.name), whole(self._file, self.name):
+            yield self._content
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns of a table, or their numbers from 1."""
+        with named_errors(self.name):
+            return list(getattr(self._reader(1), "names", []))
+
+    def layout(self) -> Layout:
+        """Return where a table has its features and its label, for a fit; no row is read.
+
+        LIBSVM text does not tell: its largest index may be in the last row.
+        """
+        with named_errors(self.name):
+            reader = self._reader(1)
+            if not isinstance(reader, ArrowTable):
+                raise DataError(f"{self.name} is LIBSVM text, which tells its features at the end.")
+            return reader.layout()
 
     def batches(
         self, layout: Layout, *, labels: bool = False, n_jobs: int | None = -1

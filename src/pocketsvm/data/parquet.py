@@ -89,7 +89,7 @@ class ParquetTable(ArrowTable):
         left_out = _index_columns(self.schema.metadata) - named
         self.fields = [field for field in self.schema if field.name not in left_out]
         self.names = [field.name for field in self.fields]
-        self.words = frozenset(k for k, field in enumerate(self.fields) if _is_text(field.type))
+        self.words = frozenset(k for k, field in enumerate(self.fields) if is_text(field.type))
         if not self.names:
             raise DataError(f"{self.name} has no columns{' beside an index' if left_out else ''}.")
 
@@ -101,7 +101,7 @@ class ParquetTable(ArrowTable):
         if len(set(keys)) < len(keys):
             raise DataError(f"{self.name} has two columns of one name.")
         for k in selection.used:
-            self._check_type(self.fields[k], selection, k)
+            check_type(self.name, self.fields[k], selection, k)
         batch_size = max(BATCH_VALUES // len(keys), 1)
         for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
             yield pa.record_batch([batch.column(key) for key in keys], names=keys)
@@ -118,23 +118,25 @@ class ParquetTable(ArrowTable):
             )
         return super().read(advance)
 
-    def _check_type(self, field: Any, selection: Selection, k: int) -> None:
-        from pyarrow import types
 
-        is_label = k == selection.label
-        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        is_text = _is_text(field.type)
-        if (is_text and (is_label or k in selection.texts)) or k == selection.ids:
-            return
-        numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-        if any(is_kind(kind) for is_kind in numeric):
-            return
-        what = "a label must be text or a number" if is_label else "a feature must be a number"
-        problem = f"{self.name}, column {field.name!r}: {what}, got {field.type}."
-        raise other_label(problem, selection, k) if is_text else DataError(problem, DROP)
+def check_type(name: str, field: Any, selection: Selection, k: int) -> None:
+    """Refuse a column whose type cannot be a feature or a label."""
+    from pyarrow import types
+
+    is_label = k == selection.label
+    kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+    is_words = is_text(field.type)
+    if (is_words and (is_label or k in selection.texts)) or k == selection.ids:
+        return
+    numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if any(is_kind(kind) for is_kind in numeric):
+        return
+    what = "a label must be text or a number" if is_label else "a feature must be a number"
+    problem = f"{name}, column {field.name!r}: {what}, got {field.type}."
+    raise other_label(problem, selection, k) if is_words else DataError(problem, DROP)
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
     """Whether a type of pyarrow holds text."""
     from pyarrow import types
 

@@ -1,8 +1,8 @@
 """The precision of rows and the value of gamma, decided together."""
 
 import math
+from collections.abc import Callable
 
-from .. import _core
 from .rows import CheckedRows, Dtype, Rows
 
 # The kernel needs |x - s|^2 and gets it as |x|^2 + |s|^2 - 2 x s, which is fast and cancels: the
@@ -18,6 +18,23 @@ FLOAT32_GAMMA = (1e-30, 1e30)
 CONSTANT = 1e-22
 
 
+def decided(
+    gamma: str | float,
+    n_features: int,
+    variance: float,
+    squared_norm: float,
+    least_dtype: Dtype = "float32",
+) -> tuple[Dtype, float]:
+    """Return the precision and gamma for rows that are not in memory.
+
+    `variance` is that of all values, and `squared_norm` the largest one of a row.
+    """
+    value = _gamma_as_number(gamma, n_features, lambda: variance, squared_norm)
+    if least_dtype == "float32" and value and _float32_is_enough(value, squared_norm):
+        return "float32", value
+    return "float64", _checked_for_float64(value, squared_norm)
+
+
 def training_rows(
     checked: CheckedRows, gamma: str | float, *, least_dtype: Dtype = "float32"
 ) -> Rows:
@@ -31,13 +48,18 @@ def training_rows(
     if least_dtype == "float32":
         core = checked.core("float32")
         squared_norm = core.max_squared_norm()
-        value = _gamma_as_number(gamma, core, squared_norm)
+        value = _gamma_as_number(gamma, core.n_features, core.variance, squared_norm)
         # None: all entries are equal, or differ only in float64.
         if value is not None and _float32_is_enough(value, squared_norm):
             return Rows(checked, core, value)
     core = checked.core("float64")
     squared_norm = core.max_squared_norm()
-    value = _gamma_as_number(gamma, core, squared_norm)
+    value = _gamma_as_number(gamma, core.n_features, core.variance, squared_norm)
+    return Rows(checked, core, _checked_for_float64(value, squared_norm))
+
+
+def _checked_for_float64(value: float | None, squared_norm: float) -> float:
+    """Return gamma; refuse rows for which not even float64 is precise enough."""
     if value is None:
         value = 1.0  # as sklearn.svm.SVC does
     if not _float64_is_enough(value, squared_norm):
@@ -49,7 +71,7 @@ def training_rows(
             "(sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse X), or choose a "
             "smaller gamma."
         )
-    return Rows(checked, core, value)
+    return value
 
 
 def _float32_is_enough(gamma: float, squared_norm: float) -> bool:
@@ -66,11 +88,13 @@ def _float64_is_enough(gamma: float, squared_norm: float) -> bool:
     )
 
 
-def _gamma_as_number(gamma: str | float, core: _core.Rows, squared_norm: float) -> float | None:
+def _gamma_as_number(
+    gamma: str | float, n_features: int, variance: Callable[[], float], squared_norm: float
+) -> float | None:
     """Resolve "scale" and "auto" as sklearn.svm.SVC does; None: "scale" of equal entries."""
     if gamma == "scale":
-        spread = core.n_features * core.variance()
+        spread = n_features * variance()
         return 1.0 / spread if spread > CONSTANT * squared_norm else None
     if gamma == "auto":
-        return 1.0 / core.n_features
+        return 1.0 / n_features
     return float(gamma)

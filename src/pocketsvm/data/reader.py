@@ -28,10 +28,14 @@ class Labels:
 
     names : list of str
         The labels that occur, as the file spells them.
+
+    values : ndarray or None
+        The numbers of the names, if the file has numbers.
     """
 
     codes: NDArray[np.intp]
     names: list[str]
+    values: NDArray[Any] | None = None
 
     @classmethod
     def of_numbers(cls, y: NDArray[np.float64], spell: Callable[[float], str]) -> "Labels":
@@ -52,6 +56,8 @@ class Labels:
 
     def numbers(self) -> NDArray[np.float64] | None:
         """Return the labels as numbers, or None if one of them is not a number."""
+        if self.values is not None:
+            return self.values.astype(np.float64)[self.codes]
         values = [number(name) for name in self.names]
         return None if None in values else np.array(values, dtype=np.float64)[self.codes]
 
@@ -66,6 +72,21 @@ class Labels:
         positions = {name: k for k, name in enumerate(first.values())}
         codes = np.array([positions[name] for name in names], dtype=np.intp)
         return Labels(codes[self.codes], list(positions))
+
+    def targets(self) -> tuple[NDArray[Any], list[str] | None]:
+        """Return labels for a fit: numbers and how each class is spelled if all are, else texts.
+
+        Spellings of the same number are one class, spelled as the first of them. If some of them
+        differ in leading zeros, they are different classes, and all labels are texts.
+        """
+        numbers = self.numbers()
+        if numbers is None or np.abs(numbers).max() > LARGEST_EXACT:
+            return np.array(self.names)[self.codes], None
+        labels = self.merged()
+        values, first = np.unique(numbers, return_index=True)
+        if len(values) < len(labels.names):
+            return np.array(labels.names)[labels.codes], None
+        return numbers, [labels.names[code] for code in labels.codes[first]]
 
     def first(self, wanted: Callable[[str], bool]) -> tuple[int, str] | None:
         """Return the row and the spelling of the first label for which `wanted` is true."""

@@ -3,6 +3,7 @@
 A row is drawn by its number, its weight and a seed alone: u_i is the i-th number of a generator
 with this seed, and the rows with the smallest u_i / weight_i are drawn (priority sampling). Heavy
 rows are drawn more often, and count for less, so that the drawn rows have nearly equal weights.
+`drawing.py` draws the same rows where they are not in memory.
 """
 
 from typing import Any
@@ -15,6 +16,9 @@ from .targets import ClassTargets, ValueTargets
 
 Array = NDArray[Any]
 AnyTargets = ClassTargets | ValueTargets
+
+# Philox makes so many numbers at once, and `advance` counts in these units.
+NUMBERS_AT_ONCE = 4
 
 
 def sampled(
@@ -61,18 +65,46 @@ def draw(
     Returns the positions of the drawn rows, sorted, and what their weights are multiplied by.
     """
     n_all = len(weights)
-    priorities = np.random.Generator(np.random.Philox(seed)).random(n_all) / weights
+    priorities = random_numbers(seed, 0, n_all) / weights
     counts = np.bincount(groups)
-    quotas = np.minimum(counts, np.maximum(n_rows * counts // n_all, least))
     by_group = np.split(np.argsort(groups, kind="stable"), np.cumsum(counts)[:-1])
     parts = [
         _draw_from(members, quota, priorities, weights)
-        for members, quota in zip(by_group, quotas.tolist(), strict=True)
+        for members, quota in zip(by_group, quotas(counts, n_rows, least).tolist(), strict=True)
     ]
     chosen = np.concatenate([rows for rows, _ in parts])
     factors = np.concatenate([factors for _, factors in parts]) * (len(chosen) / n_all)
     order = np.argsort(chosen)
     return chosen[order], factors[order]
+
+
+def quotas(counts: Array, n_rows: int, least: int) -> NDArray[np.int64]:
+    """Return how many rows of each group are drawn."""
+    shares = np.maximum(n_rows * counts // max(counts.sum(), 1), least)
+    drawn: NDArray[np.int64] = np.minimum(counts, shares)
+    return drawn
+
+
+def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
+    """Return the numbers of n rows, of which the first one has this position among all rows."""
+    bits = np.random.Philox(seed)
+    bits.advance(first // NUMBERS_AT_ONCE)
+    skipped = first % NUMBERS_AT_ONCE
+    return np.random.Generator(bits).random(skipped + n)[skipped:]
+
+
+def drawn_factors(weights: Array, threshold: float, total: float) -> Array:
+    """Return what the weights of the drawn rows of a group are multiplied by.
+
+    `threshold` is the smallest priority that was not drawn, and `total` the weight of the group.
+    The factors keep it. They are rounded, so that they do not depend on the order in which `total`
+    was summed up.
+    """
+    if not len(weights):
+        return weights
+    factors = np.maximum(1.0, 1.0 / (weights * threshold))
+    factors *= total / (weights @ factors)
+    return factors.astype(np.float32).astype(np.float64)
 
 
 def _draw_from(
@@ -83,5 +115,4 @@ def _draw_from(
         return members, np.ones(quota)
     order = np.argpartition(priorities[members], quota)
     drawn, threshold = members[order[:quota]], priorities[members[order[quota]]]
-    factors = np.maximum(1.0, 1.0 / (weights[drawn] * threshold))
-    return drawn, factors * (weights[members].sum() / (weights[drawn] @ factors))
+    return drawn, drawn_factors(weights[drawn], threshold, weights[members].sum())

@@ -109,10 +109,14 @@ class ValueTargets(Targets):
 
     parameter : float
         The parameter of the loss: epsilon.
+
+    known_spread : float or None
+        The spread of all targets, if these are only some of them.
     """
 
     values: NDArray[np.float64]
     parameter: float
+    known_spread: float | None = None
 
     n_problems = 1
 
@@ -132,6 +136,8 @@ class ValueTargets(Targets):
 
     def spread(self) -> float:
         """Return the median distance from the offset, or the mean if the median is zero."""
+        if self.known_spread is not None:
+            return self.known_spread
         distance = np.abs(self.values)
         return float(np.median(distance) or distance.mean() or 1.0)
 
@@ -193,12 +199,7 @@ def value_targets(
         sample_weight = sample_weight * weights
     if offset is None:
         offset = float(np.quantile(y, 0.5, weights=sample_weight, method="inverted_cdf"))
-    largest = float(np.abs(y).max())
-    if largest > LARGEST_TARGET:
-        raise ValueError(
-            f"The targets y are as large as {largest:.3g}; they must stay below "
-            f"{LARGEST_TARGET:g}. Scale them."
-        )
+    check_targets(float(np.abs(y).max()))
     return rows, ValueTargets(
         loss=loss,
         sample_weight=sample_weight,
@@ -207,6 +208,15 @@ def value_targets(
         values=y - offset,
         parameter=parameter,
     )
+
+
+def check_targets(largest: float) -> None:
+    """Refuse targets that decision values cannot reach."""
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"The targets y are as large as {largest:.3g}; they must stay below "
+            f"{LARGEST_TARGET:g}. Scale them."
+        )
 
 
 def _non_negative(sample_weight: Any, rows: CheckedRows) -> Weights | None:

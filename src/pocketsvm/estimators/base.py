@@ -21,11 +21,12 @@ from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions, callback_context
 from ..data.memory import check_memory
 from ..data.precision import training_rows
-from ..data.rows import CheckedRows, Rows, check_rows
+from ..data.rows import CheckedRows, Rows, check_rows, checked_rows
 from ..data.scales import warn_about_scales
 from ..data.targets import ClassTargets, ValueTargets
 from ..model.model import Model, Training
 from ..model.prediction import decision_values
+from ..model.preparation import Preparation
 from ..profile import Profile
 from ..solving.solve import last_iterate, solve
 from ..training.passes import PassReport, passes
@@ -34,6 +35,7 @@ from ..training.settings import Settings
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
 from .callbacks import PassTasks
+from .elsewhere import Elsewhere
 from .saving import save_model
 
 
@@ -79,6 +81,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     profile_: Profile
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    scaler_: Any
     _state: VectorSet
 
     def __sklearn_tags__(self) -> Any:
@@ -102,16 +105,20 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         given: dict[str, Any],
         *,
         stream: bool,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """Train a model and set the attributes.
 
-        `checked` is a copy of the estimator that holds what validation has set.
+        `checked` is a copy of the estimator that holds what validation has set. If there are more
+        rows `elsewhere`, those given are a sample.
         """
         start = self._previous(stream=stream)
-        settings = self._settings(rows, targets, stream=stream)
+        if start is not None and elsewhere is None and hasattr(self, "scaler_"):
+            rows = checked_rows(self.scaler_.transform(rows.X))
+        settings = self._settings(rows, targets, stream=stream, elsewhere=elsewhere)
         most = settings.budget if start is not None else rows.n_rows * settings.n_passes
         check_memory(min(settings.budget, most), rows.n_features)
-        ready = self._training_rows(rows, start)
+        ready = self._training_rows(rows, start, elsewhere)
         names = getattr(checked, "feature_names_in_", None)
 
         def attributes(vectors: VectorSet) -> dict[str, Any]:
@@ -127,25 +134,37 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             self._say(report)
             return tell(report)
 
-        vectors = passes(ready, targets, settings, on_pass, start, self._half_life(stream=stream))
-        model = solve(vectors, ready, targets, settings)
+        if elsewhere is None:
+            half_life = self._half_life(stream=stream)
+            vectors = passes(ready, targets, settings, on_pass, start, half_life)
+            model = solve(vectors, ready, targets, settings)
+        else:
+            vectors = elsewhere.run(ready, targets, settings, on_pass, start)
+            readings = elsewhere.readings(targets, settings)
+            model = solve(vectors, ready, targets, settings, readings)
         if model.training is not None and model.training.profile.seconds_polish:
             self._say(model.training.profile.polish_line())
-        self._adopt(replace(model, feature_names=names))
+        self._adopt(replace(model, feature_names=names), keeps_scaler=start is not None)
         task.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
 
     def _half_life(self, *, stream: bool) -> float:
         return float(self.half_life) if stream and self.half_life is not None else math.inf
 
     def _settings(
-        self, rows: CheckedRows, targets: ClassTargets | ValueTargets, *, stream: bool
+        self,
+        rows: CheckedRows,
+        targets: ClassTargets | ValueTargets,
+        *,
+        stream: bool,
+        elsewhere: Elsewhere | None = None,
     ) -> Settings:
+        n_rows = rows.n_rows if elsewhere is None else elsewhere.n_rows
         return Settings(
             budget=int(self.budget),
             alpha=regularisation(
                 self.C,
                 self.alpha,
-                None if stream else rows.n_rows,
+                None if stream else n_rows,
                 weight_unit=targets.weight_unit,
                 previous=getattr(self, "alpha_", None),
                 half_life=self._half_life(stream=stream),
@@ -156,11 +175,20 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             polish=bool(self.polish) and not stream,
             thorough=self.polish == "thorough",
             n_threads=effective_n_jobs(self.n_jobs),
-            random_state=check_random_state(self.random_state),
+            random_state=(
+                check_random_state(self.random_state)
+                if elsewhere is None
+                else elsewhere.random_state
+            ),
         )
 
-    def _training_rows(self, rows: CheckedRows, start: VectorSet | None) -> Rows:
+    def _training_rows(
+        self, rows: CheckedRows, start: VectorSet | None, elsewhere: Elsewhere | None
+    ) -> Rows:
         """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
+        if elsewhere is not None and start is None:
+            warn_about_scales(rows.X, self.gamma)
+            return Rows(rows, rows.core(elsewhere.dtype), elsewhere.gamma)
         if start is None:
             ready = training_rows(rows, self.gamma)
             warn_about_scales(rows.X, self.gamma)
@@ -181,9 +209,10 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         if self.verbose:
             print(f"[{type(self).__name__}] {message}")
 
-    def _adopt(self, model: Model) -> None:
+    def _adopt(self, model: Model, *, keeps_scaler: bool = False) -> None:
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two models."""
-        kept = {key: value for key, value in vars(self).items() if key != "feature_names_in_"}
+        dropped = {"feature_names_in_"} if keeps_scaler else {"feature_names_in_", "scaler_"}
+        kept = {key: value for key, value in vars(self).items() if key not in dropped}
         self.__dict__ = kept | _fitted_attributes(model)
 
     def to_model(self) -> Model:
@@ -203,6 +232,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             gamma=float(self.gamma_),
             classes=getattr(self, "classes_", None),
             feature_names=getattr(self, "feature_names_in_", None),
+            preparation=Preparation.of([self.scaler_]) if hasattr(self, "scaler_") else None,
             training=Training(
                 self._state, float(self.alpha_), self.profile_, type(self).__name__, parameters
             ),
@@ -226,12 +256,15 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values (n_rows, n_outputs)."""
         check_is_fitted(self)
+        rows = check_rows(self, X, reset=False)
+        if hasattr(self, "scaler_"):
+            rows = checked_rows(self.scaler_.transform(rows.X))
         return decision_values(
             self.support_vectors_,
             self.dual_coef_,
             self.intercept_,
             self.gamma_,
-            check_rows(self, X, reset=False),
+            rows,
             effective_n_jobs(self.n_jobs),
         )
 

@@ -1,6 +1,7 @@
 """`BudgetedSVC`: classification."""
 
 import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,12 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from .._sklearn import StrOptions, check_partial_fit_first_call, fit_context
-from ..data.rows import check_rows_and_targets
-from ..data.targets import check_classes, class_targets
+from ..data.batch import RowBatch
+from ..data.dataset import as_dataset
+from ..data.rows import CheckedRows, check_rows_and_targets
+from ..data.targets import check_classes, class_targets, class_weights
 from ..profile import Profile
 from .base import BudgetedMachine
 from .callbacks import given_data
 from .drift import warn_about_drift
+from .elsewhere import Elsewhere, fit_dataset
 
 LOSS = "hinge"
 
@@ -231,7 +235,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
         Training makes up to `max_iter` passes over the rows, each in a new random order, and then
@@ -239,8 +243,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X and y, and need not fit into memory: what
+            `pocketsvm.open_dataset` returns, a ``pyarrow.dataset.Dataset``, or any object whose
+            method ``batches()`` yields ``(X, y)`` or ``(X, y, sample_weight)``.
 
         y : array-like of shape (n_samples,)
             The class labels.
@@ -253,19 +259,41 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self : BudgetedSVC
             The fitted estimator.
         """
+        if (dataset := as_dataset(X)) is not None:
+            fit_dataset(self, dataset, y, sample_weight)
+            return self
         start = self._previous(stream=False)
         given = given_data(X, y, sample_weight)
         checked = copy.copy(self)  # holds what validation sets; self stays as it is until the end
         rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
         rows, targets = class_targets(rows, y, sample_weight, self.class_weight, LOSS)
-        if start is not None and not np.array_equal(targets.classes, self.classes_):
-            raise ValueError(
-                f"warm_start=True continues a model of the classes {self.classes_!r}, "
-                f"but y holds {targets.classes!r}."
-            )
-        check_classes(targets.classes, self.budget)
+        self._check_classes(targets.classes)
         self._train(checked, rows, targets, given, stream=False)
         return self
+
+    def _fit_sample(
+        self, rows: CheckedRows, batch: RowBatch, elsewhere: Elsewhere, given: Any
+    ) -> None:
+        """Fit the model to rows elsewhere, of which a sample is given."""
+        summary = elsewhere.survey.summary
+        weights = summary.class_weight(self.class_weight)
+        self._check_classes(summary.labels)
+        rows, targets = class_targets(rows, batch.y, batch.weight, weights, LOSS, summary.labels)
+        elsewhere = replace(
+            elsewhere, class_weights=class_weights(weights, summary.labels, batch.y, None)
+        )
+        targets = targets.take(np.arange(rows.n_rows), elsewhere.survey.factors)
+        given = given_data(given, None, None)
+        self._train(copy.copy(self), rows, targets, given, stream=False, elsewhere=elsewhere)
+
+    def _check_classes(self, classes: NDArray[Any]) -> None:
+        """Refuse classes that a continued model does not have, or too many for the budget."""
+        if self._previous(stream=False) is not None and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start=True continues a model of the classes {self.classes_!r}, "
+                f"but y holds {classes!r}."
+            )
+        check_classes(classes, self.budget)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

@@ -1,6 +1,7 @@
 """`BudgetedSVR`: regression."""
 
 import copy
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -9,12 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from .._sklearn import Interval, fit_context
+from ..data.batch import RowBatch
+from ..data.dataset import as_dataset
 from ..data.rows import CheckedRows, check_rows_and_targets
 from ..data.scales import warn_about_targets
-from ..data.targets import ValueTargets, value_targets
+from ..data.targets import ValueTargets, check_targets, value_targets
 from ..training.state import VectorSet
 from .base import BudgetedMachine
 from .callbacks import given_data
+from .elsewhere import Elsewhere, fit_dataset
 
 LOSS = "epsilon_insensitive"
 
@@ -200,7 +204,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
         Training makes `max_iter` passes over the rows, each in a new random order, and then
@@ -208,8 +212,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X and y, and need not fit into memory: what
+            `pocketsvm.open_dataset` returns, a ``pyarrow.dataset.Dataset``, or any object whose
+            method ``batches()`` yields ``(X, y)`` or ``(X, y, sample_weight)``.
 
         y : array-like of shape (n_samples,)
             The targets.
@@ -222,6 +228,9 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self : BudgetedSVR
             The fitted estimator.
         """
+        if (dataset := as_dataset(X)) is not None:
+            fit_dataset(self, dataset, y, sample_weight)
+            return self
         given = given_data(X, y, sample_weight)
         data = self._check(X, y, sample_weight, self._previous(stream=False))
         if self.alpha is None:
@@ -229,6 +238,19 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             warn_about_targets(data[2].spread(), self.C * weight)
         self._train(*data, given, stream=False)
         return self
+
+    def _fit_sample(
+        self, rows: CheckedRows, batch: RowBatch, elsewhere: Elsewhere, given: Any
+    ) -> None:
+        """Fit the model to rows elsewhere, of which a sample is given."""
+        check_targets(elsewhere.survey.summary.largest_target)
+        weights = elsewhere.survey.factors * batch.weights
+        rows, targets = self._targets(rows, batch.y, weights, self._previous(stream=False))
+        targets = replace(targets, known_spread=targets.spread())
+        if self.alpha is None:
+            warn_about_targets(targets.spread(), self.C * float(targets.row_weight().mean()))
+        given = given_data(given, None, None)
+        self._train(copy.copy(self), rows, targets, given, stream=False, elsewhere=elsewhere)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -288,8 +310,13 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         """Check the data; the copy of the estimator holds what validation sets."""
         checked = copy.copy(self)
         rows, values = check_rows_and_targets(checked, X, y, reset=start is None)
+        return checked, *self._targets(rows, values, sample_weight, start)
+
+    def _targets(
+        self, rows: CheckedRows, values: NDArray[Any], sample_weight: Any, start: VectorSet | None
+    ) -> tuple[CheckedRows, ValueTargets]:
         offset: float | None = 0.0
         if self.fit_intercept:
             offset = None if start is None else start.offset
         loss = (LOSS, float(self.epsilon))
-        return checked, *value_targets(rows, values, sample_weight, *loss, offset)
+        return value_targets(rows, values, sample_weight, *loss, offset)

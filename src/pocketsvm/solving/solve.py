@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +38,11 @@ NOT_CONVERGED = 0.5
 
 
 def solve(
-    vectors: VectorSet, rows: Rows, targets: ClassTargets | ValueTargets, settings: Settings
+    vectors: VectorSet,
+    rows: Rows,
+    targets: ClassTargets | ValueTargets,
+    settings: Settings,
+    elsewhere: Callable[[Sample], Readings] | None = None,
 ) -> Model:
     """Solve for the coefficients and the intercept, and move the vectors if that pays.
 
@@ -55,6 +60,10 @@ def solve(
     settings : Settings
         How to train; without `polish`, the model is the last iterate of the passes.
 
+    elsewhere : callable, default=None
+        Returns the readings of all rows, if the rows given are only a sample of them; it gets the
+        part of the sample that is solved on first.
+
     Returns
     -------
     model : Model
@@ -67,7 +76,7 @@ def solve(
     begin = time.perf_counter()
     with ONE_BLAS_THREAD:
         random = np.random.default_rng(vectors.states[0].generator)
-        solver = Solver.in_memory(rows, targets, settings, random)
+        solver = Solver.of(rows, targets, settings, random, elsewhere)
         before = solver.objective(model.vectors, vectors.dual_coef, vectors.biases)
         points = distinct(model.vectors)
         # Where vectors were merged, the budget is scarce: all of it is used.
@@ -158,14 +167,15 @@ class Solver:
         self._total_c = float(part.c.sum()) if whole is None else whole.total_c
 
     @classmethod
-    def in_memory(
+    def of(
         cls,
         rows: Rows,
         targets: ClassTargets | ValueTargets,
         settings: Settings,
         random: np.random.Generator,
+        elsewhere: Callable[[Sample], Readings] | None = None,
     ) -> "Solver":
-        """Return the solver of rows in memory."""
+        """Return the solver of rows in memory, or of more rows elsewhere."""
         few = sampled(
             rows,
             targets,
@@ -173,11 +183,14 @@ class Solver:
             settings.least_of_class(targets.n_problems),
             int(random.integers(2**63)),
         )
-        whole = None
-        if few[0] is not rows:
+        part = sample_of(*few, settings)
+        whole: Readings | None = None
+        if elsewhere is not None:
+            whole = elsewhere(part)
+        elif few[0] is not rows:
             whole = InMemory(sample_of(rows, targets, settings), settings.n_threads)
         values = isinstance(targets, ValueTargets)
-        return cls(sample_of(*few, settings), whole, settings, random, values=values)
+        return cls(part, whole, settings, random, values=values)
 
     def objective(self, vectors: Array, coefficients: Array, intercepts: Array) -> float:
         """Return the objective of some coefficients, estimated by the sample."""

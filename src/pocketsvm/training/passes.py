@@ -186,30 +186,42 @@ def run_passes(
     targets: ClassTargets | ValueTargets,
     settings: Settings,
     on_pass: OnPass,
+    before: VectorSet | None = None,
 ) -> VectorSet:
-    """Make the passes of these trainers; the rest is as in `passes`."""
+    """Make the passes of these trainers; the rest is as in `passes`.
+
+    If the trainers continue passes that were interrupted, `before` is what these had found.
+    """
     unit_alpha = settings.alpha / targets.weight_unit
-    most_merges = settings.choices.merges_per_vector * settings.budget
-    done = 0
+    done, earlier = (0, Profile()) if before is None else (before.n_passes, before.profile)
 
     def snapshot() -> VectorSet:
         states = tuple(PassState(**trainer.state()) for trainer in trainers)
-        profile = _profile(trainers)
+        profile = earlier + _profile(trainers)
         return VectorSet(states, rows.gamma, unit_alpha, targets.offset, done, profile)
 
-    for done in range(1, settings.n_passes + 1):
-        before, begin = _profile(trainers), time.perf_counter()
+    if before is not None and _is_enough(before.profile, settings):
+        return snapshot()
+    first = done + 1
+    for done in range(first, settings.n_passes + 1):
+        start, begin = _profile(trainers), time.perf_counter()
         _make_pass(trainers, rows, targets, settings)
         report = PassReport(
             done,
             settings.n_passes,
-            _profile(trainers) - before,
+            _profile(trainers) - start,
             time.perf_counter() - begin,
             snapshot,
         )
-        if on_pass(report) or (settings.polish and _profile(trainers).merges >= most_merges):
+        if on_pass(report) or _is_enough(earlier + _profile(trainers), settings):
             break
     return snapshot()
+
+
+def _is_enough(profile: Profile, settings: Settings) -> bool:
+    """Whether further merges would make the vectors worse."""
+    most_merges = settings.choices.merges_per_vector * settings.budget
+    return settings.polish and profile.merges >= most_merges
 
 
 def _make_pass(

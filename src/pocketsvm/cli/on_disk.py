@@ -1,0 +1,191 @@
+"""Training on files that are not read into memory: folders, patterns, and files that are too large.
+
+Rows are read in batches, several times (`pocketsvm.open_dataset`).
+"""
+
+import os
+import re
+import time
+from typing import Any
+
+import numpy as np
+import typer
+from sklearn.base import clone
+
+from ..data import DataFile, number
+from ..data.compression import SUFFIXES
+from ..data.dataset import FileDataset, Progress, found_files
+from ..data.drawing import Plan
+from ..data.memory import available_memory
+from ..data.survey import survey
+from ..estimators.elsewhere import plan_of
+from ..model.preparation import split
+from .console import Reporter, Task
+from .fitting import SCALERS
+from .options import MachineOptions, TrainingDataOptions
+from .reading import TrainingSet, label_name, options_of
+
+# Bytes of memory that a fit takes for each byte of text, and for each value of a Parquet file.
+TEXT_BYTES = 8
+VALUE_BYTES = 24
+# Bytes of text for each byte of a compressed file.
+EXPANSION = 5
+# The share of the memory that rows may take, unless --memory says another size.
+SHARE = 0.5
+# Readings of all rows that a fit usually makes.
+READINGS = 3
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def parse_size(text: str) -> int:
+    """Return the number of bytes that a text such as "2GB" means."""
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(i?)B?\s*", text, re.IGNORECASE)
+    if not found:
+        raise typer.BadParameter(
+            f"{text!r} is not a size such as 500MB or 2GB.", param_hint="--memory"
+        )
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def open_if_large(
+    data: str,
+    columns: TrainingDataOptions,
+    machine: MachineOptions,
+    memory: str | None,
+    n_jobs: int,
+    reporter: Reporter,
+) -> FileDataset | None:
+    """Return the data set of a folder, a pattern or a large file; None if it fits into memory."""
+    limit = None if memory is None else parse_size(memory)
+    if data == "-":
+        return None
+    paths = found_files(data)
+    needed = sum(_needed(path, columns) for path in paths)
+    if limit is None:
+        limit = int(SHARE * (available_memory() or 2**62))
+    if paths == [data] and needed <= limit:
+        return None
+    if columns.impute is not None or columns.one_hot:
+        raise ValueError(
+            f"{data} is read in batches, because it is a folder, a pattern or larger than the "
+            "memory; --impute and --one-hot need all rows in memory."
+        )
+    scale = machine.scale or ("none" if _format(paths[0], columns) == "libsvm" else "standard")
+    dataset = FileDataset(
+        paths,
+        options_of(columns),
+        scaler=clone(SCALERS[scale]) if scale in SCALERS else None,
+        n_jobs=n_jobs,
+        say=reporter.say,
+    )
+    files = f"{len(paths):,} files" if len(paths) > 1 else paths[0]
+    reporter.say(f"{files}, {dataset.n_bytes / 1e6:,.1f} MB: read in batches, several times")
+    if machine.scale is None and scale == "standard":
+        reporter.say("the features are scaled (--scale standard); --scale none turns this off")
+    return dataset
+
+
+def _format(path: str, columns: TrainingDataOptions) -> str:
+    with DataFile(path, options_of(columns)) as file:
+        return file.format
+
+
+def _needed(path: str, columns: TrainingDataOptions) -> int:
+    """Estimate the memory of a fit on a file in memory."""
+    size = os.path.getsize(path)
+    if _format(path, columns) == "parquet" and not path.endswith(SUFFIXES):
+        import pyarrow.parquet as parquet
+
+        found = parquet.read_metadata(path)
+        return int(found.num_rows * found.num_columns * VALUE_BYTES)
+    return size * TEXT_BYTES * (EXPANSION if path.endswith(SUFFIXES) else 1)
+
+
+def set_class_weights(estimator: Any, given: list[str] | None) -> None:
+    """Set the class weights that --class-weight gives, before the classes are known."""
+    if not given:
+        return
+    if given == ["balanced"]:
+        estimator.set_params(class_weight="balanced")
+        return
+    weights: dict[Any, float] = {}
+    for item in given:
+        label, _, text = item.rpartition("=")
+        weight, value = number(text), number(label)
+        if not label or weight is None:
+            raise typer.BadParameter(f"{item!r} is not LABEL=WEIGHT.", param_hint="--class-weight")
+        weights[label if value is None else value] = weight
+    estimator.set_params(class_weight=weights)
+
+
+def fit(estimator: Any, dataset: FileDataset, reporter: Reporter) -> float:
+    """Fit an estimator to a data set; return the seconds it took."""
+    begin = time.perf_counter()
+    with reporter.task("training", total=READINGS) as task:
+        dataset.on_batch = ReadingProgress(task)
+        try:
+            estimator.fit(dataset)
+        except ValueError as error:
+            if "Unknown label type" not in str(error):
+                raise
+            raise ValueError(
+                f"the labels are not classes, but numbers ({error}). To predict numbers, train "
+                f"with --regression. {label_hint(dataset)}"
+            ) from error
+    reporter.say(
+        f"read {task.rows:,} rows in {dataset.n_readings} readings; label: {label_hint(dataset)}"
+    )
+    return time.perf_counter() - begin
+
+
+def label_hint(dataset: FileDataset) -> str:
+    """Name the column that the label was taken from."""
+    layout = dataset.layout
+    if layout is None or layout.label is None:
+        return "at the start of each line"
+    return f"column {label_name(layout)}"
+
+
+class ReadingProgress:
+    """Follows the readings of all rows."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.done = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Count what has been read since the last call."""
+        done = progress.reading - 1 + progress.share
+        self.task.total = max(READINGS, progress.reading)
+        note = (
+            f"reading {progress.reading}, {progress.share * progress.n_bytes / 1e6:,.0f} of "
+            f"{progress.n_bytes / 1e6:,.0f} MB"
+        )
+        self.task.advance(progress.n_new, max(done - self.done, 1e-9), note)
+        self.done = max(done, self.done)
+
+
+def sample_of(
+    dataset: FileDataset, estimator: Any, machine: MachineOptions, reporter: Reporter
+) -> TrainingSet:
+    """Draw a sample of the rows, on which ``tune`` compares settings."""
+    plan: Plan = plan_of(estimator, np.random.RandomState(estimator.random_state))
+    regression = machine.regression
+    with (
+        reporter.task("sampling", total=1) as task,
+        dataset.opened(regression=regression) as source,
+    ):
+        dataset.on_batch = ReadingProgress(task)
+        found = survey(source, plan, regression=regression)
+    rows = found.sample
+    reporter.say(f"settings are compared on {rows.n_rows:,} of {found.summary.n_rows:,} rows")
+    assert dataset.layout is not None
+    scale = next((name for name, s in SCALERS.items() if type(s) is type(dataset.scaler)), "none")
+    return TrainingSet(rows.X, rows.y, dataset.spellings, dataset.layout, scale)
+
+
+def refit(searched: Any, dataset: FileDataset, reporter: Reporter) -> tuple[Any, int]:
+    """Fit the best estimator of a search to all rows; return it and their number."""
+    best = clone(split(searched.best_estimator_)[1])
+    fit(best, dataset, reporter)
+    return best, dataset.n_rows

@@ -1,0 +1,556 @@
+"""Rows that are not in memory: `open_dataset`, and the protocol that other sources follow.
+
+A `Source` is a data set while a fit reads it: it yields `RowBatch` after `RowBatch`, several times.
+"""
+
+import errno
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from .ahead import read_ahead
+from .batch import RowBatch, checked_batch
+from .cache import TextCache, cache_message
+from .columns import ColumnSelector, Layout, Options
+from .errors import DataError
+from .file import FORMATS, DataFile
+from .reader import Batch
+from .tables import FragmentTable
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+NPY_ROWS = 1 << 16  # rows of a memory map that are read at once, in their order
+
+ONE_SHOT = (
+    "fit reads the rows several times, and an iterator gives them only once. Pass an object whose "
+    "method batches() begins anew each time it is called, or call partial_fit for each batch."
+)
+
+
+@runtime_checkable
+class Dataset(Protocol):
+    """Rows that can be read several times, in batches of bounded size.
+
+    Any object with this method takes the place of X and y in `fit`.
+    """
+
+    def batches(self) -> Iterable[tuple[Any, ...]]:
+        """Yield ``(X, y)`` or ``(X, y, sample_weight)``: the same rows in each call."""
+        ...
+
+
+@dataclass(eq=False)
+class Source:
+    """A data set that is open for a fit.
+
+    Attributes
+    ----------
+    read : callable
+        Yields all rows.
+
+    layout : Layout or None
+        Where files have their features and their label.
+
+    names : list of str or None
+        The names of the features.
+
+    spellings : list of str or None
+        How text spells the classes.
+    """
+
+    read: Callable[[], Iterator[RowBatch]]
+    layout: Layout | None = None
+    names: list[str] | None = None
+    spellings: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file as it was when the data set was opened."""
+
+    path: str
+    size: int
+    time: int
+
+    @classmethod
+    def of(cls, path: str) -> "Stamp":
+        """Return the stamp of a file."""
+        found = os.stat(path)
+        return cls(path, found.st_size, found.st_mtime_ns)
+
+    def check(self) -> None:
+        """Refuse a file that has changed."""
+        try:
+            now = Stamp.of(self.path)
+        except FileNotFoundError:
+            raise DataError(
+                f"{self.path} is no longer there: a fit reads the rows several times."
+            ) from None
+        if now.size != self.size:
+            raise DataError(
+                f"{self.path} changed between two readings: it had {self.size:,} bytes, and now "
+                f"has {now.size:,}."
+            )
+        if now != self:
+            raise DataError(f"{self.path} was written again between two readings.")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a reading of all rows is.
+
+    Attributes
+    ----------
+    reading : int
+        The number of the reading, from 1.
+
+    n_new : int
+        The rows of the last batch.
+
+    share : float
+        The share of all rows that has been read, estimated in the first reading.
+
+    n_bytes : int
+        The size of all files.
+    """
+
+    reading: int
+    n_new: int
+    share: float
+    n_bytes: int
+
+
+@dataclass(eq=False)
+class FileDataset:
+    """Rows in files, as `open_dataset` returns them.
+
+    Attributes
+    ----------
+    paths : list of str
+        The files, in the order in which they are read.
+
+    options : Options
+        What the user says about them.
+
+    features : list of str or None
+        The columns to use.
+
+    dtype : str or None
+        The precision of the rows.
+
+    scaler : transformer or None
+        Scales the rows. `fit` fits a copy of it while it surveys the rows.
+
+    n_jobs : int or None
+        Threads that parse LIBSVM text.
+
+    say : callable or None
+        Called with messages, for example about the size of a cache.
+
+    on_batch : callable or None
+        Called with a `Progress` after each batch.
+
+    n_readings, n_rows : int
+        Readings so far, and the number of rows that the last one found.
+
+    layout : Layout or None
+        Where the files have their columns, as the last fit found them.
+
+    spellings : list of str or None
+        How text spells the classes, as the last fit found them.
+    """
+
+    paths: list[str]
+    options: Options = field(default_factory=Options)
+    features: list[str] | None = None
+    dtype: str | None = None
+    scaler: Any = None
+    n_jobs: int | None = -1
+    say: Callable[[str], object] | None = None
+    on_batch: Callable[[Progress], object] | None = None
+    n_readings: int = field(default=0, init=False)
+    n_rows: int = field(default=0, init=False)
+    layout: Layout | None = field(default=None, init=False)
+    spellings: list[str] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.stamps = [Stamp.of(path) for path in self.paths]
+        self.formats = [self._format(path) for path in self.paths]
+        kinds = {"libsvm" if form == "libsvm" else "table" for form in self.formats}
+        if len(kinds) > 1:
+            table = self.paths[next(k for k, f in enumerate(self.formats) if f != "libsvm")]
+            text = self.paths[self.formats.index("libsvm")]
+            raise DataError(f"{text} is LIBSVM text and {table} a table: use files of one kind.")
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of all files."""
+        return sum(stamp.size for stamp in self.stamps)
+
+    def batches(self) -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
+        """Yield X, y and the weights (or None) of one batch after the other."""
+        with self.opened(regression=False) as source:
+            for batch in source.read():
+                yield batch.X, batch.y, batch.weight
+
+    @contextmanager
+    def opened(self, *, regression: bool) -> Iterator[Source]:
+        """Open the files for several readings; text is parsed once, into a cache."""
+        self.n_readings = self.n_rows = 0
+        with self._source(regression) as source:
+            self.layout, self.spellings = source.layout, source.spellings
+            yield source
+
+    @contextmanager
+    def _source(self, regression: bool) -> Iterator[Source]:
+        if self.formats[0] == "libsvm":
+            with TextCache(regression, self.dtype) as cache:
+                cache.fill_svmlight(self._checked_paths(), self.n_jobs)
+                self._announce(cache)
+                yield Source(self._followed(cache.read), cache.layout, None, cache.spellings)
+            return
+        layout, options = self._layout()
+        if set(self.formats) <= {"parquet"}:
+
+            def read() -> Iterator[RowBatch]:
+                return read_ahead(self._direct(self._tables(layout, options), regression))
+
+            yield Source(self._followed(read), layout, layout.names)
+            return
+        with TextCache(regression, self.dtype) as cache:
+            cache.fill(self._tables(layout, options))
+            self._announce(cache)
+            yield Source(self._followed(cache.read), layout, layout.names, cache.spellings)
+
+    def _followed(self, read: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[RowBatch]]:
+        sizes = {stamp.path: stamp.size for stamp in self.stamps}
+        ends = dict(zip(self.paths, np.cumsum([*sizes.values()]).tolist(), strict=True))
+
+        def follow() -> Iterator[RowBatch]:
+            self.n_readings += 1
+            n_rows = 0
+            for batch in read():
+                yield batch
+                n_rows += batch.n_rows
+                if self.on_batch is not None:
+                    share = ends[batch.place] / max(self.n_bytes, 1)
+                    if self.n_rows:
+                        share = n_rows / self.n_rows
+                    self.on_batch(Progress(self.n_readings, batch.n_rows, share, self.n_bytes))
+            self.n_rows = n_rows
+
+        return follow
+
+    def _announce(self, cache: TextCache) -> None:
+        if self.say is not None:
+            self.say(cache_message(cache.n_bytes, self.n_bytes))
+
+    def _checked_paths(self) -> list[str]:
+        for stamp in self.stamps:
+            stamp.check()
+        return self.paths
+
+    def _format(self, path: str) -> str:
+        with DataFile(path, self.options) as file:
+            return file.format
+
+    def _layout(self) -> tuple[Layout, Options]:
+        """Return the layout of the first file, and the options that read it from all files."""
+        options = self.options
+        drop = [*options.drop, *([] if options.weights is None else [options.weights])]
+        if self.features is not None:
+            with DataFile(self.paths[0], replace(options, weights=None)) as file:
+                drop += _others(self.paths[0], file.columns(), self.features, options)
+        with DataFile(self.paths[0], replace(options, drop=drop, weights=None)) as file:
+            return file.layout(), replace(options, drop=drop)
+
+    def _tables(self, layout: Layout, options: Options) -> Iterator[tuple[Batch, str]]:
+        for stamp in self.stamps:
+            stamp.check()
+            with DataFile(stamp.path, options) as file:
+                for batch in file.batches(layout, labels=True, n_jobs=self.n_jobs):
+                    yield batch, stamp.path
+            stamp.check()
+
+    def _direct(self, batches: Iterator[tuple[Batch, str]], regression: bool) -> Iterator[RowBatch]:
+        for batch, path in batches:
+            yield row_batch(batch, path, self.dtype, regression=regression)
+
+
+def row_batch(batch: Batch, path: str, dtype: str | None, *, regression: bool) -> RowBatch:
+    """Return a batch of a table, whose column has either texts or numbers as labels."""
+    assert batch.labels is not None
+    X = batch.X if dtype is None else batch.X.astype(dtype, copy=False)
+    y = batch.labels.numbers() if regression else batch.labels.values
+    if regression and y is None:
+        raise DataError(f"{path}: the labels must be numbers for a regression.")
+    if y is None:
+        y = np.array(batch.labels.names)
+    y = y if regression else y[batch.labels.codes]
+    return RowBatch(X, y, batch.weights, path)
+
+
+def _others(path: str, names: list[str], features: Sequence[str], options: Options) -> list[str]:
+    """Return the columns that are neither features nor label nor weights."""
+    found = ColumnSelector(path, names, options)
+    wanted = set(found._positions([str(column) for column in features]))
+    if options.label is not None:
+        wanted |= set(found._positions([options.label]))
+    else:
+        wanted |= {found._find_label()[0]}
+    if options.weights is not None:
+        wanted |= set(found._positions([options.weights]))
+    return [names[k] for k in range(len(names)) if k not in wanted]
+
+
+@dataclass(eq=False)
+class NpyDataset:
+    """Rows of a NumPy file, which are read in their order and never at random."""
+
+    path: str
+    label: Any
+    dtype: str | None = None
+    scaler: Any = None
+
+    @contextmanager
+    def opened(self, *, regression: bool) -> Iterator[Source]:
+        """Open the file for several readings."""
+        stamp = Stamp.of(self.path)
+        yield Source(lambda: self._read(stamp, regression))
+
+    def batches(self) -> Iterator[tuple[Any, NDArray[Any], None]]:
+        """Yield X, y and None for one batch after the other."""
+        with self.opened(regression=False) as source:
+            for batch in source.read():
+                yield batch.X, batch.y, None
+
+    def _read(self, stamp: Stamp, regression: bool) -> Iterator[RowBatch]:
+        stamp.check()
+        X = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        if X.ndim != 2:
+            raise DataError(f"{self.path} holds an array of the shape {X.shape}, not rows.")
+        y, column = self._labels(X)
+        for begin in range(0, len(X), NPY_ROWS):
+            at = slice(begin, begin + NPY_ROWS)
+            rows = np.array(X[at], dtype=self.dtype)
+            labels = rows[:, column] if y is None else np.array(y[at])
+            rows = np.delete(rows, column, axis=1) if y is None else rows
+            place = f"{self.path}, from row {begin + 1} on"
+            yield checked_batch(rows, labels, None, place, regression=regression)
+
+    def _labels(self, X: NDArray[Any]) -> tuple[Any, int]:
+        """Return the labels, or the column that holds them."""
+        label = self.label
+        if isinstance(label, str | os.PathLike) and os.fspath(label).endswith(".npy"):
+            label = np.load(label, mmap_mode="r", allow_pickle=False)
+        if isinstance(label, np.ndarray):
+            if label.shape != (len(X),):
+                raise DataError(f"{self.path} has {len(X)} rows; label has {label.shape}.")
+            return label, 0
+        column = -1 if label is None else int(label)
+        if not 1 <= abs(column) <= X.shape[1]:
+            raise DataError(
+                f"{self.path} has no column {column}: columns count from 1, and -1 is the last."
+            )
+        return None, column - 1 if column > 0 else X.shape[1] + column
+
+
+@dataclass(eq=False)
+class ArrowDataset:
+    """A ``pyarrow.dataset.Dataset``."""
+
+    dataset: Any
+    options: Options = field(default_factory=Options)
+    dtype: str | None = None
+    scaler: Any = None
+
+    @contextmanager
+    def opened(self, *, regression: bool) -> Iterator[Source]:
+        """Open the data set for several readings."""
+        drop = [] if self.options.weights is None else [self.options.weights]
+        options = replace(self.options, weights=None, drop=[*self.options.drop, *drop])
+        layout = FragmentTable("the data set", options, self.dataset).layout()
+
+        def read() -> Iterator[RowBatch]:
+            for fragment in self.dataset.get_fragments():
+                name = getattr(fragment, "path", "") or "the data set"
+                table = FragmentTable(name, self.options, fragment)
+                for batch in table.batches(layout, labels=True):
+                    yield row_batch(batch, name, self.dtype, regression=regression)
+
+        yield Source(lambda: read_ahead(read()), layout, layout.names)
+
+
+@dataclass(eq=False)
+class BatchesDataset:
+    """An object of a user that follows the protocol."""
+
+    dataset: Dataset
+
+    @property
+    def scaler(self) -> Any:
+        """The scaler that the object asks for, if any."""
+        return getattr(self.dataset, "scaler", None)
+
+    @contextmanager
+    def opened(self, *, regression: bool) -> Iterator[Source]:
+        """Open the object for several readings."""
+        source = Source(lambda: iter(()))
+
+        def read() -> Iterator[RowBatch]:
+            for number, batch in enumerate(self.dataset.batches(), 1):
+                if not isinstance(batch, tuple) or len(batch) not in (2, 3):
+                    raise DataError(
+                        f"batch {number}: batches() must yield (X, y) or (X, y, sample_weight), "
+                        f"got {type(batch).__name__}."
+                    )
+                X, y, *weight = batch
+                if source.names is None and hasattr(X, "columns"):
+                    source.names = [str(name) for name in X.columns]
+                yield checked_batch(
+                    X, y, weight[0] if weight else None, f"batch {number}", regression=regression
+                )
+
+        source.read = read
+        yield source
+
+
+def as_dataset(X: Any) -> Any:
+    """Return the data set that takes the place of X; None if X is anything else."""
+    if hasattr(X, "opened"):
+        return X
+    if callable(getattr(X, "batches", None)):
+        return BatchesDataset(X)
+    if hasattr(X, "__next__"):
+        raise TypeError(ONE_SHOT)
+    if type(X).__module__.startswith("pyarrow.") and hasattr(X, "get_fragments"):
+        return ArrowDataset(X)
+    return None
+
+
+def open_dataset(
+    path: Any,
+    label: Any = None,
+    *,
+    features: Sequence[str] | None = None,
+    sample_weight: str | None = None,
+    scaler: Any = None,
+    dtype: str | None = None,
+    format: str | None = None,
+    n_jobs: int | None = -1,
+) -> Any:
+    r"""Open rows on disk, which need not fit into memory, for `fit`.
+
+    No row is read yet. `fit` reads the rows several times, in batches: the first reading counts
+    them and draws a sample, which finds the support vectors; the solver then reads all rows, two or
+    three times.
+
+    Parameters
+    ----------
+    path : str or path-like, an iterable of them, or a pyarrow.dataset.Dataset
+        A file, a folder (all of its files, in the order of their names), or a pattern such as
+        ``"rows/*.parquet"``. Formats are Parquet, CSV, TSV, LIBSVM text, all of them compressed or
+        not, and NumPy files (``.npy``).
+
+    label : str, int or array-like, default=None
+        The label's column, by name or number (from 1; -1 is the last). By default the one named
+        label, target, class or y, or else the last. For a NumPy file also another NumPy file, or an
+        array.
+
+    features : sequence of str, default=None
+        The columns to use, by name or number. By default all other columns.
+
+    sample_weight : str, default=None
+        The column of the weights of the rows, by name or number.
+
+    scaler : transformer, default=None
+        StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler of scikit-learn. `fit` fits a
+        copy, and the fitted model applies it to all rows. RobustScaler learns from the sample, the
+        others from all rows.
+
+    dtype : {"float32", "float64"}, default=None
+        The precision of the rows. By default float64, and float32 for LIBSVM text.
+
+    format : {"libsvm", "csv", "tsv", "parquet"}, default=None
+        The format. By default the files tell.
+
+    n_jobs : int, default=-1
+        Threads that parse LIBSVM text.
+
+    Returns
+    -------
+    dataset : object
+        Takes the place of X and y in `fit`. Its method ``batches()`` yields X, y and weights.
+
+    Notes
+    -----
+    Text is parsed once, into a temporary folder that is removed when the fit ends. Set the
+    environment variable TMPDIR to choose the disk.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVC, open_dataset
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for k in range(4):
+    ...         with open(os.path.join(folder, f"part-{k}.csv"), "w") as file:
+    ...             _ = file.write("a,b,label\n")
+    ...             for row, label in zip(X[k::4], y[k::4]):
+    ...                 _ = file.write(f"{row[0]},{row[1]},{label}\n")
+    ...     rows = open_dataset(folder, label="label")
+    ...     clf = BudgetedSVC(budget=20, random_state=0).fit(rows)
+    >>> clf.score(X, y) > 0.95
+    True
+    """
+    if dtype not in (None, "float32", "float64"):
+        raise ValueError(f"dtype must be 'float32', 'float64' or None, got {dtype!r}.")
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
+    scaler = None if scaler is None else clone(scaler)
+    if hasattr(path, "__next__"):
+        raise TypeError(ONE_SHOT)
+    options = Options(
+        format=format,
+        label=None if label is None or isinstance(label, np.ndarray) else str(label),
+        weights=None if sample_weight is None else str(sample_weight),
+    )
+    if hasattr(path, "get_fragments"):
+        return ArrowDataset(path, options, dtype, scaler)
+    paths = found_files(path)
+    if len(paths) == 1 and paths[0].endswith(".npy"):
+        return NpyDataset(paths[0], label, dtype, scaler)
+    chosen = None if features is None else [str(column) for column in features]
+    return FileDataset(paths, options, chosen, dtype, scaler, n_jobs)
+
+
+def found_files(path: Paths) -> list[str]:
+    """Return the files of a path, a folder, a pattern or several of them."""
+    if not isinstance(path, str | os.PathLike):
+        return [name for each in path for name in found_files(each)]
+    text = os.fspath(path)
+    if os.path.isdir(text):
+        found = sorted(
+            str(file)
+            for file in Path(text).rglob("*")
+            if file.is_file() and not any(part[0] in "._" for part in file.relative_to(text).parts)
+        )
+        if not found:
+            raise FileNotFoundError(f"the folder {text} has no files.")
+        return found
+    if not os.path.exists(text) and glob.has_magic(text):
+        found = sorted(name for name in glob.glob(text, recursive=True) if os.path.isfile(name))
+        if not found:
+            raise FileNotFoundError(f"no file matches {text}.")
+        return found
+    if not os.path.exists(text):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
+    return [text]

@@ -1,0 +1,232 @@
+"""A sample of rows that are read in batches: the same rows that `sampling.py` draws in memory.
+
+How many rows of a class are drawn depends on the numbers of rows of all classes, which are known
+only at the end. Until then, a `Reservoir` keeps somewhat more rows than the share of each class so
+far. It knows the smallest priority that it has dropped, and so whether the draw is exact.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .batch import RowBatch
+from .sampling import drawn_factors, quotas, random_numbers
+from .summary import Summary
+
+Array = NDArray[Any]
+
+# The reservoir keeps so many standard deviations more than the share of a class, and some more.
+DEVIATIONS, MORE = 8.0, 64
+# Rows are dropped whenever their number has grown by this factor.
+GROWTH = 1.5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large a sample is.
+
+    Attributes
+    ----------
+    n_rows : int
+        The size of the sample. It may be larger because of `least`.
+
+    class_rows : int
+        The least number of rows of a class, times the number of binary problems.
+
+    seed : int
+        The seed.
+    """
+
+    n_rows: int
+    class_rows: int
+    seed: int
+
+    def quotas(self, counts: Array) -> NDArray[np.int64]:
+        """Return how many rows of each class are drawn."""
+        if counts.sum() <= self.n_rows:
+            return counts.astype(np.int64)
+        n_problems = 1 if len(counts) <= 2 else len(counts)
+        return quotas(counts, self.n_rows, self.class_rows // n_problems)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Some rows, in their order.
+
+    Attributes
+    ----------
+    rows : RowBatch
+        The rows.
+
+    numbers : ndarray of shape (n_rows,)
+        Their positions among all rows with a weight.
+
+    priorities : ndarray of shape (n_rows,)
+        The smallest priorities of a class are drawn.
+    """
+
+    rows: RowBatch
+    numbers: NDArray[np.int64]
+    priorities: NDArray[np.float64]
+
+    def take(self, chosen: Array) -> "Drawn":
+        """Copy the chosen rows."""
+        return Drawn(self.rows.take(chosen), self.numbers[chosen], self.priorities[chosen])
+
+
+def candidates(batch: RowBatch, first: int, seed: int) -> Drawn:
+    """Return the rows of a batch, of which the first one has this position among all rows."""
+    numbers = np.arange(first, first + batch.n_rows)
+    return Drawn(batch, numbers, random_numbers(seed, first, batch.n_rows) / batch.weights)
+
+
+def joined(parts: list[Drawn]) -> Drawn:
+    """Join drawn rows."""
+    rows = join_batches([part.rows for part in parts])
+    numbers = np.concatenate([part.numbers for part in parts])
+    return Drawn(rows, numbers, np.concatenate([part.priorities for part in parts]))
+
+
+def join_batches(batches: list[RowBatch]) -> RowBatch:
+    """Join batches of rows."""
+    every = [batch.X for batch in batches]
+    is_sparse = all(sp.issparse(X) for X in every)
+    if not is_sparse:
+        every = [X if isinstance(X, np.ndarray) else X.toarray() for X in every]
+    X = sp.vstack(every, format="csr") if is_sparse else np.concatenate(every)
+    weight = None
+    if any(batch.weight is not None for batch in batches):
+        weight = np.concatenate([batch.weights for batch in batches])
+    return RowBatch(X, np.concatenate([b.y for b in batches]), weight, batches[0].place)
+
+
+@dataclass(eq=False)
+class Reservoir:
+    """Draws a sample from batches, which are added in their order.
+
+    Attributes
+    ----------
+    plan : Plan
+        How large the sample is.
+
+    counts : dict
+        For each label, the number of its rows, if it is known before; else the reservoir counts.
+    """
+
+    plan: Plan
+    regression: bool
+    counts: dict[Any, int] | None = None
+    n_rows: int = 0
+    _seen: dict[Any, int] = field(default_factory=dict)
+    _dropped: dict[Any, float] = field(default_factory=dict)  # the smallest dropped priority
+    _kept: list[Drawn] = field(default_factory=list)
+    _n_kept: int = 0
+    _n_compact: int = 0  # rows after the last compaction
+
+    def add(self, batch: RowBatch) -> None:
+        """Add the rows of a batch, all of which have a weight."""
+        if not batch.n_rows:
+            return
+        found = candidates(batch, self.n_rows, self.plan.seed)
+        self.n_rows += batch.n_rows
+        chosen = np.ones(batch.n_rows, dtype=bool)
+        for label, members in members_by_label(found.rows, self.regression):
+            self._seen[label] = self._seen.get(label, 0) + len(members)
+            dropped = self._dropped.get(label, math.inf)
+            chosen[members[found.priorities[members] >= dropped]] = False
+        found = found.take(chosen)
+        self._kept.append(found)
+        self._n_kept += found.rows.n_rows
+        if self._n_kept > GROWTH * max(self._n_compact, self.plan.n_rows):
+            self._compact()
+
+    def _quotas(self) -> dict[Any, int]:
+        counts = self.counts or self._seen
+        found = self.plan.quotas(np.array(list(counts.values())))
+        return dict(zip(counts, found.tolist(), strict=True))
+
+    def _compact(self) -> None:
+        """Drop the rows that are probably not drawn."""
+        every, kept = joined(self._kept), []
+        wanted = self._quotas()
+        for label, members in members_by_label(every.rows, self.regression):
+            quota = wanted[label]
+            quota += int(DEVIATIONS * math.sqrt(quota)) + MORE
+            if len(members) > quota:
+                order = np.argpartition(every.priorities[members], quota)
+                dropped = float(every.priorities[members[order[quota]]])
+                self._dropped[label] = min(self._dropped.get(label, math.inf), dropped)
+                members = members[order[:quota]]
+            kept.append(members)
+        self._kept = [every.take(np.sort(np.concatenate(kept)))]
+        self._n_kept = self._n_compact = self._kept[0].rows.n_rows
+
+    def sample(self, summary: Summary) -> tuple[RowBatch, Array, Array] | None:
+        """Return what `drawn_sample` does; None if the rows must be read again."""
+        return drawn_sample(
+            joined(self._kept),
+            self._quotas(),
+            summary,
+            regression=self.regression,
+            is_complete=self._is_complete,
+        )
+
+    def _is_complete(self, label: Any, threshold: float) -> bool:
+        """Whether no row of a label with a priority up to the threshold was dropped."""
+        return threshold <= self._dropped.get(label, math.inf)
+
+
+def members_by_label(rows: RowBatch, regression: bool) -> list[tuple[Any, Array]]:
+    """Return the positions of the rows of each label; a regression has one."""
+    if regression:
+        return [(0.0, np.arange(rows.n_rows))]
+    labels, codes = np.unique(rows.y, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    return list(zip(labels.tolist(), parts, strict=True))
+
+
+def drawn_sample(
+    every: Drawn,
+    wanted: dict[Any, int],
+    summary: Summary,
+    *,
+    regression: bool,
+    is_complete: Callable[[Any, float], bool] = lambda label, threshold: True,
+) -> tuple[RowBatch, Array, Array] | None:
+    """Draw from candidates, which hold the smallest priorities of each class and one more.
+
+    Returns the rows, the factors of their weights and their numbers; None if candidates are
+    missing.
+    """
+    totals = dict(zip(summary.labels.tolist(), summary.weights.tolist(), strict=True))
+    counts = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
+    weights = every.rows.weights
+    chosen, factors = [], []
+    for label, members in members_by_label(every.rows, regression):
+        quota = wanted[label]
+        if quota == counts[label]:
+            if len(members) < quota:
+                return None
+            chosen.append(members)
+            factors.append(np.ones(quota))
+            continue
+        if len(members) <= quota:
+            return None
+        order = np.argpartition(every.priorities[members], quota)
+        threshold = float(every.priorities[members[order[quota]]])
+        if not is_complete(label, threshold):
+            return None
+        drawn = members[order[:quota]]
+        chosen.append(drawn)
+        factors.append(drawn_factors(weights[drawn], threshold, totals[label]))
+    positions, scale = np.concatenate(chosen), np.concatenate(factors)
+    scale = scale * (len(positions) / summary.n_rows)
+    order = np.argsort(every.numbers[positions])
+    positions = positions[order]
+    return every.rows.take(positions), scale[order], every.numbers[positions]

@@ -1,0 +1,206 @@
+"""`Summary`: what a fit has to know about all rows before it begins.
+
+A summary is computed for each batch, and summaries are merged in the order of the batches.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+from .batch import RowBatch
+from .errors import DataError
+
+Array = NDArray[Any]
+
+# More classes than this are refused: such labels are probably numbers to predict.
+MOST_CLASSES = 10_000
+# Figures of all rows are rounded to so many digits: how the rows were cut into batches changes only
+# the digits after them, and must not change the vectors.
+DIGITS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What is known about some rows; only rows with a weight count.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of rows.
+
+    labels : ndarray of shape (n_classes,)
+        The sorted labels; for a regression, a single zero.
+
+    counts, weights : ndarray of shape (n_classes,)
+        The number of rows of each label, and the sum of their weights.
+
+    least_weight, most_weight : float
+        The range of the weights.
+
+    largest_target : float
+        The largest absolute target of a regression.
+
+    mean, squares, least, most : ndarray of shape (n_features,)
+        For each column, the mean, the sum of squared differences from it, and the range.
+
+    squared_norm : float
+        The largest squared norm of a row.
+
+    has_weights, is_sparse : bool
+        Whether rows have weights, and whether they are stored as sparse rows.
+    """
+
+    n_rows: int
+    labels: Array
+    counts: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    least_weight: float
+    most_weight: float
+    largest_target: float
+    mean: Array
+    squares: Array
+    least: Array
+    most: Array
+    squared_norm: float
+    has_weights: bool
+    is_sparse: bool
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.mean)
+
+    @property
+    def variances(self) -> Array:
+        """The variances of the columns."""
+        variances: Array = rounded(self.squares / self.n_rows)
+        return variances
+
+    def class_weight(self, class_weight: Any) -> Any:
+        """Resolve "balanced" with the weights of all rows; leave out classes without weight."""
+        if class_weight == "balanced":
+            balanced = self.weights.sum() / (len(self.labels) * self.weights)
+            return dict(zip(self.labels.tolist(), rounded(balanced).tolist(), strict=True))
+        if isinstance(class_weight, dict):
+            return {label: weight for label, weight in class_weight.items() if weight != 0}
+        return class_weight
+
+    def variance(self, means: Array, variances: Array) -> float:
+        """Return the variance of all values, given the means and variances of the columns."""
+        return float(rounded(np.mean(variances) + np.var(means)))
+
+
+def rounded(values: Any) -> Any:
+    """Round to the digits that do not depend on the batches."""
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        exponent = np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros_like(values)))
+    # Two steps, because a power of ten may overflow.
+    unit = 10.0 ** (exponent - DIGITS + 1)
+    return np.where(unit > 0, np.round(values / np.where(unit > 0, unit, 1)) * unit, values)
+
+
+def summarise(batch: RowBatch, *, regression: bool) -> Summary:
+    """Summarise the rows of a batch that has at least one."""
+    labels, counts, weights = _by_label(batch, regression)
+    mean, variance, least, most = _columns(batch.X)
+    return Summary(
+        n_rows=batch.n_rows,
+        labels=labels,
+        counts=counts,
+        weights=weights,
+        least_weight=1.0 if batch.weight is None else float(batch.weight.min()),
+        most_weight=1.0 if batch.weight is None else float(batch.weight.max()),
+        largest_target=float(np.abs(batch.y).max()) if regression else 0.0,
+        mean=mean,
+        squares=variance * batch.n_rows,
+        least=least,
+        most=most,
+        squared_norm=largest_norm(batch.X),
+        has_weights=batch.weight is not None,
+        is_sparse=bool(sp.issparse(batch.X)),
+    )
+
+
+def merged(one: Summary | None, other: Summary | None) -> Summary | None:
+    """Merge the summaries of rows and of the rows that follow them; None means no rows."""
+    if one is None or other is None:
+        return one or other
+    if one.n_features != other.n_features:
+        raise DataError(f"some rows have {one.n_features} features, others {other.n_features}.")
+    n = one.n_rows + other.n_rows
+    change = other.mean - one.mean
+    labels, counts, weights = _joined(one, other)
+    return replace(
+        one,
+        n_rows=n,
+        labels=labels,
+        counts=counts,
+        weights=weights,
+        least_weight=min(one.least_weight, other.least_weight),
+        most_weight=max(one.most_weight, other.most_weight),
+        largest_target=max(one.largest_target, other.largest_target),
+        mean=one.mean + change * (other.n_rows / n),
+        squares=one.squares + other.squares + change**2 * (one.n_rows * other.n_rows / n),
+        least=np.minimum(one.least, other.least),
+        most=np.maximum(one.most, other.most),
+        squared_norm=max(one.squared_norm, other.squared_norm),
+        has_weights=one.has_weights or other.has_weights,
+        is_sparse=one.is_sparse and other.is_sparse,
+    )
+
+
+def _by_label(batch: RowBatch, regression: bool) -> tuple[Array, Array, Array]:
+    if regression:
+        return np.zeros(1), np.array([batch.n_rows]), np.array([batch.weights.sum()])
+    labels, codes = np.unique(batch.y, return_inverse=True)
+    _check_number(labels)
+    counts = np.bincount(codes, minlength=len(labels))
+    return labels, counts, np.bincount(codes, batch.weights, len(labels))
+
+
+def _joined(one: Summary, other: Summary) -> tuple[Array, Array, Array]:
+    kinds = {one.labels.dtype.kind in "US", other.labels.dtype.kind in "US"}
+    if len(kinds) == 2:
+        raise DataError(
+            f"some labels are texts and others numbers: {one.labels[0]!r} and {other.labels[0]!r}."
+        )
+    labels, codes = np.unique(np.concatenate([one.labels, other.labels]), return_inverse=True)
+    _check_number(labels)
+    counts = np.bincount(codes, np.concatenate([one.counts, other.counts]), len(labels))
+    weights = np.bincount(codes, np.concatenate([one.weights, other.weights]), len(labels))
+    return labels, counts.astype(np.int64), weights
+
+
+def _check_number(labels: Array) -> None:
+    if len(labels) > MOST_CLASSES:
+        raise DataError(
+            f"there are more than {MOST_CLASSES:,} different labels, for example {labels[0]!r}. "
+            "BudgetedSVR predicts numbers."
+        )
+
+
+def _columns(X: Any) -> tuple[Array, Array, Array, Array]:
+    """Return the mean, variance and range of each column, in float64."""
+    if sp.issparse(X):
+        found = (*mean_variance_axis(X, axis=0), *min_max_axis(X, axis=0))
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = X.mean(axis=0, dtype=np.float64)
+            variance = np.einsum("ij,ij->j", X - mean, X - mean) / len(X)
+            found = mean, variance, X.min(axis=0), X.max(axis=0)
+    mean, variance, least, most = (np.asarray(values, dtype=np.float64) for values in found)
+    return mean, variance, least, most
+
+
+def largest_norm(X: Any) -> float:
+    """Return the largest squared norm of a row."""
+    is_sparse: bool = sp.issparse(X)
+    with np.errstate(over="ignore"):
+        if is_sparse:
+            return float(X.multiply(X).sum(axis=1).max())
+        return float(np.einsum("ij,ij->i", X, X, dtype=np.float64).max())

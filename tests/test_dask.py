@@ -1,0 +1,318 @@
+"""Dask: the same model on any number of workers, also if one of them dies."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+from models import assert_same_model
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import pocketsvm.dask
+from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
+from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR
+
+# Dask leaves some sockets to the garbage collector.
+pytestmark = [
+    pytest.mark.filterwarnings("default::ResourceWarning"),
+    pytest.mark.filterwarnings("default::pytest.PytestUnraisableExceptionWarning"),
+]
+N, D = 3000, 4
+SETTINGS = {"budget": 4, "random_state": 0}
+
+
+def problem():
+    X = np.random.default_rng(0).normal(size=(N, D))
+    return X, (np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] > 0).astype(int)
+
+
+class Batches:
+    def __init__(self, *arrays, size):
+        self.arrays, self.size = arrays, size
+
+    def batches(self):
+        for begin in range(0, N, self.size):
+            yield tuple(array[begin : begin + self.size] for array in self.arrays)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster) as client:
+        yield client
+
+
+def arrays(*values, chunks=1000):
+    return [da.from_array(each, chunks=(chunks, *each.shape[1:])) for each in values]
+
+
+def frames(X, y, n=3):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    return dd.from_pandas(frame, npartitions=n), dd.from_pandas(pd.Series(y), npartitions=n)
+
+
+def test_all_rows_in_the_sample_give_the_bits_of_a_fit_in_memory(client):
+    X, y = problem()
+    found = DaskBudgetedSVC(budget=20, random_state=0).fit(*arrays(X, y, chunks=700))
+    local = found.to_local()
+    assert type(local) is BudgetedSVC
+    assert_same_model(local, BudgetedSVC(budget=20, random_state=0).fit(X, y))
+
+
+def test_the_model_is_that_of_rows_on_disk(client):
+    X, y = problem()
+    weight = np.random.default_rng(1).uniform(0, 2, N).round(1)
+    on_disk = BudgetedSVC(**SETTINGS).fit(Batches(X, y, weight, size=1000))
+    found = DaskBudgetedSVC(**SETTINGS).fit(*arrays(X, y, weight))
+    assert_same_model(found.to_local(), on_disk)
+    other = DaskBudgetedSVC(**SETTINGS).fit(*arrays(X, y, weight, chunks=170))
+    assert_array_equal(other._state.vectors, on_disk._state.vectors)
+    assert_allclose(other.dual_coef_, on_disk.dual_coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_workers", [3])
+def test_the_number_of_workers_does_not_change_a_bit(client, cluster, n_workers):
+    rows = arrays(*problem(), chunks=100)
+    two = DaskBudgetedSVC(**SETTINGS).fit(*rows)
+    cluster.scale(n_workers)
+    client.wait_for_workers(n_workers)
+    try:
+        assert_same_model(two.to_local(), DaskBudgetedSVC(**SETTINGS).fit(*rows).to_local())
+    finally:
+        cluster.scale(2)
+        client.wait_for_workers(2)
+
+
+def test_many_classes_and_regressions(client):
+    X, y = problem()
+    y = np.array(["a", "b", "c"])[y + (X[:, 3] > 1)]
+    found = DaskBudgetedSVC(budget=6, random_state=0).fit(*arrays(X, y))
+    on_disk = BudgetedSVC(budget=6, random_state=0).fit(Batches(X, y, size=1000))
+    assert_same_model(found.to_local(), on_disk)
+    lazy = da.from_array(X, chunks=(400, 2))  # columns are cut, too
+    assert found.decision_function(lazy).chunks == ((400,) * 7 + (200,), (3,))
+    assert_array_equal(found.decision_function(lazy).compute(), on_disk.decision_function(X))
+    assert_array_equal(found.predict(lazy).compute(), on_disk.predict(X))
+    targets = X[:, 0] + X[:, 1] ** 2
+    regression = DaskBudgetedSVR(C=10, **SETTINGS).fit(*arrays(X, targets))
+    local = BudgetedSVR(C=10, **SETTINGS).fit(Batches(X, targets, size=1000))
+    assert_same_model(regression.to_local(), local)
+    weight = np.arange(N) % 3 * 1.0
+    rows = arrays(X, targets, weight, chunks=450)
+    assert_allclose(regression.score(*rows), local.score(X, targets, weight), rtol=1e-9)
+
+
+def test_dataframes_and_unknown_chunk_sizes(client):
+    X, y = problem()
+    frame, series = frames(X, y)
+    found = DaskBudgetedSVC(**SETTINGS).fit(frame, series)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    unknown = DaskBudgetedSVC(**SETTINGS).fit(frame.to_dask_array(), series.to_dask_array())
+    assert np.isnan(frame.to_dask_array().chunks[0]).all()
+    assert_array_equal(unknown.dual_coef_, found.dual_coef_)
+    predicted = found.predict(frame)
+    assert isinstance(predicted, dd.Series)
+    expected = found.to_local().predict(pd.DataFrame(X, columns=list("abcd")))
+    assert_array_equal(predicted.compute(), expected)
+    assert_allclose(found.score(frame, series), (expected == y).mean())
+    with pytest.raises(ValueError, match="feature names"):
+        found.predict(frame[list("dcba")])
+
+
+@pytest.mark.parametrize("order", ["label", "feature"])
+def test_sorted_partitions_give_the_vectors_of_rows_in_memory(client, order):
+    X, y = problem()
+    at = np.argsort(y if order == "label" else X[:, 0], kind="stable")
+    parameters = SETTINGS | {"gamma": 0.25}  # "scale" would differ by the rounding of float32
+    found = DaskBudgetedSVC(**parameters).fit(*arrays(X[at], y[at], chunks=300))
+    in_memory = BudgetedSVC(**parameters).fit(X[at], y[at])
+    assert_array_equal(found._state.vectors, in_memory._state.vectors)
+    assert_allclose(found.profile_.objective_after, in_memory.profile_.objective_after, rtol=0.05)
+
+
+def test_partitions_may_be_empty_small_or_of_another_dtype(client):
+    X, y = problem()
+    cuts = [0, 0, 1, 1500, 1500, 2400, N, N]
+    parts = [slice(*cut) for cut in pairwise(cuts)]
+    blocks = [da.from_array(X[at], chunks=(-1, -1)) for at in parts]
+    blocks[2] = blocks[2].astype(np.float32)
+    labels = [da.from_array(y[at].astype(np.int8), chunks=-1) for at in parts]
+    labels[3] = labels[3].astype(np.int64)
+    found = DaskBudgetedSVC(**SETTINGS).fit(da.concatenate(blocks), da.concatenate(labels))
+    mixed = X.copy()
+    mixed[1:1500] = mixed[1:1500].astype(np.float32)
+    on_disk = BudgetedSVC(**SETTINGS).fit(Batches(mixed, y, size=600))
+    assert_array_equal(found._state.vectors, on_disk._state.vectors)
+    empty = found.predict(da.concatenate(blocks)).compute()
+    assert_array_equal(empty, found.to_local().predict(mixed))
+
+
+def dies(block, folder, k):
+    """Kill the worker that reads a block for the k-th time, once."""
+    for number in range(k + 1):
+        try:
+            with open(os.path.join(folder, f"{number}"), "x"):
+                pass
+        except FileExistsError:
+            continue
+        if number == k:
+            os.kill(os.getpid(), signal.SIGKILL)
+        break
+    return block
+
+
+@pytest.mark.parametrize("reading", [0, 4])
+def test_a_worker_that_dies_does_not_change_a_bit(client, tmp_path, reading):
+    X, y = arrays(*problem(), chunks=500)
+    expected = DaskBudgetedSVC(**SETTINGS).fit(X, y)
+    fatal = X.blocks[3].map_blocks(dies, str(tmp_path), reading, dtype=X.dtype, meta=X._meta)
+    rows = da.concatenate([X.blocks[:3], fatal, X.blocks[4:]])
+    found = DaskBudgetedSVC(**SETTINGS).fit(rows, y)
+    assert (tmp_path / f"{reading}").exists()
+    assert_same_model(found.to_local(), expected.to_local())
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_bad_input_is_named_and_workers_stay_alive(client):
+    X, y = problem()
+    workers = set(client.scheduler_info()["workers"])
+    wrong = X.copy()
+    wrong[2345, 1] = np.nan
+    with pytest.raises(ValueError, match=r"partition 2, row 346, column 2: .*missing"):
+        DaskBudgetedSVC(**SETTINGS).fit(*arrays(wrong, y))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        DaskBudgetedSVC(**SETTINGS).fit(*arrays(X), *arrays(y[:-1]))
+    frame, series = frames(X, y)
+    with pytest.raises(ValueError, match=r"X has 3 partitions and y 2"):
+        DaskBudgetedSVC(**SETTINGS).fit(frame, series.repartition(npartitions=2))
+    with pytest.raises(ValueError, match="row 1: a weight"):
+        DaskBudgetedSVC(**SETTINGS).fit(*arrays(X, y, -np.ones(N)))
+    with pytest.raises(ValueError, match="no rows of positive weight"):
+        DaskBudgetedSVC(**SETTINGS).fit(*arrays(X, y, np.zeros(N)))
+    with pytest.raises(TypeError, match="dask array or dataframe, got ndarray"):
+        DaskBudgetedSVC(**SETTINGS).fit(X, y)
+    with pytest.raises(ValueError, match="budget"):
+        DaskBudgetedSVC(budget=0).fit(*arrays(X, y))
+    with pytest.raises(ValueError, match="polish=False"):
+        DaskBudgetedSVC(**SETTINGS, polish=False).fit(*arrays(X, y))
+    assert set(client.scheduler_info()["workers"]) == workers
+
+
+def test_other_versions_on_workers_are_refused(client, monkeypatch):
+    monkeypatch.setattr(pocketsvm.dask, "version", lambda name: "0.0.1")
+    with pytest.raises(RuntimeError, match=r"The worker tcp.* has pocketsvm .*client has 0\.0\.1"):
+        DaskBudgetedSVC(**SETTINGS).fit(*arrays(*problem()))
+
+
+def test_parameters_clones_pickles_and_files(client, tmp_path):
+    X, y = problem()
+    found = DaskBudgetedSVC(**SETTINGS, client=client).fit(*arrays(X, y))
+    assert found.get_params() == BudgetedSVC(**SETTINGS).get_params() | {"client": client}
+    assert clone(found).client is client
+    assert not hasattr(clone(found), "classes_")
+    twin = pickle.loads(pickle.dumps(found))
+    assert twin.client is None
+    assert_array_equal(twin.predict(X), found.to_local().predict(X))  # rows in memory: at once
+    found.save(tmp_path / "model.psvm")
+    loaded = load_model(tmp_path / "model.psvm")
+    assert type(loaded) is BudgetedSVC
+    assert_array_equal(loaded.predict(X), twin.predict(X))
+
+
+def test_callbacks_see_each_pass_and_may_stop_the_fit(client, capsys):
+    found = DaskBudgetedSVC(budget=4, random_state=0, verbose=1).fit(*arrays(*problem()))
+    said = capsys.readouterr().out
+    assert said.count("] pass ") == found.n_iter_
+    assert "polish" in said
+
+
+def test_rows_do_not_travel_with_the_tasks(client):
+    """The graph of a reading is as large for many partitions as for few, but for the keys."""
+    X, y = problem()
+    on_disk = BudgetedSVC(**SETTINGS).fit(Batches(X, y, size=1000))
+    sizes = []
+    for n in (10, 100):
+        lazy = da.random.default_rng(0).normal(size=(1000 * n, D), chunks=(1000, D))
+        rules = pocketsvm.dask.Rules(regression=False)
+        blocks = pocketsvm.dask._blocks(lazy, lazy[:, 0] > 0, None)
+        rows = pocketsvm.dask.Partitions(client, blocks, rules, [0] * n)
+        payload = np.zeros(10_000) + on_disk.gamma_
+        tree = rows.tree(payload)
+        sizes.append(sum(len(pickle.dumps(task)) for task in dict(tree.__dask_graph__()).values()))
+    assert sizes[1] < sizes[0] + 100 * 10_000
+
+
+PROGRAM = """
+import sys
+import dask.array as da
+import numpy as np
+from dask.distributed import Client
+from pocketsvm.dask import DaskBudgetedSVC
+
+with Client(sys.argv[1]) as client:
+    X = da.random.default_rng(0).normal(size=(6000, 4), chunks=(1000, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = DaskBudgetedSVC(budget=8, random_state=0).fit(X, y)
+    print(model.score(X, y), len(client.scheduler_info()["workers"]))
+"""
+
+
+def test_scheduler_and_workers_as_separate_processes(tmp_path):
+    address = tmp_path / "scheduler.json"
+    run = Path(sys.executable).with_name("dask")
+    common = ["--scheduler-file", address, "--no-dashboard"]
+    worker = [run, "worker", *common, "--nthreads", "1"]
+    scheduler = [run, "scheduler", *common, "--host", "127.0.0.1", "--port", "0"]
+    commands = [scheduler, worker, worker]
+    started = []
+    try:
+        for command in commands:
+            started.append(
+                subprocess.Popen(
+                    [*map(str, command)],
+                    cwd=tmp_path,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+        begin = time.monotonic()
+        while not address.exists() and time.monotonic() - begin < 60:
+            time.sleep(0.1)
+        program = PROGRAM.replace("Client(sys.argv[1])", "Client(scheduler_file=sys.argv[1])")
+        program = program.replace("    X = da", "    client.wait_for_workers(2)\n    X = da")
+        found = subprocess.run(
+            [sys.executable, "-c", program, str(address)],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert found.returncode == 0, found.stderr
+        score, n_workers = found.stdout.split()
+        assert float(score) > 0.8
+        assert int(n_workers) == 2
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in started:
+            process.wait(timeout=30)
