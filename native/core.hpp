@@ -42,6 +42,18 @@ struct Targets {
     const double* row_weight;  // null: all ones
 };
 
+// Where a row's query and level, its rows of the same relevance, begin and end.
+struct PairPlace {
+    std::uint32_t query_begin, level_begin, level_end, query_end;
+};
+
+// Pairs of rows of the same query and of different relevance. Rows are sorted by query, and by
+// relevance in each query, which has at least two levels.
+struct Pairs {
+    const PairPlace* places;   // of each row
+    const double* row_weight;  // the weight of a query's pairs times its rows, over its pairs
+};
+
 // One maintenance event. Slots are those before the event.
 struct Event {
     std::int64_t step;
@@ -122,6 +134,8 @@ class Trainer {
     // One pass over all rows in a new random order; returns false if it was interrupted.
     virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt) = 0;
     virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt) = 0;
+    // One step for each row, with a random partner.
+    virtual bool pass(const RowsView& rows, const Pairs& pairs, Interrupt& interrupt) = 0;
     // Continues from a state. If it exceeds the budget, maintenance runs at once; returns false if
     // that was interrupted.
     virtual bool restore(const StateView& state, Interrupt& interrupt) = 0;

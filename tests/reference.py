@@ -239,6 +239,24 @@ class Reference:
                 self.bias += slope * weight
         return self.size > self.budget
 
+    def advance_pair(self, x, z, sign, weight=1.0):
+        """Make a step with a pair of rows, of which x is more relevant if the sign is +1.
+
+        Yields after each of the two vectors that takes the set over its budget.
+        """
+        difference = self.decision(x) - self.decision(z)
+        self.steps += 1
+        self.weight += 1
+        if sign * difference >= 1:
+            return
+        self.violations += 1
+        for row, coefficient in ((z, -sign * weight), (x, sign * weight)):
+            self.vectors = np.vstack([self.vectors, row])
+            self.coefficients = np.append(self.coefficients, coefficient)
+            self.births = np.append(self.births, self.steps)
+            if self.size > self.budget:
+                yield
+
     def decide(self):
         """Return the first partner, second partner and h, or (slot, -1, 0) without a merge."""
         first = self.first_partner()

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "pocketsvm"
 LAYERS = (
     ("_core", "_replacing", "_sklearn", "profile"),
     ("_versions", "data"),
-    ("training",),
+    ("training", "metrics"),
     ("model",),
     ("solving",),
     ("estimators",),

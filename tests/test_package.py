@@ -39,12 +39,15 @@ def test_the_examples_in_the_docstrings_run(name):
 
 def test_public_names_exist_and_have_an_example():
     assert sorted(pocketsvm.__all__) == [
+        "BudgetedOneClassSVM",
+        "BudgetedRanker",
         "BudgetedSVC",
         "BudgetedSVR",
         "MergeTable",
         "golden_section",
         "load_model",
         "load_svmlight",
+        "open_dataset",
         "save_model",
         "show_versions",
     ]

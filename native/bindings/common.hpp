@@ -26,6 +26,7 @@ void bind_kernel(nb::module_& module);
 void bind_merging(nb::module_& module);
 void bind_training(nb::module_& module);
 void bind_solving(nb::module_& module);
+void bind_pairs(nb::module_& module);
 void bind_text(nb::module_& module);
 
 // The core of the instruction set in use; module.cpp chooses it.

@@ -44,5 +44,6 @@ NB_MODULE(_core, module) {
     bind_merging(module);
     bind_training(module);
     bind_solving(module);
+    bind_pairs(module);
     bind_text(module);
 }

@@ -67,8 +67,9 @@ nb::object finish(SvmlightRows& rows, bool written_from_0) {
         const WithoutGil released;
         rows.finish(written_from_0);
     }
-    return nb::make_tuple(as_array(std::move(rows.labels)), as_array(std::move(rows.row_lengths)),
-                          as_array(std::move(rows.indices)), as_array(std::move(rows.values)));
+    return nb::make_tuple(as_array(std::move(rows.labels)), as_array(std::move(rows.queries)),
+                          as_array(std::move(rows.row_lengths)), as_array(std::move(rows.indices)),
+                          as_array(std::move(rows.values)));
 }
 
 }  // namespace
@@ -89,6 +90,11 @@ void bind_text(nb::module_& module) {
                      [](const SvmlightChunk& chunk) {
                          const bool none = chunk.infinite_place.line == 0;
                          return none ? nb::object(nb::none()) : as_tuple(chunk.infinite_place);
+                     })
+        .def_prop_ro("unasked_place",
+                     [](const SvmlightChunk& chunk) {
+                         const bool none = chunk.unasked_place.line == 0;
+                         return none ? nb::object(nb::none()) : as_tuple(chunk.unasked_place);
                      })
         .def_prop_ro("error", &error_of);
     nb::class_<SvmlightRows>(module, "SvmlightRows")

@@ -185,6 +185,8 @@ class PyTrainer {
     std::unique_ptr<Trainer> trainer_;
 };
 
+using Places = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 bool wide_codes(const AnyVector& codes) {
     if (codes.dtype() == nb::dtype<std::int32_t>()) return true;
     if (codes.dtype() == nb::dtype<std::int8_t>()) return false;
@@ -286,6 +288,30 @@ void train_pass_on_targets(PyTrainer& trainer, const Rows& rows, const std::stri
         [&](Interrupt& interrupt) { return trainer.trainer().pass(rows.view(), data, interrupt); });
 }
 
+void train_pass_on_pairs(PyTrainer& trainer, const Rows& rows, Places places, Vector row_weight) {
+    const RowsView& view = rows.view();
+    check_trainers({&trainer}, view);
+    require(view.n_rows < std::size_t(1) << 31,
+            "a pass over pairs takes fewer than 2^31 rows, got " + std::to_string(view.n_rows));
+    check_length("places", places.shape(0), view.n_rows);
+    require(places.shape(1) == 4, "places must have 4 columns");
+    const double* weight = check_weights(view.n_rows, row_weight);
+    const auto* place = reinterpret_cast<const PairPlace*>(places.data());
+    for (std::size_t i = 0; i < view.n_rows; ++i) {
+        const auto& [query_begin, level_begin, level_end, query_end] = place[i];
+        const bool ordered = query_begin <= level_begin && level_begin <= i && i < level_end &&
+                             level_end <= query_end && query_end <= view.n_rows;
+        if (!ordered || query_end - query_begin == level_end - level_begin)
+            refuse(
+                "places must have the query and the level of each row, of several levels; they "
+                "do not in row " +
+                std::to_string(i));
+    }
+    const Pairs data{place, weight};
+    without_gil(
+        [&](Interrupt& interrupt) { return trainer.trainer().pass(view, data, interrupt); });
+}
+
 }  // namespace
 
 void bind_training(nb::module_& module) {
@@ -313,6 +339,8 @@ void bind_training(nb::module_& module) {
                "positives"_a, "class_weight"_a, "sample_weight"_a.none(), "n_threads"_a);
     module.def("train_pass_on_targets", &train_pass_on_targets, "trainer"_a, "rows"_a, "loss"_a,
                "parameter"_a, "targets"_a.noconvert(), "sample_weight"_a.none());
+    module.def("train_pass_on_pairs", &train_pass_on_pairs, "trainer"_a, "rows"_a,
+               "places"_a.noconvert(), "row_weight"_a.noconvert());
 }
 
 }  // namespace pocketsvm

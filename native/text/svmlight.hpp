@@ -1,4 +1,5 @@
-// LIBSVM text into rows: "label index:value index:value ... # comment", one row per line.
+// LIBSVM text into rows: "label qid:number index:value index:value ... # comment", one row per
+// line.
 //
 // A file is cut into chunks at line ends and each chunk is parsed on its own, so that threads can
 // share the work; the result depends neither on their number nor on the cuts. Chunks are then
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 #include <vector>
 
@@ -29,6 +31,7 @@ struct SvmlightChunk {
     std::vector<double> labels;
     std::vector<std::size_t> label_places;  // where they start in the text
     std::vector<std::int32_t> row_lengths;  // the number of features of each row
+    std::vector<std::int64_t> queries;      // the number after "qid:" of each row; 0: none
     Scratch<std::int32_t> indices;          // as written
     Scratch<float> values;
     std::size_t n_values = 0;
@@ -37,6 +40,7 @@ struct SvmlightChunk {
     std::int32_t largest_index = -1;
     TextPlace largest_place;   // of its first occurrence
     TextPlace infinite_place;  // of the first label or value that is not finite; line 0: none
+    TextPlace unasked_place;   // after the first label without a query; line 0: none
     std::string error;         // empty: none; the text after an error is not parsed
     TextPlace error_place;
 
@@ -44,11 +48,13 @@ struct SvmlightChunk {
         labels.clear();
         label_places.clear();
         row_lengths.clear();
+        queries.clear();
         n_values = 0;
         n_lines = 0;
         least_index = std::numeric_limits<std::int32_t>::max();
         largest_index = -1;
         infinite_place = {};
+        unasked_place = {};
         error.clear();
     }
 };
@@ -90,7 +96,7 @@ class SvmlightParser {
         p = skip_blanks(p);
         if (!ends_content(*p)) {
             p = skip_blanks(parse_label(p));
-            if (*p == 'q') p = skip_blanks(skip_query(p));
+            p = skip_blanks(parse_query(p));
             p = parse_features(p);
         }
         if (*p == '#') p = static_cast<const char*>(std::memchr(p, '\n', std::size_t(end_ - p)));
@@ -148,12 +154,24 @@ class SvmlightParser {
         return "expected a label, a number, got " + quoted(token);
     }
 
-    // Skips the query number, which only ranking needs, as scikit-learn does.
-    static const char* skip_query(const char* p) {
-        const char* const end = skip_token(p);
-        const std::string_view token(p, std::size_t(end - p));
-        const bool is_query = token.starts_with("qid") && token.find(':') != token.npos;
-        return is_query ? end : p;
+    // Only ranking needs the number of the query: a row without one is noted, and no error.
+    const char* parse_query(const char* p) {
+        const char* end = p;
+        std::int64_t query = 0;
+        bool is_number = false;
+        if (*p == 'q') {
+            const std::string_view token(p, std::size_t(skip_token(p) - p));
+            const std::size_t colon = token.find(':');
+            if (token.starts_with("qid") && colon != token.npos) {
+                end = p + token.size();
+                const char* const last = token.data() + token.size();
+                const auto [stop, error] = std::from_chars(p + colon + 1, last, query);
+                is_number = colon == 3 && stop == last && error == std::errc();
+            }
+        }
+        if (!is_number && chunk_.unasked_place.line == 0) chunk_.unasked_place = place(p);
+        chunk_.queries.push_back(is_number ? query : 0);
+        return end;
     }
 
     // Moves p past the colon.
@@ -311,20 +329,23 @@ struct SvmlightRows {
     static constexpr std::size_t row_bytes = 32, feature_bytes = 8;
 
     GrowingArray<double> labels;
+    GrowingArray<std::int64_t> queries;
     GrowingArray<std::int32_t> row_lengths;  // after a zero
     GrowingArray<std::int32_t> indices;      // counted from 0, if the text counts from 1
     GrowingArray<float> values;
 
     // Reserves memory for about so many bytes of text.
     explicit SvmlightRows(std::size_t n_bytes)
-        : labels(n_bytes / row_bytes), row_lengths(n_bytes / row_bytes),
-          indices(n_bytes / feature_bytes), values(n_bytes / feature_bytes) {
+        : labels(n_bytes / row_bytes), queries(n_bytes / row_bytes),
+          row_lengths(n_bytes / row_bytes), indices(n_bytes / feature_bytes),
+          values(n_bytes / feature_bytes) {
         *row_lengths.extend(1) = 0;
     }
 
     void append(const SvmlightChunk& chunk) {
         const std::size_t n_rows = chunk.row_lengths.size(), n_values = chunk.n_values;
         std::copy_n(chunk.labels.data(), n_rows, labels.extend(n_rows));
+        std::copy_n(chunk.queries.data(), n_rows, queries.extend(n_rows));
         std::copy_n(chunk.row_lengths.data(), n_rows, row_lengths.extend(n_rows));
         std::copy_n(chunk.values.data(), n_values, values.extend(n_values));
         std::transform(chunk.indices.data(), chunk.indices.data() + n_values,
@@ -335,6 +356,7 @@ struct SvmlightRows {
         if (written_from_0)
             for (std::size_t i = 0; i < indices.size(); ++i) ++indices.data()[i];
         labels.shrink_to_fit();
+        queries.shrink_to_fit();
         row_lengths.shrink_to_fit();
         indices.shrink_to_fit();
         values.shrink_to_fit();

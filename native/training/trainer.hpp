@@ -7,6 +7,7 @@
 #include "kernel_rows.hpp"
 #include "losses.hpp"
 #include "observer.hpp"
+#include "pairs.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
@@ -36,6 +37,18 @@ class BudgetTrainer final : public Trainer {
             finished = pass_with(LossOnTargets(loss, targets), view, interrupt);
         });
         return finished;
+    }
+    bool pass(const RowsView& view, const Pairs& pairs, Interrupt& interrupt) override {
+        const PairLoss loss(pairs);
+        return make_pass(view, 2 * view.n_rows, interrupt, [&](auto& rows) {
+            // Each row is followed by its partner.
+            for (std::size_t i = view.n_rows; i-- > 0;) {
+                const std::uint32_t row = order_[i];
+                order_[2 * i] = row;
+                order_[2 * i + 1] = loss.partner(row, generator_);
+            }
+            run_pairs(rows, loss);
+        });
     }
 
     bool restore(const StateView& state, Interrupt& interrupt) override {
@@ -116,16 +129,22 @@ class BudgetTrainer final : public Trainer {
 
     template <class Loss>
     bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt) {
+        return make_pass(view, view.n_rows, interrupt, [&](auto& rows) { run(rows, loss, view); });
+    }
+
+    // Calls run(rows) after the first entries of `order_` are a random order of the rows.
+    template <class Run>
+    bool make_pass(const RowsView& view, std::size_t n_order, Interrupt& interrupt, Run run) {
         const double begin = Stopwatch::now();
         const bool finished = until_interrupted(interrupt, [&] {
-            if (order_.size() != view.n_rows) order_ = Buffer<std::uint32_t>(view.n_rows);
+            if (order_.size() != n_order) order_ = Buffer<std::uint32_t>(n_order);
             generator_.shuffle(order_.data(), view.n_rows,
                                [this] { interruption_.check(least_row_work); });
             set_.expect_zeros(view.sparse);
             set_.find_least_size();
             // So that the result does not depend on where training was resumed.
             maintenance_->begin(set_);
-            with_rows<Real>(view, [&](auto& rows) { run(rows, loss, view); });
+            with_rows<Real>(view, run);
         });
         profile_.seconds_total += Stopwatch::now() - begin;
         profile_.seconds_margin = margin_clock_.total() + seconds_kernel_;
@@ -159,27 +178,76 @@ class BudgetTrainer final : public Trainer {
         if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
 
         const double decision = steps_ == 0 ? 0 : (kernel.sum + bias_) / (alpha_ * weight_);
+        count_step();
+        const double coefficient = last_weight_ * loss.step(order_[i], decision);
+        if (coefficient == 0) return;
+        ++profile_.violations;
+        enter(row, kernel.norm, coefficient, kernel_rows.exponents());
+        kernel_rows.follow();
+    }
+
+    template <class Rows>
+    void run_pairs(Rows& rows, const PairLoss& loss) {
+        Buffer<Real> exponents(2 * set_.capacity());
+        for (std::size_t i = 0; i < order_.size(); i += 2) {
+            interruption_.check(least_row_work + 2 * row_work());
+            for (std::size_t k = i + prefetch_distance; k < i + prefetch_distance + 2; ++k)
+                if (k < order_.size()) {
+                    rows.prefetch(order_[k]);
+                    loss.prefetch(order_[k]);
+                }
+            step_pair(rows, loss, order_[i], order_[i + 1], exponents.data());
+        }
+        set_.changes().forget();
+        normalise();
+    }
+
+    // The exponents have room for two rows.
+    template <class Rows>
+    void step_pair(Rows& rows, const PairLoss& loss, std::uint32_t first, std::uint32_t second,
+                   Real* exponents) {
+        const typename Rows::Row x = rows.row(first), z = rows.row(second);
+        const Real x_norm = squared_norm(x), z_norm = squared_norm(z);
+        Real* const of_second = exponents + set_.capacity();
+        const bool timed = margin_clock_.due();
+        const double begin = timed ? Stopwatch::now() : 0;
+        kernel_.exponents(set_, x, x_norm, exponents);
+        kernel_.exponents(set_, z, z_norm, of_second, true);
+        const double sum = double(kernel_.weighted_sum(set_, exponents)) -
+                           double(kernel_.weighted_sum(set_, of_second));
+        if (timed) margin_clock_.add(Stopwatch::seconds_since(begin));
+        const double difference = steps_ == 0 ? 0 : sum / (alpha_ * weight_);
+        count_step();
+        const double coefficient = last_weight_ * loss.step(first, second, difference);
+        if (coefficient == 0) return;
+        ++profile_.violations;
+        enter(z, z_norm, -coefficient, of_second);
+        kernel_.exponents(set_, x, x_norm, exponents);  // the set has changed
+        enter(x, x_norm, coefficient, exponents);
+    }
+
+    void count_step() {
         ++steps_;
         ++profile_.steps;
         last_weight_ *= growth_;
         weight_ += last_weight_;
         if (last_weight_ > most_last_weight) normalise();
-        const double coefficient = last_weight_ * loss.step(order_[i], decision);
-        if (coefficient == 0) return;
-        ++profile_.violations;
+    }
+
+    // Adds a row, whose exponents are known, and keeps the budget.
+    template <class Row>
+    void enter(const Row& row, Real norm, double coefficient, Real* exponents) {
         const bool full = set_.size() == budget_;
         if (full)
-            set_.add_apart(row, kernel.norm, coefficient, steps_);
+            set_.add_apart(row, norm, coefficient, steps_);
         else
-            set_.add(row, kernel.norm, coefficient, steps_);
+            set_.add(row, norm, coefficient, steps_);
         maintenance_->added(set_);
         bias_ += intercept_rate_ * coefficient;
         if (full) {
-            Real* exponents = kernel_rows.exponents();
             exponents[budget_] = excluded_exponent;
             maintain(exponents);
         }
-        kernel_rows.follow();
     }
 
     // Changes the unit of the coefficients so that the last row has the weight 1. The model stays

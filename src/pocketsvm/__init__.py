@@ -19,6 +19,8 @@ nor scikit-learn.
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "BudgetedOneClassSVM",
+    "BudgetedRanker",
     "BudgetedSVC",
     "BudgetedSVR",
     "MergeTable",
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from ._versions import show_versions
     from .data.dataset import open_dataset
     from .data.svmlight import load_svmlight
-    from .estimators import BudgetedSVC, BudgetedSVR
+    from .estimators import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR
     from .estimators.loading import load_model
     from .estimators.saving import save_model
     from .merge_table import MergeTable, golden_section
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     __version__: str
 else:
     _MODULES = {
+        "BudgetedOneClassSVM": "estimators",
+        "BudgetedRanker": "estimators",
         "BudgetedSVC": "estimators",
         "BudgetedSVR": "estimators",
         "MergeTable": "merge_table",

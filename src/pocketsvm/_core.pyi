@@ -177,6 +177,21 @@ def train_pass_on_targets(
     parameter is that of the loss: epsilon for epsilon_insensitive.
     """
 
+def train_pass_on_pairs(
+    trainer: Trainer,
+    rows: Rows,
+    places: NDArray[np.uint32],
+    row_weight: NDArray[np.float64],
+) -> None:
+    """One step for each row and a random row of the same query with another relevance.
+
+    If the more relevant row of a pair is not above the other one by 1, both become vectors, with
+    coefficients of opposite sign. Rows are sorted by query and relevance. places (n_rows, 4) has
+    the begin of the row's query, the begin and the end of the rows of its relevance, and the end of
+    its query. row_weight is the weight of the query times its number of rows over its number of
+    pairs. The order of the pass has two entries for each step. The rest is as in train_pass.
+    """
+
 def decide(
     vectors: NDArray[Any],
     coefficients: NDArray[np.float64],
@@ -224,6 +239,34 @@ def kernel_pull(
 
     slopes (n_rows, n_outputs); terms whose slope is zero are skipped. Sums are in float64, in
     blocks of rows, whose sums are added in their order: the bits do not depend on the threads.
+    """
+
+def pair_sums(
+    decisions: NDArray[np.float64],
+    levels: NDArray[np.int32],
+    begins: NDArray[np.int64],
+    scales: NDArray[np.float64],
+    width: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Four sums (n_rows,) of the rounded hinge over the pairs of each query.
+
+    Query q has the rows [begins[q], begins[q + 1]) and multiplies its sums by scales[q]. A row has
+    the loss of its pairs with rows of a lower level; the slope of all of its pairs; twice their
+    curvature, a diagonal bound on the second derivative; and its entry of the second derivative
+    times the decision values.
+    """
+
+def bent_partners(
+    decisions: NDArray[np.float64],
+    levels: NDArray[np.int32],
+    begins: NDArray[np.int64],
+    width: float,
+    rows: NDArray[np.int64],
+    draws: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """A random partner of each of some rows, on the quadratic part of the loss of their pair.
+
+    draws are random numbers in [0, 1). A row without such a partner is its own.
     """
 
 class RampLosses:
@@ -332,6 +375,10 @@ class SvmlightChunk:
         """Line and column of the first label or value that is not finite."""
 
     @property
+    def unasked_place(self) -> tuple[int, int] | None:
+        """Line and column after the first label that is not followed by qid:NUMBER."""
+
+    @property
     def error(self) -> tuple[int, int, str] | None:
         """Line and column of the first error and a message; nothing after it was parsed."""
 
@@ -342,5 +389,11 @@ class SvmlightRows:
     def append(self, chunk: SvmlightChunk) -> None: ...
     def finish(
         self, written_from_0: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-        """Labels, a zero and the row lengths, indices and values. Empties the object."""
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.int64],
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.float32],
+    ]:
+        """Labels, queries, a zero and the row lengths, indices and values. Empties the object."""

@@ -7,10 +7,10 @@ from pocketsvm import load_model, save_model
 
 PARAMETERS = ("training", "parameters")
 FORGERIES = {
-    "estimator": (value("training", "estimator", to="Future"), "'Future', which this"),
+    "estimator": (value("training", "estimator", to="Future"), "'Future' for classification"),
     "kind of estimator": (
         value("training", "estimator", to="BudgetedMachine"),
-        "'BudgetedMachine', which this",
+        "'BudgetedMachine' for classification",
     ),
     "unknown parameter": (value(*PARAMETERS, "future", to=1), "parameter 'future' is not known"),
     "huge budget": (value(*PARAMETERS, "budget", to=10**400), "too large"),
@@ -51,4 +51,4 @@ def test_a_regression_with_classes_is_refused(tmp_path, saved):
         training["estimator"] = "BudgetedSVR"
         del training["parameters"]["class_weight"]
 
-    refused_after(change, saved, tmp_path / "model.psvm", "is a BudgetedSVR with 2 classes")
+    refused_after(change, saved, tmp_path / "model.psvm", "holds a 'BudgetedSVR' for classi")

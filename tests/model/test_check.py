@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from model_files import entry, numbers, refused_after, value
 
+from pocketsvm.model.check import check_quantiles
+
 VECTORS = "decision.vectors"
 SHAPES = {
     "swapped dtype": (entry("decision.dual_coef", dtype="int64"), "int64 of shape .* but float64"),
@@ -24,6 +26,14 @@ SHAPES = {
     "no profile": (value("training", "profile", to=None), "'profile' is 'None'"),
     "kind of labels": (value("classes", "kind", to="date"), "unknown kind 'date'"),
     "labels as numbers": (value("classes", "kind", to="number"), "lacks the array 'classes.num"),
+}
+TASK = {"required": True, "name": "classification", "loss": "log_loss"}
+TASKS = {
+    "task": (TASK | {"name": "sorting"}, "for 'sorting' with the loss 'log_loss', which this"),
+    "loss": (TASK | {"loss": "huber"}, "'classification' with the loss 'huber', which this"),
+    "no loss": (TASK | {"loss": None}, "'loss' is 'None'"),
+    "no classes": (TASK | {"name": "regression", "loss": "huber"}, "regression and has 3 classes"),
+    "quantiles": (TASK | {"quantile": 0.5}, "'log_loss' does not go with its quantiles"),
 }
 VALUES = {
     "vector NaN": (numbers(VECTORS, 5, np.nan, "f4"), "not finite"),
@@ -47,6 +57,18 @@ VALUES = {
 def test_sections_and_shapes_that_contradict_each_other_are_refused(path, saved, name):
     change, reason = SHAPES[name]
     refused_after(change, saved, path, reason)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_tasks_that_do_not_go_with_the_model_are_refused(path, saved, name):
+    task, reason = TASKS[name]
+    refused_after(value("task", to=task), saved, path, reason)
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, "0.5", 1, [], [0.5, 0.5], [0.9, 0.1], [[0.1]]])
+def test_quantiles_that_no_model_has_are_refused(quantile):
+    with pytest.raises(ValueError, match="its quantiles"):
+        check_quantiles(quantile)
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -30,7 +30,8 @@ def test_reading_returns_the_model_that_was_written(path, n_classes):
 
 
 def test_a_model_without_its_training_is_refused(path):
-    model = Model(np.zeros((1, 2), np.float32), np.ones((1, 1)), np.zeros(1), 0.5)
+    numbers = np.zeros((1, 2), np.float32), np.ones((1, 1)), np.zeros(1), 0.5
+    model = Model(*numbers, task="regression", loss="epsilon_insensitive")
     with pytest.raises(ValueError, match="does not hold the state of its training"):
         write_model(model, path, {})
     assert not path.exists()

@@ -28,7 +28,7 @@ def small_limits(monkeypatch):
 def start(vectors, sample, fit_intercept=True):
     """Return the solution on a sample of the rows."""
     part = sample.take(np.random.default_rng(0).choice(N_ROWS, N_SAMPLED, replace=False))
-    solution = minimise(Problem(vectors, part, fit_intercept, 1), np.random.default_rng(0))
+    solution = minimise(Problem(vectors, part, fit_intercept, 1), np.random.default_rng(0), 0.05)
     return solution.place.point
 
 
@@ -45,7 +45,9 @@ def test_objective_comes_close_to_that_of_solving_on_all_rows(make, fit_intercep
     objective = Objective(vectors, sample, fit_intercept)
     point = start(vectors, sample, fit_intercept)
     begin = objective(point)[0]
-    best = minimise(Problem(vectors, sample, fit_intercept, 1), np.random.default_rng(0)).objective
+    best = minimise(
+        Problem(vectors, sample, fit_intercept, 1), np.random.default_rng(0), 0.05
+    ).objective
     assert begin > best * 1.001
     found = [refine(vectors, sample, point, n, fit_intercept) for n in range(4)]
     values = [each.objective for each in found]
@@ -82,7 +84,7 @@ def test_gradient_after_a_whole_step_is_exact(monkeypatch):
 
 def test_steps_end_where_little_is_to_gain():
     vectors, sample = class_problem(N_ROWS)
-    solution = minimise(Problem(vectors, sample, True, 1), np.random.default_rng(0))
+    solution = minimise(Problem(vectors, sample, True, 1), np.random.default_rng(0), 0.05)
     found = refine(vectors, sample, solution.place.point)
     assert found.steps == 0
     assert found.remaining <= all_rows.TOLERANCE

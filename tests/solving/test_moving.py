@@ -24,7 +24,7 @@ MAKERS = PROBLEMS | {
 
 def solved(vectors, sample):
     problem = Problem(vectors, sample, True, 1)
-    return descent.minimise(problem, np.random.default_rng(0)).place.point
+    return descent.minimise(problem, np.random.default_rng(0), 0.05).place.point
 
 
 def path(vectors, sample, n_threads=1):

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.data.targets import class_targets, value_targets
-from pocketsvm.solving import descent, solve
+from pocketsvm.solving import descent, query_readings, solve
 from pocketsvm.solving.effort import Effort
 from pocketsvm.solving.losses import loss_of
 from pocketsvm.solving.sample import Sample
@@ -224,7 +224,7 @@ def test_rows_are_read_few_times(monkeypatch):
     monkeypatch.setattr(Effort, "rounds", lambda _: [])
     counted = []
 
-    class Counted(solve.InMemory):
+    class Counted(query_readings.InMemory):
         def first(self, *arguments):
             counted.append("first")
             return super().first(*arguments)
@@ -233,7 +233,7 @@ def test_rows_are_read_few_times(monkeypatch):
             counted.append("along")
             return super().along(*arguments)
 
-    monkeypatch.setattr(solve, "InMemory", Counted)
+    monkeypatch.setattr(query_readings, "InMemory", Counted)
     BudgetedSVC(20, random_state=0).fit(X, y)
     assert counted in (["first", "along"], ["first", "along", "along"])
 

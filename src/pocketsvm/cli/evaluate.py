@@ -21,6 +21,7 @@ def evaluate(
             rich_help_panel=options.TABLES,
         ),
     ] = None,
+    query: options.Query = None,
     columns: options.DataOptions,
     n_jobs: options.Jobs = -1,
     output: options.OutputOptions,
@@ -28,8 +29,8 @@ def evaluate(
     """Compare a model's predictions with the labels of a data file.
 
     Shows accuracy, ROC-AUC, the precision, recall and F1 of each class, and the confusion matrix;
-    for a regression R2 and mean errors. A row counts as often as its weight in the
-    column --weights says.
+    for a regression R2 and mean errors; for a ranking NDCG and the share of pairs in the right
+    order. A row counts as often as its weight in the column --weights says.
     """
     from .console import Reporter, print_json
     from .reading import open_data
@@ -38,7 +39,16 @@ def evaluate(
 
     saved = Saved.load(model, n_jobs)
     reporter = Reporter(output.quiet or output.json)
-    with open_data(data, columns, weights=weights) as file, reporter.task("evaluating") as task:
+    is_ranking = saved.task == "ranking"
+    if not is_ranking and query is not None:
+        raise typer.BadParameter("only a ranking has queries.", param_hint="--query")
+    if is_ranking and weights is not None:
+        raise typer.BadParameter("a ranking has no weights of rows.", param_hint="--weights")
+    purpose = options.TaskOptions(rank=is_ranking, query=query)
+    with (
+        open_data(data, columns, weights=weights, task=purpose) as file,
+        reporter.task("evaluating") as task,
+    ):
         scores = score_file(saved, file, task, n_jobs)
     if output.json:
         print_json(scores.as_json())

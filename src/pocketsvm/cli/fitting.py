@@ -10,7 +10,7 @@ import typer
 from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -25,7 +25,8 @@ from .._sklearn import validate_parameters
 from ..data import DataFile, number
 from ..model.preparation import join, split
 from .console import FitProgress, Reporter, print_json, show
-from .options import MachineOptions, OutputOptions
+from .options import MachineOptions, OutputOptions, TaskOptions
+from .rank_scores import RankScores
 from .reading import TrainingSet
 from .saved import Saved
 from .scores import new_scores, score_file
@@ -36,21 +37,40 @@ SCALERS = {
     "maxabs": MaxAbsScaler(),
     "robust": RobustScaler(unit_variance=True),
 }
+NO_TASK = TaskOptions()
+# The values of parameters that some estimators do not have.
+DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True}
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
 
-def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> Any:
+def new_estimator(
+    options: MachineOptions, n_jobs: int, task: TaskOptions = NO_TASK, **parameters: Any
+) -> Any:
     """Return an estimator whose parameters have been checked.
 
     The class weights are missing, because the classes are not yet known.
     """
-    if options.regression and options.class_weight:
-        raise typer.BadParameter("a regression has no classes.", param_hint="--class-weight")
-    machine = (
-        estimators.BudgetedSVR(epsilon=options.epsilon)
-        if options.regression
-        else estimators.BudgetedSVC()
-    )
+    chosen = {
+        "--regression": options.regression,
+        "--one-class": task.one_class,
+        "--rank": task.rank,
+    }
+    given = [name for name, is_given in chosen.items() if is_given]
+    if len(given) > 1:
+        raise typer.BadParameter(f"{given[0]} and {given[1]} exclude each other.")
+    if given and options.class_weight:
+        raise typer.BadParameter(
+            f"there are no classes with {given[0]}.", param_hint="--class-weight"
+        )
+    if task.query is not None and not task.rank:
+        raise typer.BadParameter("queries are only for --rank.", param_hint="--query")
+    machine = _machine(options, task)
+    # Novelty detection and ranking lack some parameters; an option for one of them is refused.
+    unknown = parameters.keys() - machine.get_params().keys()
+    for name in sorted(unknown):
+        if parameters.pop(name) != DEFAULTS[name]:
+            option = "--no-intercept" if name == "fit_intercept" else f"--{name.lower()}"
+            raise typer.BadParameter(f"it has no meaning with {given[0]}.", param_hint=option)
     machine.set_params(
         budget=options.budget,
         max_iter=options.max_iter,
@@ -64,6 +84,16 @@ def new_estimator(options: MachineOptions, n_jobs: int, **parameters: Any) -> An
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return machine
+
+
+def _machine(options: MachineOptions, task: TaskOptions) -> Any:
+    if task.one_class:
+        return estimators.BudgetedOneClassSVM(nu=task.nu)
+    if task.rank:
+        return estimators.BudgetedRanker()
+    if options.regression:
+        return estimators.BudgetedSVR(epsilon=options.epsilon)
+    return estimators.BudgetedSVC()
 
 
 def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any:
@@ -140,7 +170,7 @@ def fit(estimator: Any, rows: TrainingSet, reporter: Reporter) -> float:
         X = step.fit_transform(X)
     with reporter.task("training", total=svm.max_iter + bool(svm.polish)) as task:
         svm.set_callbacks(FitProgress(task, X.shape[0]))
-        svm.fit(X, rows.y)
+        svm.fit(X, rows.y, **rows.metadata)
     svm.set_callbacks()
     return time.perf_counter() - begin
 
@@ -154,6 +184,8 @@ def cross_validate(
     output: OutputOptions,
 ) -> None:
     """Print the scores of a cross-validation."""
+    if rows.qid is not None:
+        return _cross_validate_queries(estimator, rows, folds, seed, reporter, output)
     regression = is_regressor(estimator)
     splitter = (KFold if regression else StratifiedKFold)(folds, shuffle=True, random_state=seed)
     scores = new_scores(None if regression else rows.class_names)
@@ -166,6 +198,36 @@ def cross_validate(
             else:
                 scores.add(*np.searchsorted(classes, (y[left_out], predicted)))
             task.advance(len(left_out))
+    _show_folds(folds, scores, output)
+
+
+def _cross_validate_queries(
+    estimator: Any,
+    rows: TrainingSet,
+    folds: int,
+    seed: int,
+    reporter: Reporter,
+    output: OutputOptions,
+) -> None:
+    """Print the scores of a cross-validation that leaves out whole queries."""
+    X, y, qid = rows.X, rows.y, rows.qid
+    assert qid is not None
+    splitter = GroupKFold(folds, shuffle=True, random_state=seed)
+    scores = RankScores()
+    with reporter.task("cross-validating", total=folds) as task:
+        for fitted, left_out in splitter.split(X, y, qid):
+            machine = clone(estimator)
+            steps, svm = split(machine)
+            parts = X[fitted], X[left_out]
+            for step in steps:
+                parts = step.fit_transform(parts[0]), step.transform(parts[1])
+            svm.fit(parts[0], y[fitted], qid=qid[fitted])
+            scores.add(y[left_out], svm.predict(parts[1]), qid[left_out])
+            task.advance(len(left_out))
+    _show_folds(folds, scores, output)
+
+
+def _show_folds(folds: int, scores: Any, output: OutputOptions) -> None:
     if output.json:
         print_json({"folds": folds} | scores.as_json())
     else:

@@ -11,6 +11,8 @@ import typer
 
 TABLES = "Tables (CSV, TSV, Parquet)"
 REGRESSION = "Regression"
+NOVELTY = "Novelty detection"
+RANKING = "Ranking"
 # Model files keep no larger number (`estimators.saving`, which would take long to import here).
 MAX_THREADS = 1024
 
@@ -174,6 +176,47 @@ class MachineOptions:
             rich_help_panel=REGRESSION,
         ),
     ] = 0.1
+
+
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="COLUMN",
+        help="Column with the query of each row; it is no feature. LIBSVM text has qid:NUMBER "
+        "after the label.",
+        rich_help_panel=RANKING,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What the model is for, besides classification and regression."""
+
+    one_class: Annotated[
+        bool,
+        typer.Option(
+            "--one-class",
+            help="Tell outliers (-1) from normal rows (1). Labels are ignored; a table needs none.",
+            rich_help_panel=NOVELTY,
+        ),
+    ] = False
+    nu: Annotated[
+        float,
+        typer.Option(
+            "--nu", "-n", help="Share of the rows that are outliers.", rich_help_panel=NOVELTY
+        ),
+    ] = 0.5
+    rank: Annotated[
+        bool,
+        typer.Option(
+            "--rank",
+            help="Rank the rows of each query by relevance, which is the label.",
+            rich_help_panel=RANKING,
+        ),
+    ] = False
+    query: Query = None
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ def predict(
     saved = Saved.load(model, n_jobs)
     if output.decision and saved.is_regression:
         raise typer.BadParameter(
-            "a regression has no decision values, only predictions.", param_hint="--decision"
+            "a regression has no decision values, nor does a ranking.",
+            param_hint="--decision",
         )
     # Progress must not appear between the labels on a terminal.
     reporter = Reporter(output.quiet or (output.out is None and sys.stdout.isatty()))

@@ -12,7 +12,7 @@ from ..data import LABEL_NAMES, DataFile, Labels, Layout, Options, Table, number
 from ..data.dataset import found_files
 from ..data.memory import memory_problem
 from .console import Reporter
-from .options import DataOptions, MachineOptions
+from .options import DataOptions, MachineOptions, TaskOptions
 
 LABEL_RULES = {
     "option": "named by --label",
@@ -31,7 +31,7 @@ class TrainingSet:
     """Rows and targets of a data file, as a fit takes them.
 
     `spellings` is how the file spells the classes, in their order; None if they are texts, or for
-    a regression. `scale` is how the features are to be scaled.
+    a regression. `scale` is how the features are to be scaled; `qid` has the queries of a ranking.
     """
 
     X: Any
@@ -39,6 +39,12 @@ class TrainingSet:
     spellings: list[str] | None
     layout: Layout
     scale: str = "none"
+    qid: NDArray[Any] | None = None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What a fit takes besides X and y."""
+        return {} if self.qid is None else {"qid": self.qid}
 
     @property
     def class_names(self) -> list[str]:
@@ -52,14 +58,23 @@ def data_files(data: str) -> list[str]:
 
 
 def open_data(
-    path: str, options: DataOptions, *, weights: str | None = None, ids: str | None = None
+    path: str,
+    options: DataOptions,
+    *,
+    weights: str | None = None,
+    ids: str | None = None,
+    task: TaskOptions | None = None,
 ) -> DataFile:
     """Open a data file, to be read at once or in batches."""
-    return DataFile(path, options_of(options, weights=weights, ids=ids))
+    return DataFile(path, options_of(options, weights=weights, ids=ids, task=task))
 
 
 def options_of(
-    options: DataOptions, *, weights: str | None = None, ids: str | None = None
+    options: DataOptions,
+    *,
+    weights: str | None = None,
+    ids: str | None = None,
+    task: TaskOptions | None = None,
 ) -> Options:
     """Return what the flags say about a data file."""
     drop, texts = getattr(options, "drop", None), getattr(options, "one_hot", None)
@@ -72,15 +87,22 @@ def options_of(
         texts or (),
         getattr(options, "impute", None) is not None,
         weights,
-        ids,
+        ids if task is None or task.query is None else task.query,
+        queries=task is not None and task.rank,
+        labelled=task is None or not task.one_class,
     )
 
 
 def read_training_set(
-    path: str, options: DataOptions, machine: MachineOptions, n_jobs: int, reporter: Reporter
+    path: str,
+    options: DataOptions,
+    machine: MachineOptions,
+    n_jobs: int,
+    reporter: Reporter,
+    purpose: TaskOptions | None = None,
 ) -> TrainingSet:
     """Read a data file for a fit, and report its size and its label."""
-    with open_data(path, options) as file, reporter.task("reading") as task:
+    with open_data(path, options, task=purpose) as file, reporter.task("reading") as task:
         if file.format == "libsvm" and (file.options.texts or file.options.missing):
             raise ValueError(f"{path} is LIBSVM text; --impute and --one-hot are for tables.")
         table = file.read(n_jobs=n_jobs, advance=lambda n_rows: task.advance(n_rows, n_rows))
@@ -96,6 +118,14 @@ def read_training_set(
         reporter.say("the features are scaled (--scale standard); --scale none turns this off")
     needs_dense = sp.issparse(table.X) and scale not in ("none", "maxabs")
     X = _dense(table.X, scale) if needs_dense else table.X
+    if purpose is not None and purpose.one_class:
+        return TrainingSet(X, np.zeros(n_rows), None, table.layout, scale)
+    if purpose is not None and purpose.rank:
+        relevance = numbers_of(table.labels, path, "a ranking")
+        if table.ids is None:
+            reporter.say("all rows are of one query; --query names the column of the queries")
+        qid = np.zeros(n_rows, dtype=np.intp) if table.ids is None else np.array(table.ids)
+        return TrainingSet(X, relevance, None, table.layout, scale, qid)
     if machine.regression:
         return TrainingSet(X, numbers_of(table.labels, path), None, table.layout, scale)
     y, spellings = table.labels.targets()
@@ -135,6 +165,8 @@ def _summary(table: Table) -> str:
         size += f" ({len(table.layout.texts):,} of text)"
     if table.layout.missing:
         size += f", {_counted(int(_missing(table.X).sum()), 'missing value')}"
+    if table.layout.label is None and not sp.issparse(table.X):
+        return f"{size}; no label"
     if table.label_rule is None:
         return f"{size}; label: at the start of each line"
     label = label_name(table.layout)
@@ -145,12 +177,12 @@ def _counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def numbers_of(labels: Labels, name: str) -> NDArray[np.float64]:
+def numbers_of(labels: Labels, name: str, what: str = "a regression") -> NDArray[np.float64]:
     """Return labels as numbers; raise ValueError if one is not a number."""
     numbers = labels.numbers()
     if numbers is None:
         wrong = next(text for text in labels.names if number(text) is None)
-        raise ValueError(f"{name}: the label {wrong!r} is not a number, as a regression needs.")
+        raise ValueError(f"{name}: the label {wrong!r} is not a number, as {what} needs.")
     return numbers
 
 

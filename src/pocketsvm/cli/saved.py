@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
 from sklearn.preprocessing import MaxAbsScaler
 
 from ..data import Labels, Layout, meaning, number
 from ..estimators.loading import read_estimator
 from ..estimators.saving import save_model
 from ..model import Model
+from ..model.export.common import OUTLIER_LABELS
 from ..model.preparation import Preparation, split
 
 # A scaler makes sparse rows dense: so many values at a time, which take 64 MiB as float64.
@@ -77,16 +77,29 @@ class Saved:
         return None if names is None else np.array(names, dtype=object)
 
     @property
+    def task(self) -> str:
+        """What the model is for, as `pocketsvm.model.Model.task`."""
+        return str(split(self.estimator)[1]._task)
+
+    @property
     def is_regression(self) -> bool:
-        """Whether it predicts numbers."""
-        return bool(is_regressor(self.estimator))
+        """Whether it predicts numbers: values, or the scores of a ranking."""
+        return self.task in ("regression", "ranking")
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels that it predicts."""
+        classes: NDArray[Any] = (
+            OUTLIER_LABELS if self.task == "novelty" else self.estimator.classes_
+        )
+        return classes
 
     @property
     def labels(self) -> list[str]:
         """The classes as the training file spelled them."""
         if self.spellings is not None:
             return self.spellings
-        classes = self.estimator.classes_.tolist()
+        classes = self.classes.tolist()
         return [f"{label:.17g}" if isinstance(label, float) else str(label) for label in classes]
 
     def answers(self, X: Any) -> NDArray[Any]:
@@ -111,6 +124,8 @@ class Saved:
 
     def codes(self, values: NDArray[Any]) -> NDArray[np.intp]:
         """Return the positions of the predicted classes."""
+        if self.task == "novelty":
+            return (values >= 0).astype(np.intp)
         return (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
 
     def known_codes(self, labels: Labels) -> NDArray[np.intp]:
@@ -118,8 +133,8 @@ class Saved:
         positions: dict[Any, int] = {name: k for k, name in enumerate(self.labels)}
         by_number: dict[Any, int] = {}
         value: Callable[[str], Any] = number
-        if self.estimator.classes_.dtype.kind in "biuf":
-            by_number = {float(label): k for k, label in enumerate(self.estimator.classes_)}
+        if self.classes.dtype.kind in "biuf":
+            by_number = {float(label): k for k, label in enumerate(self.classes)}
         elif all(number(name) is not None for name in positions):  # they differ in leading zeros
             by_number = {meaning(name): k for name, k in positions.items()}
             value = meaning

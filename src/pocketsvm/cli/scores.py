@@ -15,6 +15,7 @@ from sklearn.metrics import (
 from ..data import DataFile
 from .console import Task, show
 from .escaping import escaped
+from .rank_scores import RankScores
 from .reading import numbers_of
 from .saved import Saved
 
@@ -198,23 +199,30 @@ class RegressionScores:
         show(self.summary())
 
 
-Scores = ClassScores | RegressionScores
+Scores = ClassScores | RegressionScores | RankScores
 
 
-def new_scores(labels: list[str] | None) -> Scores:
+def new_scores(labels: list[str] | None) -> ClassScores | RegressionScores:
     """Return scores of a classifier with these labels, or of a regression if there are none."""
     return RegressionScores() if labels is None else ClassScores(labels)
 
 
+def _new(saved: Saved) -> ClassScores | RegressionScores:
+    return new_scores(None if saved.is_regression else saved.labels)
+
+
 def score_file(saved: Saved, file: DataFile, task: Task, n_jobs: int) -> Scores:
     """Predict all rows of a file with labels, and compare."""
-    scores = new_scores(None if saved.is_regression else saved.labels)
+    scores = RankScores() if saved.task == "ranking" else _new(saved)
     n_rows, weight = 0, 0.0
     for batch in file.batches(saved.layout, labels=True, n_jobs=n_jobs):
         assert batch.labels is not None  # they were asked for
         answers = saved.answers(batch.X)
-        if saved.is_regression:
-            true: NDArray[Any] = numbers_of(batch.labels, file.name)
+        if isinstance(scores, RankScores):
+            true: NDArray[Any] = numbers_of(batch.labels, file.name, "a ranking")
+            scores.add(true, answers, batch.ids)
+        elif saved.is_regression:
+            true = numbers_of(batch.labels, file.name)
             scores.add(true, answers, None, batch.weights)
         else:
             true = saved.known_codes(batch.labels)

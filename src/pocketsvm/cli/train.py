@@ -76,6 +76,7 @@ def train(
     ] = None,
     *,
     machine: options.MachineOptions,
+    task: options.TaskOptions,
     svm: SvmOptions,
     validation: ValidationOptions,
     columns: options.TrainingDataOptions,
@@ -100,6 +101,7 @@ def train(
     unprepared = fitting.new_estimator(
         machine,
         n_jobs,
+        task,
         C=svm.c,
         **({} if svm.gamma is None else {"gamma": fitting.number_or_word(svm.gamma)}),
         alpha=svm.alpha,
@@ -107,12 +109,16 @@ def train(
         fit_intercept=not svm.no_intercept,
         polish=POLISH[svm.polish],
     )
+    if task.one_class and folds is not None:
+        raise typer.BadParameter("novelty detection has no labels to compare with; leave out -v.")
     if model is not None:
         fitting.check_writable(model)
     reporter = Reporter(output.quiet)
     # The test file is opened first, so that a wrong name is found before the work is done.
-    with nullcontext() if test is None else open_data(test, columns) as test_file:
-        dataset = on_disk.open_if_large(data, columns, machine, memory, n_jobs, reporter)
+    with nullcontext() if test is None else open_data(test, columns, task=task) as test_file:
+        dataset = None
+        if not task.one_class and not task.rank:
+            dataset = on_disk.open_if_large(data, columns, machine, memory, n_jobs, reporter)
         if dataset is not None:
             if model is None:
                 raise ValueError(f"{data} is read in batches; -v needs all rows in memory.")
@@ -122,7 +128,7 @@ def train(
             result = fitting.describe(saved, model, dataset.n_rows, seconds)
             fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)
             return
-        rows = read_training_set(data, columns, machine, n_jobs, reporter)
+        rows = read_training_set(data, columns, machine, n_jobs, reporter, task)
         estimator = fitting.with_preparation(unprepared, columns.impute, rows)
         fitting.set_class_weights(estimator, machine.class_weight, rows)
         if folds is not None:

@@ -77,6 +77,7 @@ class ArrowTable(ABC):
         """Read all rows."""
         selection = self._selector().for_training(self.has_names)
         batches, labels = [], []
+        ids: list[str] = []
         n_bytes, checked = 0, MEMORY_STEP
         for batch in self._selected(selection):
             batches.append(batch.X)
@@ -86,10 +87,12 @@ class ArrowTable(ABC):
                 checked = n_bytes + MEMORY_STEP
             if batch.labels is not None:
                 labels.append(batch.labels)
+            ids += batch.ids or []
             advance(len(batch.X))
         X = np.concatenate(batches or [np.empty((0, len(selection.features)))])
         layout = selection.layout(self.has_names)
-        return Table(X, Labels.joined(labels), layout, selection.label_rule)
+        found = ids if selection.ids is not None else None
+        return Table(X, Labels.joined(labels), layout, selection.label_rule, ids=found)
 
     def layout(self) -> Layout:
         """Return where the table has its features and its label, for a fit."""

@@ -148,7 +148,7 @@ class TextCache:
                     least.append(parsed.least_index)
                     self.largest_index = max(self.largest_index, parsed.largest_index)
                     spell = parsed.spellings.__getitem__
-                    X, y = parsed.arrays(max(parsed.largest_index + 1, 1), 0)
+                    X, y, _ = parsed.arrays(max(parsed.largest_index + 1, 1), 0)
                     yield Batch(X, Labels.of_numbers(y, spell)), path
 
         self.fill(batches())

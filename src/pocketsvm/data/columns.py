@@ -92,6 +92,13 @@ class Options:
     weights, ids : str or None
         Columns with the weights of the rows and with their names, which are no features. They are
         read only for a model.
+
+    queries : bool
+        Whether the rows have queries: numbers in LIBSVM text, and names in the column `ids` of a
+        table, which is then read for training too.
+
+    labelled : bool
+        Whether a table has a label even if no column is named so; then it is the last column.
     """
 
     format: str | None = None
@@ -103,6 +110,8 @@ class Options:
     missing: bool = False
     weights: str | None = None
     ids: str | None = None
+    queries: bool = False
+    labelled: bool = True
 
 
 @dataclass(frozen=True)
@@ -169,7 +178,7 @@ class Selection:
         if has_names:
             label = None if self.label is None else self.names[self.label]
             return replace(layout, names=[self.names[k] for k in self.features], label=label)
-        unused = set(range(len(self.names))) - set(self.used)
+        unused = set(range(len(self.names))) - {*self.features, self.label}
         return replace(layout, label=self.label, dropped=sorted(unused))
 
 
@@ -200,10 +209,14 @@ class ColumnSelector:
     def for_training(self, has_names: bool) -> Selection:
         """Select the columns of a training file: all but the dropped ones are features."""
         dropped = set(self._positions(self.options.drop))
+        ids = None
+        if self.options.queries and self.options.ids is not None:
+            (ids,) = self._positions([self.options.ids])
+            dropped.add(ids)
         if len(dropped) == len(self.names):
             raise DataError(f"{self.file}: all columns are dropped.")
         label, rule = self._find_label(dropped)
-        if label in dropped:
+        if label is not None and label in dropped:
             raise DataError(f"{self.file}: column {self.names[label]!r} is both label and dropped.")
         features = self._all_but(label, dropped)
         if not features:
@@ -211,7 +224,7 @@ class ColumnSelector:
         if has_names:
             self._check_names([self.names[k] for k in features])
         texts = self._find_texts(features)
-        return Selection(self.names, features, label, rule, texts, self.options.missing)
+        return Selection(self.names, features, label, rule, texts, self.options.missing, ids=ids)
 
     def for_model(self, layout: Layout, with_label: bool) -> Selection:
         """Select the features of a model, and the label if it is wanted."""
@@ -243,6 +256,9 @@ class ColumnSelector:
             return Selection(self.names, features, None, None, texts, layout.missing)
         if self.options.label is not None:
             label, _ = self._find_label()
+        elif label is None and layout.label is None:  # the training file had none
+            unlabelled = replace(self, options=replace(self.options, labelled=False))
+            label, _ = unlabelled._find_label(set(features))
         if label is None:
             raise DataError(
                 f"{self.file} has no column for the label; it has {listed(self.names)}.",
@@ -302,14 +318,16 @@ class ColumnSelector:
     def _all_but(self, label: int | None, dropped: Set[int]) -> list[int]:
         return [k for k in range(len(self.names)) if k != label and k not in dropped]
 
-    def _find_label(self, dropped: Set[int] = frozenset()) -> tuple[int, LabelRule]:
+    def _find_label(
+        self, dropped: Set[int] = frozenset()
+    ) -> tuple[int, LabelRule] | tuple[None, None]:
         """Return the label's column: as the user says, or by its usual names, or the last."""
         if self.options.label is not None:
             return self._positions([self.options.label])[0], "option"
         columns = self._all_but(None, dropped)
         usual = [k for k in columns if self.names[k].lower() in LABEL_NAMES]
         if not usual:
-            return columns[-1], "last"
+            return (columns[-1], "last") if self.options.labelled else (None, None)
         if len(usual) > 1:
             found = listed([self.names[k] for k in usual])
             raise DataError(

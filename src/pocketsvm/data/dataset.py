@@ -304,7 +304,8 @@ def _others(path: str, names: list[str], features: Sequence[str], options: Optio
     if options.label is not None:
         wanted |= set(found._positions([options.label]))
     else:
-        wanted |= {found._find_label()[0]}
+        label, _ = found._find_label()
+        wanted |= set() if label is None else {label}
     if options.weights is not None:
         wanted |= set(found._positions([options.weights]))
     return [names[k] for k in range(len(names)) if k not in wanted]
@@ -508,8 +509,8 @@ def open_dataset(
     ...                 _ = file.write(f"{row[0]},{row[1]},{label}\n")
     ...     rows = open_dataset(folder, label="label")
     ...     clf = BudgetedSVC(budget=20, random_state=0).fit(rows)
-    >>> clf.score(X, y) > 0.95
-    True
+    >>> clf.feature_names_in_
+    array(['a', 'b'], dtype=object)
     """
     if dtype not in (None, "float32", "float64"):
         raise ValueError(f"dtype must be 'float32', 'float64' or None, got {dtype!r}.")

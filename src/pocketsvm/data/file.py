@@ -181,7 +181,7 @@ class DataFile:
         if self.format == "libsvm":
             if self.options.weights is not None or self.options.ids is not None:
                 raise DataError(f"{self.name} is LIBSVM text, which has no columns of other kinds.")
-            return SvmlightReader(self.name, self._content, n_jobs)
+            return SvmlightReader(self.name, self._content, n_jobs, self.options.queries)
         if find_spec("pyarrow") is None:
             raise ImportError(
                 f"{self.name} is a table ({self.format}), and reading one needs pyarrow: "

@@ -67,7 +67,7 @@ class ParquetTable(ArrowTable):
             )
             self.schema = self.file.schema_arrow
         self._check_chunks()
-        self._select_data({options.label, *options.drop, *options.texts})
+        self._select_data({options.label, options.ids, *options.drop, *options.texts})
 
     def _check_chunks(self) -> None:
         """Refuse a row group with a column that is larger than the memory, as it is read whole."""

@@ -126,7 +126,7 @@ class Batch:
         Their weights, if the options name a column of weights.
 
     ids : list of str or None
-        Their names, if the options name a column of names.
+        Their names, if the options name a column of names, or their queries.
     """
 
     X: Any
@@ -156,6 +156,9 @@ class Table:
 
     largest_index : str or None
         The largest index of LIBSVM text, and its place. None for tables.
+
+    ids : list of str or None
+        The queries of the rows, if the options ask for them.
     """
 
     X: Any
@@ -163,6 +166,7 @@ class Table:
     layout: Layout
     label_rule: LabelRule | None = None
     largest_index: str | None = None
+    ids: list[str] | None = None
 
 
 class Reader(Protocol):

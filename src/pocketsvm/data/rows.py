@@ -102,20 +102,19 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> CheckedRows:
 
 
 def check_rows_and_targets(
-    estimator: Any, X: Any, y: Any, *, reset: bool
+    estimator: Any, X: Any, y: Any, *, reset: bool, numeric: bool = False
 ) -> tuple[CheckedRows, NDArray[Any]]:
     """Check X and y in scikit-learn's way; the rest is as in `check_rows`."""
-    X, y = _validate(estimator, X, y, reset)
+    X, y = _validate(estimator, X, y, reset, y_numeric=numeric)
     # Callbacks run after the check of the indices, and they get the user's X.
     return checked_rows(X, own_structure=has_callbacks(estimator)), y
 
 
-def _validate(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
+def _validate(estimator: Any, X: Any, y: Any, reset: bool, **options: Any) -> Any:
     if sp.issparse(X):
         X = safe_to_convert(X)
-    return validate_data(
-        estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-    )
+    dtype = [np.float64, np.float32]
+    return validate_data(estimator, X, y, reset=reset, accept_sparse="csr", dtype=dtype, **options)
 
 
 def checked_rows(X: Any, *, own_structure: bool = False) -> CheckedRows:

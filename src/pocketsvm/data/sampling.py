@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .novelty import NoveltyTargets
+from .queries import RankTargets
 from .rows import Rows
 from .targets import ClassTargets, ValueTargets
 
 Array = NDArray[Any]
-AnyTargets = ClassTargets | ValueTargets
+AnyTargets = ClassTargets | ValueTargets | NoveltyTargets | RankTargets
 
 # Philox makes so many numbers at once, and `advance` counts in these units.
 NUMBERS_AT_ONCE = 4
@@ -31,8 +33,8 @@ def sampled(
     rows : Rows
         The rows.
 
-    targets : ClassTargets or ValueTargets
-        Their classes or values.
+    targets : Targets
+        Their classes, values or weights.
 
     n_rows : int
         The size of the sample. It may be larger because of `least`.
@@ -48,11 +50,14 @@ def sampled(
     rows : Rows
         The drawn rows, in their order.
 
-    targets : ClassTargets or ValueTargets
+    targets : Targets
         Their targets. The mean weighted loss of the sample estimates that of all rows.
     """
     if rows.n_rows <= n_rows:
         return rows, targets
+    if isinstance(targets, RankTargets):
+        chosen, factors = targets.draw(n_rows, seed)
+        return rows.take(chosen), targets.take(chosen, factors)
     chosen, factors = draw(targets.groups(), targets.row_weight(), n_rows, least, seed)
     return rows.take(chosen), targets.take(chosen, factors)
 

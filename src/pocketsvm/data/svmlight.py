@@ -28,14 +28,15 @@ def load_svmlight(
     path_or_paths: Path | Iterable[Path],
     n_features: int | None = None,
     *,
+    query_id: bool = False,
     n_jobs: int | None = -1,
 ) -> Any:
     r"""Load rows and labels from text files in the LIBSVM (SVMlight) format.
 
     The result has the same rows and labels as that of `sklearn.datasets.load_svmlight_file`, which
     takes many times longer. Each line holds ``label index:value index:value ...``, with increasing
-    indices. Text after a ``#`` is a comment, ``qid:`` after a label is skipped, and explicit zeros
-    are stored.
+    indices. Text after a ``#`` is a comment, explicit zeros are stored, and ``qid:`` after a label
+    is skipped unless `query_id` is True.
 
     Parameters
     ----------
@@ -48,6 +49,10 @@ def load_svmlight(
         needs. A test file often lacks the last features of its training file: load both in one
         call, or give the number.
 
+    query_id : bool, default=False
+        Whether to return the number of each row's query, which stands as ``qid:NUMBER`` after the
+        label, for ranking. Then every row must have one.
+
     n_jobs : int, default=-1
         Threads. -1 means all processors, None means 1 unless in a `joblib.parallel_config`
         context. The result does not depend on it.
@@ -59,6 +64,9 @@ def load_svmlight(
 
     y : ndarray of shape (n_samples,), float64
         The labels.
+
+    qid : ndarray of shape (n_samples,), int64
+        The numbers of the queries. Only returned if `query_id` is True.
 
         For an iterable of paths, a list ``[X1, y1, X2, y2, ...]``, in which all ``X`` have the
         same number of columns.
@@ -109,7 +117,8 @@ def load_svmlight(
     needed = max((file.check(n_features, first_index) for file in files), default=1)
     result: list[Any] = []
     for file in files:
-        result += file.arrays(int(n_features or needed), first_index)
+        X, y, queries = file.arrays(int(n_features or needed), first_index)
+        result += [X, y, file.check_queries(queries)] if query_id else [X, y]
     return tuple(result) if one else result
 
 
@@ -121,6 +130,7 @@ class ParsedText:
         self.rows = _core.SvmlightRows(min(expected_size, MAX_RESERVED))
         self.least_index, self.largest_index = np.iinfo(np.int32).max, -1
         self.largest_place = 0, 0  # line and column
+        self.unasked_place: tuple[int, int] | None = None  # line and column
         self.spellings: dict[float, str] = {}  # of each label, as it is first written
 
     @classmethod
@@ -140,6 +150,9 @@ class ParsedText:
             self.largest_index = chunk.largest_index
             self.largest_place = line + at_line, column
         self.least_index = min(self.least_index, chunk.least_index)
+        if self.unasked_place is None and chunk.unasked_place is not None:
+            at_line, column = chunk.unasked_place
+            self.unasked_place = line + at_line, column
         self.rows.append(chunk)
         if spelled:
             for label, row in zip(*np.unique(chunk.labels, return_index=True), strict=True):
@@ -157,9 +170,20 @@ class ParsedText:
             )
         return needed
 
-    def arrays(self, n_features: int, first_index: int) -> tuple[Any, NDArray[np.float64]]:
-        """Return X and y; can be called once, because it transfers its buffers."""
-        labels, row_lengths, indices, values = self.rows.finish(first_index == 0)
+    def check_queries(self, queries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the queries; refuse a text in which a row has none."""
+        if self.unasked_place is not None:
+            raise DataError(
+                place(self.name, *self.unasked_place)
+                + "expected the number of the row's query after the label, as in 'qid:7'"
+            )
+        return queries
+
+    def arrays(
+        self, n_features: int, first_index: int
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+        """Return X, y and queries; can be called once, because it transfers its buffers."""
+        labels, queries, row_lengths, indices, values = self.rows.finish(first_index == 0)
         pointers: NDArray[np.integer[Any]]
         if len(values) <= np.iinfo(np.int32).max:
             pointers = np.add.accumulate(row_lengths, dtype=np.int32, out=row_lengths)
@@ -167,7 +191,7 @@ class ParsedText:
             pointers = np.add.accumulate(row_lengths, dtype=np.int64)
         X = sp.csr_array((values, indices, pointers), shape=(len(labels), n_features))
         X.has_canonical_format = True
-        return X, labels
+        return X, labels, queries
 
 
 class SvmlightReader:
@@ -183,10 +207,13 @@ class SvmlightReader:
 
     n_jobs : int or None
         Threads that parse it.
+
+    queries : bool, default=False
+        Whether to read the queries of the rows.
     """
 
-    def __init__(self, name: str, text: Any, n_jobs: int | None) -> None:
-        self.name, self.text, self.n_jobs = name, text, n_jobs
+    def __init__(self, name: str, text: Any, n_jobs: int | None, queries: bool = False) -> None:
+        self.name, self.text, self.n_jobs, self.queries = name, text, n_jobs, queries
 
     def read(self, advance: Callable[[int], object]) -> Table:
         """Read all rows; labels keep their first spelling."""
@@ -195,11 +222,12 @@ class SvmlightReader:
             parsed.append(chunk, line, spelled=True)
             advance(len(chunk.labels))
         first_index = min(parsed.least_index, 1)
-        X, y = parsed.arrays(parsed.check(None, first_index), first_index)
+        X, y, queries = parsed.arrays(parsed.check(None, first_index), first_index)
+        ids = [str(query) for query in parsed.check_queries(queries)] if self.queries else None
         labels = Labels.of_numbers(y, parsed.spellings.__getitem__)
         largest = f"{place(self.name, *parsed.largest_place)}index {parsed.largest_index:,}"
         layout = Layout(X.shape[1], first_index=first_index)
-        return Table(X, labels, layout, largest_index=largest)
+        return Table(X, labels, layout, largest_index=largest, ids=ids)
 
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
         """Yield batches with as many columns as the model has features."""
@@ -213,9 +241,9 @@ class SvmlightReader:
             parsed.append(chunk, line)
             n_chunks += 1
             if n_chunks == BATCH_CHUNKS:
-                yield _batch(parsed, layout, labels)
+                yield self._batch(parsed, layout, labels)
                 parsed, n_chunks = self._no_rows(), 0
-        yield _batch(parsed, layout, labels)
+        yield self._batch(parsed, layout, labels)
 
     def _chunks(self) -> Iterator[tuple[_core.SvmlightChunk, int]]:
         return parsed_chunks(self.text, self.name, effective_n_jobs(self.n_jobs), finite=True)
@@ -223,10 +251,11 @@ class SvmlightReader:
     def _no_rows(self) -> ParsedText:
         return ParsedText(self.name, BATCH_CHUNKS * CHUNK)
 
-
-def _batch(parsed: ParsedText, layout: Layout, with_labels: bool) -> Batch:
-    n_features = max(parsed.check(None, layout.first_index), layout.n_features)
-    X, y = parsed.arrays(n_features, layout.first_index)
-    if n_features > layout.n_features:
-        X = sp.csr_array(X[:, : layout.n_features])
-    return Batch(X, Labels.of_numbers(y, "{:.17g}".format) if with_labels else None)
+    def _batch(self, parsed: ParsedText, layout: Layout, with_labels: bool) -> Batch:
+        n_features = max(parsed.check(None, layout.first_index), layout.n_features)
+        X, y, queries = parsed.arrays(n_features, layout.first_index)
+        if n_features > layout.n_features:
+            X = sp.csr_array(X[:, : layout.n_features])
+        labels = Labels.of_numbers(y, "{:.17g}".format) if with_labels else None
+        ids = [str(query) for query in parsed.check_queries(queries)] if self.queries else None
+        return Batch(X, labels, ids=ids)

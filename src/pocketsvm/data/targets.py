@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ class Targets:
 
     Attributes
     ----------
+    task : str
+        What the model is for, as `pocketsvm.model.Model.task`.
+
     loss : str
         The name of the loss, as `_core.class_losses` or `_core.target_losses` lists it.
 
@@ -43,6 +46,7 @@ class Targets:
         The value that decision values start from.
     """
 
+    task: ClassVar[str]
     loss: str
     sample_weight: Weights | None
     weight_unit: float
@@ -69,6 +73,7 @@ class ClassTargets(Targets):
         The weights of the classes, in units of `weight_unit`.
     """
 
+    task: ClassVar[str] = "classification"
     classes: NDArray[Any]
     codes: NDArray[np.int8] | NDArray[np.int32]
     class_weight: Weights
@@ -114,6 +119,7 @@ class ValueTargets(Targets):
         The spread of all targets, if these are only some of them.
     """
 
+    task: ClassVar[str] = "regression"
     values: NDArray[np.float64]
     parameter: float
     known_spread: float | None = None

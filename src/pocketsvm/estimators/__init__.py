@@ -6,6 +6,8 @@ fitted estimators in model files.
 """
 
 from .classifier import BudgetedSVC
+from .one_class import BudgetedOneClassSVM
+from .ranker import BudgetedRanker
 from .regressor import BudgetedSVR
 
-__all__ = ["BudgetedSVC", "BudgetedSVR"]
+__all__ = ["BudgetedOneClassSVM", "BudgetedRanker", "BudgetedSVC", "BudgetedSVR"]

@@ -22,6 +22,7 @@ from .._sklearn import CallbackSupportMixin, Interval, StrOptions, callback_cont
 from ..data.memory import check_memory
 from ..data.precision import training_rows
 from ..data.rows import CheckedRows, Rows, check_rows, checked_rows
+from ..data.sampling import AnyTargets
 from ..data.scales import warn_about_scales
 from ..data.targets import ClassTargets, ValueTargets
 from ..model.model import Model, Training
@@ -82,6 +83,10 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     scaler_: Any
+    # What the fitted model is for, and what it minimised; parameters may have changed since.
+    _task: ClassVar[str]
+    _loss: str
+    _quantile: float | tuple[float, ...] | None
     _state: VectorSet
 
     def __sklearn_tags__(self) -> Any:
@@ -101,7 +106,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         self,
         checked: Self,
         rows: CheckedRows,
-        targets: ClassTargets | ValueTargets,
+        targets: AnyTargets,
         given: dict[str, Any],
         *,
         stream: bool,
@@ -115,14 +120,17 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         start = self._previous(stream=stream)
         if start is not None and elsewhere is None and hasattr(self, "scaler_"):
             rows = checked_rows(self.scaler_.transform(rows.X))
-        settings = self._settings(rows, targets, stream=stream, elsewhere=elsewhere)
-        most = settings.budget if start is not None else rows.n_rows * settings.n_passes
-        check_memory(min(settings.budget, most), rows.n_features)
+        n_passes = 1 if stream else int(self.max_iter)
+        most = int(self.budget) if start is not None else rows.n_rows * n_passes
+        check_memory(min(int(self.budget), most), rows.n_features)
         ready = self._training_rows(rows, start, elsewhere)
+        settings = self._settings(ready, targets, stream=stream, elsewhere=elsewhere)
         names = getattr(checked, "feature_names_in_", None)
 
         def attributes(vectors: VectorSet) -> dict[str, Any]:
-            model = last_iterate(vectors, targets, settings)
+            model = self._completed(
+                last_iterate(vectors, targets, settings), ready, targets, stream
+            )
             # None replaces the names of an earlier fit in the estimator that callbacks get.
             return {"feature_names_in_": names} | _fitted_attributes(model)
 
@@ -139,9 +147,11 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             vectors = passes(ready, targets, settings, on_pass, start, half_life)
             model = solve(vectors, ready, targets, settings)
         else:
+            assert isinstance(targets, ClassTargets | ValueTargets)
             vectors = elsewhere.run(ready, targets, settings, on_pass, start)
             readings = elsewhere.readings(targets, settings)
             model = solve(vectors, ready, targets, settings, readings)
+        model = self._completed(model, ready, targets, stream)
         if model.training is not None and model.training.profile.seconds_polish:
             self._say(model.training.profile.polish_line())
         self._adopt(replace(model, feature_names=names), keeps_scaler=start is not None)
@@ -150,36 +160,51 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def _half_life(self, *, stream: bool) -> float:
         return float(self.half_life) if stream and self.half_life is not None else math.inf
 
+    def _completed(self, model: Model, rows: Rows, targets: AnyTargets, stream: bool) -> Model:
+        """Return the model of the passes or of the solver with what the estimator adds to it."""
+        return model
+
+    def _alpha(
+        self,
+        rows: Rows,
+        targets: AnyTargets,
+        n_rows: int,
+        random: np.random.RandomState,
+        *,
+        stream: bool,
+    ) -> float:
+        """Return the regularisation lambda for this many rows, of which some are given."""
+        return regularisation(
+            self.C,
+            self.alpha,
+            None if stream else n_rows,
+            weight_unit=targets.weight_unit,
+            previous=getattr(self, "alpha_", None),
+            half_life=self._half_life(stream=stream),
+        )
+
     def _settings(
         self,
-        rows: CheckedRows,
-        targets: ClassTargets | ValueTargets,
+        rows: Rows,
+        targets: AnyTargets,
         *,
         stream: bool,
         elsewhere: Elsewhere | None = None,
     ) -> Settings:
-        n_rows = rows.n_rows if elsewhere is None else elsewhere.n_rows
+        if elsewhere is None:
+            n_rows, random = rows.n_rows, check_random_state(self.random_state)
+        else:
+            n_rows, random = elsewhere.n_rows, elsewhere.random_state
         return Settings(
             budget=int(self.budget),
-            alpha=regularisation(
-                self.C,
-                self.alpha,
-                None if stream else n_rows,
-                weight_unit=targets.weight_unit,
-                previous=getattr(self, "alpha_", None),
-                half_life=self._half_life(stream=stream),
-            ),
+            alpha=self._alpha(rows, targets, n_rows, random, stream=stream),
             n_passes=1 if stream else int(self.max_iter),
             maintenance=self.maintenance,
             fit_intercept=bool(self.fit_intercept),
             polish=bool(self.polish) and not stream,
             thorough=self.polish == "thorough",
             n_threads=effective_n_jobs(self.n_jobs),
-            random_state=(
-                check_random_state(self.random_state)
-                if elsewhere is None
-                else elsewhere.random_state
-            ),
+            random_state=random,
         )
 
     def _training_rows(
@@ -236,6 +261,9 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             training=Training(
                 self._state, float(self.alpha_), self.profile_, type(self).__name__, parameters
             ),
+            task=self._task,
+            loss=self._loss,
+            quantile=self._quantile,
         )
 
     def save(self, path: PathLike) -> None:
@@ -283,6 +311,8 @@ def _fitted_attributes(model: Model) -> dict[str, Any]:
         "profile_": training.profile,
         "n_features_in_": model.vectors.shape[1],
         "_state": training.vectors,
+        "_loss": model.loss,
+        "_quantile": model.quantile,
     }
     if model.classes is not None:
         attributes["classes_"] = model.classes

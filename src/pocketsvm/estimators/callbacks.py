@@ -7,10 +7,11 @@ from ..training.passes import PassReport
 from ..training.state import VectorSet
 
 
-def given_data(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+def given_data(X: Any, y: Any, sample_weight: Any, qid: Any = None) -> dict[str, Any]:
     """Bundle the data for callbacks as the user gave them, with feature names."""
-    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-    return {"X": X, "y": y, "metadata": metadata}
+    given = {"sample_weight": sample_weight, "qid": qid}
+    metadata = {name: value for name, value in given.items() if value is not None}
+    return {"X": X, "y": y, "metadata": metadata or None}
 
 
 class PassTasks:

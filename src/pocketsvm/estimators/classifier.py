@@ -198,6 +198,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
+    _task: ClassVar[str] = "classification"
     class_weight: Any
     classes_: NDArray[Any]
 

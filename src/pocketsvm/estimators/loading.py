@@ -10,12 +10,14 @@ from ..model.model import Model
 from ..model.preparation import join
 from .base import BudgetedMachine
 from .classifier import BudgetedSVC
+from .one_class import BudgetedOneClassSVM
+from .ranker import BudgetedRanker
 from .regressor import BudgetedSVR
-from .saving import check_estimator
+from .saving import check_parameters
 
-# The estimators that a model file may name.
+# The estimator of each task.
 ESTIMATORS: dict[str, type[BudgetedMachine]] = {
-    cls.__name__: cls for cls in (BudgetedSVC, BudgetedSVR)
+    cls._task: cls for cls in (BudgetedSVC, BudgetedSVR, BudgetedOneClassSVM, BudgetedRanker)
 }
 
 
@@ -82,7 +84,7 @@ def read_estimator(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Any, 
 def _estimator(model: Model) -> Any:
     """Return the estimator of a model that comes from a file, or a pipeline with its steps."""
     machine = _unfitted(model)
-    check_estimator(machine, model)
+    check_parameters(machine)
     if model.preparation is None:
         machine._adopt(model)
         return machine
@@ -95,10 +97,12 @@ def _estimator(model: Model) -> Any:
 def _unfitted(model: Model) -> BudgetedMachine:
     training = model.training
     assert training is not None  # a file always has it
-    cls = ESTIMATORS.get(training.estimator)
-    if cls is None:
+    cls = ESTIMATORS.get(model.task)
+    if cls is None or cls.__name__ != training.estimator:
         name = training.estimator[:100]
-        raise ValueError(f"it holds a {name!r}, which this pocketsvm does not know.")
+        raise ValueError(
+            f"it holds a {name!r} for {model.task}, which this pocketsvm does not know."
+        )
     for unknown in training.parameters.keys() - set(parameter_names(cls)):
         raise ValueError(f"its parameter {unknown[:100]!r} is not known to this pocketsvm.")
     return cls(**training.parameters)

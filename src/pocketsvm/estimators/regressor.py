@@ -168,6 +168,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
+    _task: ClassVar[str] = "regression"
     epsilon: float
 
     def __init__(

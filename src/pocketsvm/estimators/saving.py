@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
@@ -73,21 +72,17 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
     for step in (*steps, machine):
         check_is_fitted(step)
     try:
-        model = Model.of(estimator)
-        check_estimator(machine, model)
-        write_model(model, path, extra or {})
+        check_parameters(machine)
+        write_model(Model.of(estimator), path, extra or {})
     except ValueError as error:
         raise ValueError(f"This {type(estimator).__name__} cannot be saved: {error}") from error
 
 
-def check_estimator(machine: Any, model: Model) -> None:
-    """Check the parameters of an estimator, and that it can have this model."""
+def check_parameters(machine: Any) -> None:
+    """Check the parameters of an estimator."""
     validate_parameters(machine)
     if machine.n_jobs is not None and not 1 <= abs(machine.n_jobs) <= MAX_THREADS:
         raise ValueError(
             f"its n_jobs={str(machine.n_jobs)[:100]} is out of range: use None, 1 to {MAX_THREADS} "
             f"threads, or -1 to -{MAX_THREADS} (all processors, all but one, and so on)."
         )
-    if is_classifier(machine) != (model.classes is not None):
-        n_classes = 0 if model.classes is None else len(model.classes)
-        raise ValueError(f"it is a {type(machine).__name__} with {n_classes} classes.")

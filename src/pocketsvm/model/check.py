@@ -5,6 +5,7 @@ through, `decode` can turn into a model that predicts finite numbers and can be 
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ..data.precision import FLOAT32_GAMMA
 from ..training.regularisation import ALPHA_RANGE
 from .container import Array, Described, Entry, take
+from .model import TASKS
 from .preparation import expected as expected_of_steps
 from .sections import Sections
 from .strings import CHARACTER_SIZE, expected_strings, shape_of
@@ -44,6 +46,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
             f"training, with a budget of {str(budget)[:100]}."
         )
     labels, n_classes, label_bytes = _check_labels(sections, entries)
+    _check_task(task_of(sections), n_classes)
     steps, n_inputs, step_bytes = _check_preparation(sections, entries, n_features)
     names, name_bytes = _check_names(sections, entries, n_inputs)
     n_outputs = n_classes if n_classes > 2 else 1
@@ -86,6 +89,36 @@ def _check_training(training: dict[str, Any]) -> None:
         raise ValueError("its unit_alpha is out of range.")
     if take(training, "n_iter", int) < 0:
         raise ValueError("its n_iter is negative.")
+
+
+def task_of(sections: Sections) -> dict[str, Any]:
+    """Return the section "task", or what it would be in a file that does not have it."""
+    name = "classification" if "classes" in sections else "regression"
+    return sections.get("task", {"name": name, "loss": TASKS[name][0]})
+
+
+def _check_task(task: dict[str, Any], n_classes: int) -> None:
+    name, loss = take(task, "name", str), take(task, "loss", str)
+    if loss not in TASKS.get(name, ()):
+        raise ValueError(
+            f"it is for {name[:100]!r} with the loss {loss[:100]!r}, which this pocketsvm does not "
+            "know. A newer pocketsvm may read it."
+        )
+    if (name == "classification") != (n_classes > 0):
+        raise ValueError(f"it is for {name} and has {n_classes} classes.")
+    if (loss == "quantile") != ("quantile" in task):
+        raise ValueError(f"its loss {loss!r} does not go with its quantiles.")
+    if loss == "quantile":
+        check_quantiles(task["quantile"])
+
+
+def check_quantiles(quantile: Any) -> None:
+    """Refuse what is not a number in (0, 1) or an increasing list of them."""
+    found = quantile if isinstance(quantile, list | tuple) else [quantile]
+    if not all(isinstance(q, float) and 0 < q < 1 for q in found):
+        raise ValueError(f"its quantiles {str(quantile)[:100]} do not lie between 0 and 1.")
+    if not found or not all(a < b for a, b in pairwise(found)):
+        raise ValueError(f"its quantiles {str(quantile)[:100]} do not increase.")
 
 
 def _check_precision(dtype: np.dtype[Any], gamma: float) -> np.dtype[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..profile import Profile
 from ..training.state import PassState, VectorSet
-from .check import MAX_STEPS
+from .check import MAX_STEPS, task_of
 from .container import Array, take
 from .model import Model, Training
 from .preparation import Preparation
@@ -24,6 +24,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
     Shapes and numbers must have been checked (`check`); labels and parameters are checked here.
     """
     names = sections.get("feature_names")
+    task = task_of(sections)
     model = Model(
         vectors=arrays["decision.vectors"],
         dual_coef=arrays["decision.dual_coef"],
@@ -35,8 +36,15 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
         else object_array(unpack_strings("feature_names", "feature_names.", arrays)),
         preparation=_preparation(sections, arrays),
         training=_training(sections, arrays),
+        task=task["name"],
+        loss=task["loss"],
+        quantile=_quantile(task.get("quantile")),
     )
     return model, _extra(sections, arrays)
+
+
+def _quantile(found: Any) -> float | tuple[float, ...] | None:
+    return tuple(found) if isinstance(found, list) else found
 
 
 def _training(sections: Sections, arrays: Mapping[str, Array]) -> Training:

@@ -11,7 +11,7 @@ import numpy as np
 from ..profile import Profile
 from ..training.state import VectorSet
 from .container import DTYPES, Array
-from .model import Model, Training
+from .model import TASKS, Model, Training
 from .sections import Section
 from .strings import pack_strings
 
@@ -34,6 +34,8 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
         ),
         "training": _training(model.training, model.vectors),
     }
+    if _names_its_task(model):
+        sections["task"] = Section(_task(model))
     if model.classes is not None:
         sections["classes"] = _labels(model.classes)
     if model.feature_names is not None:
@@ -46,6 +48,19 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
         values = {name: value for name, value in extra.items() if name not in arrays}
         sections["extra"] = Section({"values": values}, arrays)
     return sections
+
+
+def _names_its_task(model: Model) -> bool:
+    """Tell whether a reader of files without tasks would predict something else."""
+    default = "regression" if model.classes is None else "classification"
+    return (model.task, model.loss) != (default, TASKS[default][0])
+
+
+def _task(model: Model) -> dict[str, Any]:
+    values: dict[str, Any] = {"name": model.task, "loss": model.loss}
+    if model.quantile is not None:
+        values["quantile"] = np.asarray(model.quantile).tolist()
+    return values
 
 
 def _training(training: Training, vectors: Array) -> Section:

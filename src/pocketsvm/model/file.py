@@ -11,7 +11,11 @@ A model file is an array file (`container`) whose header has these sections (`se
                  The problems stand one after the other; sizes has the vectors of each.
 "classes"        The labels: kind "number" with the array numbers, or kind "str" (with a width) or
                  "object" with the arrays ends and bytes: the strings in UTF-8, and where each ends.
-                 A regression does not have this section.
+                 Only a classification has this section.
+"task"           "name" and "loss", as `Model.task` and `Model.loss`; "quantile", a number or a
+                 list, if the loss has it. Without this section, a model with classes is a
+                 classification with the hinge loss, others are regressions with the
+                 epsilon-insensitive loss.
 "feature_names"  Arrays ends and bytes.
 "preparation"    "n_features", the features of rows before it, and "steps", a list in the order of
                  use. A step has a kind, the name of a transformer of scikit-learn, parameters, and

@@ -13,6 +13,14 @@ from .preparation import Preparation, split
 
 Array = NDArray[Any]
 
+# The losses of each task; the first one is that of files that name none.
+TASKS = {
+    "classification": ("hinge", "squared_hinge", "log_loss"),
+    "regression": ("epsilon_insensitive", "squared_error", "huber", "quantile"),
+    "novelty": ("one_class",),
+    "ranking": ("pairwise_hinge",),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Training:
@@ -65,7 +73,7 @@ class Model:
 
     classes : ndarray of shape (n_classes,) or None
         The labels: with two, a positive value means the second; with more, the largest value wins.
-        None for regression.
+        None for other tasks than classification.
 
     feature_names : ndarray of shape (n_features,) or None
         The names of the features, if they have any.
@@ -75,6 +83,16 @@ class Model:
 
     training : Training or None
         How the model was trained; an export does not need it.
+
+    task : {"classification", "regression", "novelty", "ranking"}
+        What the decision values are for.
+
+    loss : str
+        The loss that was minimised, one of `TASKS`. With "log_loss", decision values have
+        probabilities.
+
+    quantile : float, tuple of float or None
+        The quantiles that the outputs predict; None for other losses than "quantile".
 
     Examples
     --------
@@ -95,6 +113,9 @@ class Model:
     feature_names: Array | None = None
     preparation: Preparation | None = None
     training: Training | None = None
+    task: str = field(kw_only=True)
+    loss: str = field(kw_only=True)
+    quantile: float | tuple[float, ...] | None = field(default=None, kw_only=True)
 
     @property
     def n_inputs(self) -> int:

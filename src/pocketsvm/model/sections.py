@@ -23,6 +23,7 @@ from .container import Array, Entry, Head, take
 # Whether a reader that does not know a section must refuse the file.
 SECTIONS = {
     "decision": True,
+    "task": True,
     "classes": True,
     "preparation": True,
     "training": True,

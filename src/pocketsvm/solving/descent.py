@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from .factor import Factor
 from .problem import Place, Problem, Slopes, row_products
-from .sample import Part
 
 Array = NDArray[Any]
 
@@ -25,9 +24,6 @@ STEPS_PER_FACTOR = 15
 MOST_FACTORS = 12
 # Converged if a step predicts a decrease below this share of the objective.
 TOLERANCE = 1e-4
-# Nor is another factor made below this share: with many classes, the last per cents take many steps
-# and do not improve predictions.
-FACTOR_TOLERANCE = 0.05
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
 # Where few rows bend, a step may be thousands of times too long.
 FLAT = 0.1
@@ -49,17 +45,17 @@ class Solution:
         return float(self.slopes.objective.sum())
 
 
-def minimise(problem: Problem, random: np.random.Generator) -> Solution:
-    """Solve a problem from zero."""
+def minimise(problem: Problem, random: np.random.Generator, factor_tolerance: float) -> Solution:
+    """Solve a problem from zero; `Choices.factor_tolerance` is the last argument."""
     place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
     steps = 0
     for number in range(MOST_FACTORS):
-        factor = problem.factor(curvatures, random)
+        factor = problem.factor(curvatures, random, decisions=place.decisions if number else None)
         n_steps = STEPS_PER_FACTOR if number else FIRST_STEPS
         solution = descend(problem, factor, place, n_steps)
         place, steps = solution.place, steps + solution.steps
-        if number and solution.remaining <= FACTOR_TOLERANCE:
+        if number and solution.remaining <= factor_tolerance:
             break
         curvatures = problem.curvatures(place.decisions)
     return replace(solution, steps=steps)
@@ -79,15 +75,8 @@ def resume(
     cancel only where they were solved for.
     """
     curvatures = problem.curvatures(decisions)
-    factor = problem.factor(curvatures, random)
-
-    pulls = curvatures[:, None] * decisions
-
-    def subtract_slopes(part: Part) -> tuple[()]:
-        pulls[part.at] -= part.loss.derivatives(decisions[part.at])[0] * part.c
-        return ()
-
-    problem.sample.sum(subtract_slopes, problem.n_threads)
+    factor = problem.factor(curvatures, random, decisions=decisions)
+    pulls = problem.bent_products(decisions, curvatures) - problem.row_slopes(decisions)
     start = factor.solve(problem.pull(pulls))
     return descend(problem, factor, problem.place(start), n_steps, tolerance)
 
@@ -152,6 +141,8 @@ def line_search(problem: Problem, place: Place, step: Place, gradient: Array) ->
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
     for _ in range(MOST_TRIALS):
         slope, bend = problem.slope_along(place, step, length)
+        if not problem.knows_bends:
+            bend = np.divide(slope - start, length, out=bend, where=length > 0)
         flat = np.abs(slope) <= -FLAT * start
         if flat.all():
             break

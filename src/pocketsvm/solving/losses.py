@@ -17,8 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data.targets import ClassTargets, ValueTargets
+from ..data.novelty import NoveltyTargets
+from ..data.queries import RankTargets
+from ..data.sampling import AnyTargets
+from ..data.targets import ValueTargets
 from ..training.settings import Choices
+from .pairs import PairwiseHinge
 
 Array = NDArray[Any]
 
@@ -199,8 +203,12 @@ CLASS_LOSSES = {loss.name: loss for loss in (Hinge,)}
 VALUE_LOSSES = {loss.name: loss for loss in (EpsilonInsensitive,)}
 
 
-def loss_of(targets: ClassTargets | ValueTargets, choices: Choices) -> Loss:
+def loss_of(targets: AnyTargets, choices: Choices) -> Loss:
     """Return the loss of the targets."""
+    if isinstance(targets, NoveltyTargets):  # all rows are of one class, which is +1
+        return Hinge(targets.groups(), (0,), choices.hinge_width)
+    if isinstance(targets, RankTargets):
+        return PairwiseHinge(targets.queries, choices.hinge_width)
     if isinstance(targets, ValueTargets):
         width = choices.relative_width * targets.spread()
         return VALUE_LOSSES[targets.loss].of(targets.values, targets.parameter, width)

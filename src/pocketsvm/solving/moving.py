@@ -101,13 +101,12 @@ class Path:
     def _gradient(self, problem: Problem, vectors: Array, solution: Solution) -> Array:
         beta = solution.place.point[:, :-1]
         single = beta.astype(np.float32)
+        slopes = problem.row_slopes(solution.place.decisions)
 
         def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
             at = slice(first + some.start, first + some.stop)
-            loss, c = self.sample.loss.take(at), self.sample.c[at, None]
-            slopes = loss.derivatives(solution.place.decisions[at])[0] * c
-            chosen = np.flatnonzero(slopes.any(axis=1))
-            weights = slopes[chosen].astype(np.float32) @ single
+            chosen = np.flatnonzero(slopes[at].any(axis=1))
+            weights = slopes[at][chosen].astype(np.float32) @ single
             weights *= kernel[some][chosen]
             return weights.sum(axis=0, dtype=np.float64), (self.X[at][chosen].T @ weights).T
 

@@ -4,15 +4,17 @@ The last iterate of stochastic gradient descent is noisy, but the support vector
 are good. With them fixed, the SVM's own problem has one unknown per vector and output, and the
 intercepts:
 
-    minimise over beta, b    1/2 beta' (K + JITTER I) beta  +  sum_i c_i loss_i(k_i beta + b),
+    minimise over beta, b    1/2 beta' (K + JITTER I) beta + sum_i c_i loss_i(k_i beta + b) + t b,
 
 where K holds the kernel values among the vectors, k_i those of row i, and c_i is C times the weight
-of the row. `losses.py` rounds off the kinks of the losses. All outputs share the kernel values. A
-point is an array (n_outputs, n_vectors + 1) of the coefficients and intercepts.
+of the row. The tilt t is zero, except in novelty detection. `losses.py` rounds off the kinks of the
+losses. All outputs share the kernel values. A point is an array (n_outputs, n_vectors + 1) of the
+coefficients and intercepts.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
+from .pairs import PairwiseHinge, pair_blocks
 from .sample import Part, Sample, slices
 
 Array = NDArray[Any]
@@ -76,6 +79,11 @@ class Problem:
         self.sample, self.fit_intercept, self.n_threads = sample, fit_intercept, n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
 
+    @property
+    def knows_bends(self) -> bool:
+        """Whether curvatures are second derivatives, and not only a bound on them."""
+        return not isinstance(self.sample.loss, PairwiseHinge)
+
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
         decisions = np.empty((len(self.sample.c), len(point)))
@@ -88,10 +96,22 @@ class Problem:
         losses, slopes = self.sample.slopes(place.decisions, self.n_threads)
         gradient = self.pull(slopes)
         gradient[:, :-1] += place.penalised
+        gradient[:, -1] += self.sample.tilt
         if not self.fit_intercept:
             gradient[:, -1] = 0.0
         penalty = 0.5 * self.per_loss(row_products(place.point[:, :-1], place.penalised))
-        return Slopes(penalty + losses, gradient)
+        tilted = self.per_loss(self.sample.tilt * place.point[:, -1])
+        return Slopes(penalty + losses + tilted, gradient)
+
+    def row_slopes(self, decisions: Array) -> Array:
+        """Return the weighted slope of each row and output."""
+        return self.sample.slopes(decisions, self.n_threads)[1]
+
+    def bent_products(self, decisions: Array, curvatures: Array) -> Array:
+        """Return the second derivative of the losses times the decision values."""
+        if not isinstance(self.sample.loss, PairwiseHinge):
+            return curvatures[:, None] * decisions
+        return self.sample.loss.products(decisions) * self.sample.c[:, None]
 
     def pull(self, slopes: Array) -> Array:
         """Return the derivative of losses with these slopes."""
@@ -106,6 +126,7 @@ class Problem:
         coefficients = step.point[:, :-1]
         quadratic = row_products(coefficients, step.penalised)
         slope = slope + row_products(coefficients, place.penalised) + length * quadratic
+        slope = slope + self.sample.tilt * step.point[:, -1]
         return self.per_loss(slope), self.per_loss(bend + quadratic)
 
     def per_loss(self, sums: Array) -> Array:
@@ -129,12 +150,19 @@ class Problem:
         curvatures: Array,
         random: np.random.Generator,
         rows_per_vector: int = ROWS_PER_VECTOR,
+        decisions: Array | None = None,
     ) -> Factor:
         """Factor the second derivative of rows with these weighted curvatures.
 
-        If there are many, a random sample of them represents them.
+        If there are many, a random sample of them represents them. Losses of pairs need the
+        decision values too; None gives a bound for any decision values.
         """
         curvatures = thinned(curvatures, rows_per_vector * self.shape[1], random)
+        loss = self.sample.loss
+        if isinstance(loss, PairwiseHinge):
+            partners = loss.partners(np.flatnonzero(curvatures), decisions, random)
+            pairs = self.rows.vectors, self.sample, curvatures, partners, self.n_threads
+            return self.penalty.factor(partial(pair_blocks, *pairs), 1.0, fit_intercept=False)
 
         def blocks() -> Iterator[tuple[Array, Array]]:
             for at, kernel in self.rows.blocks():

@@ -64,6 +64,9 @@ class First:
 
     near : Sample or None
         The rows that have a loss, or nearly have one; None if there are too many.
+
+    decisions : ndarray or None
+        The decision values of `bent`, if its loss is one of pairs.
     """
 
     losses: Array
@@ -71,6 +74,7 @@ class First:
     bent: Sample
     curvatures: Array
     near: Sample | None
+    decisions: Array | None = None
 
 
 class Readings(Protocol):
@@ -117,11 +121,22 @@ class InMemory:
         found = read(vectors, point, self.sample, self.n_threads)
         chosen, curvatures = drawn_bent(found.curvatures, wanted)
         near = near_rows(self.sample, found.near, wanted.most_near)
-        return First(found.losses, found.pull, self.sample.take(chosen), curvatures, near)
+        losses, pull = found.losses + self.sample.tilt * point[:, -1].sum(), found.pull
+        pull[:, -1] += self.sample.tilt
+        return First(losses, pull, self.sample.take(chosen), curvatures, near)
+
+    def losses(self, vectors: Array, point: Array) -> Array:
+        """Return the losses of all rows at a point."""
+        found = read(vectors, point, self.sample, self.n_threads).losses
+        losses: Array = found + self.sample.tilt * point[:, -1].sum()
+        return losses
 
     def along(self, vectors: Array, point: Array, direction: Array) -> tuple[Array, Array]:
         """Return the losses at all lengths of a step, and the pull at the first length."""
-        return read_along(vectors, point, direction, self.sample, self.n_threads)
+        losses, pull = read_along(vectors, point, direction, self.sample, self.n_threads)
+        pull[:, -1] += self.sample.tilt
+        intercepts = point[:, -1].sum() + LENGTHS * direction[:, -1].sum()
+        return losses + self.sample.tilt * intercepts[:, None], pull
 
 
 def near_rows(sample: Sample, near: NDArray[np.bool_], most: int) -> Sample | None:

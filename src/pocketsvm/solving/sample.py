@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..data.rows import Rows
 from .losses import Loss, MadeOfRamps
+from .pairs import PairwiseHinge
 
 Array = NDArray[Any]
 Argument = TypeVar("Argument")
@@ -57,15 +58,19 @@ class Sample:
 
     loss : Loss
         Their loss.
+
+    tilt : float
+        What the objective grows by with the intercept, besides the losses.
     """
 
     rows: Rows
     c: Array
     loss: Loss
+    tilt: float = 0.0
 
     def take(self, chosen: Array) -> "Sample":
         """Copy the chosen rows."""
-        return Sample(self.rows.take(chosen), self.c[chosen], self.loss.take(chosen))
+        return Sample(self.rows.take(chosen), self.c[chosen], self.loss.take(chosen), self.tilt)
 
     def part(self, at: slice) -> "Sample":
         """View some consecutive rows; `rows` stay all of them."""
@@ -76,13 +81,19 @@ class Sample:
         n_rows = max(1, VALUES_AT_ONCE // self.loss.n_outputs)
         results = in_order(
             lambda at: function(Part(at, self.loss.take(at), self.c[at, None])),
-            slices(len(self.c), n_rows),
+            self._slices(n_rows),
             n_threads,
         )
         total: tuple[Any, ...] = next(results)
         for result in results:
             total = tuple(a + b for a, b in zip(total, result, strict=True))
         return total
+
+    def _slices(self, n_rows: int) -> list[slice]:
+        """Cut the rows into slices; the rows of a query stay together."""
+        if isinstance(self.loss, PairwiseHinge):
+            return self.loss.slices(n_rows)
+        return slices(len(self.c), n_rows)
 
     def slopes(self, decisions: Array, n_threads: int) -> tuple[Array, Array]:
         """Return the weighted losses of all rows, and the weighted slope of each row."""

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ..data.novelty import NoveltyTargets
 from ..data.rows import Rows
-from ..data.sampling import sampled
+from ..data.sampling import AnyTargets, sampled
 from ..data.targets import ClassTargets, ValueTargets
 from ..model.model import Model, Training
 from ..training.settings import Settings
@@ -25,7 +26,8 @@ from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, loss_of
 from .moving import Path
 from .problem import Problem, row_products
-from .readings import InMemory, Readings, near_rows, read
+from .query_readings import in_memory
+from .readings import Readings, near_rows
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -40,7 +42,7 @@ NOT_CONVERGED = 0.5
 def solve(
     vectors: VectorSet,
     rows: Rows,
-    targets: ClassTargets | ValueTargets,
+    targets: AnyTargets,
     settings: Settings,
     elsewhere: Callable[[Sample], Readings] | None = None,
 ) -> Model:
@@ -54,8 +56,8 @@ def solve(
     rows : Rows
         The rows.
 
-    targets : ClassTargets or ValueTargets
-        Their classes or values.
+    targets : Targets
+        Their classes, values or weights.
 
     settings : Settings
         How to train; without `polish`, the model is the last iterate of the passes.
@@ -110,9 +112,7 @@ def solve(
     )
 
 
-def last_iterate(
-    vectors: VectorSet, targets: ClassTargets | ValueTargets, settings: Settings
-) -> Model:
+def last_iterate(vectors: VectorSet, targets: AnyTargets, settings: Settings) -> Model:
     """Return the model that the passes ended with."""
     return Model(
         vectors=vectors.vectors,
@@ -121,6 +121,8 @@ def last_iterate(
         gamma=vectors.gamma,
         classes=targets.classes if isinstance(targets, ClassTargets) else None,
         training=Training(vectors, settings.alpha, vectors.profile),
+        task=targets.task,
+        loss=targets.loss,
     )
 
 
@@ -170,12 +172,14 @@ class Solver:
     def of(
         cls,
         rows: Rows,
-        targets: ClassTargets | ValueTargets,
+        targets: AnyTargets,
         settings: Settings,
         random: np.random.Generator,
         elsewhere: Callable[[Sample], Readings] | None = None,
     ) -> "Solver":
         """Return the solver of rows in memory, or of more rows elsewhere."""
+        if isinstance(targets, NoveltyTargets):  # its passes have no intercept
+            settings = replace(settings, fit_intercept=True)
         few = sampled(
             rows,
             targets,
@@ -188,14 +192,14 @@ class Solver:
         if elsewhere is not None:
             whole = elsewhere(part)
         elif few[0] is not rows:
-            whole = InMemory(sample_of(rows, targets, settings), settings.n_threads)
+            whole = in_memory(sample_of(rows, targets, settings), settings.n_threads)
         values = isinstance(targets, ValueTargets)
         return cls(part, whole, settings, random, values=values)
 
     def objective(self, vectors: Array, coefficients: Array, intercepts: Array) -> float:
         """Return the objective of some coefficients, estimated by the sample."""
         point = np.column_stack([coefficients, intercepts])
-        losses = read(vectors, point, self.part, self._settings.n_threads).losses
+        losses = in_memory(self.part, self._settings.n_threads).losses(vectors, point)
         penalty = Penalty(vectors, self.part.rows.gamma, self._settings.n_threads)
         products = row_products(coefficients, penalty.product(coefficients))
         return float(losses.sum() + 0.5 * products.sum())
@@ -211,7 +215,8 @@ class Solver:
 
     def solve(self, vectors: Array) -> Answer:
         """Solve for the coefficients of these vectors."""
-        solution = minimise(Problem(vectors, self.part, *self._common), self._random)
+        problem = Problem(vectors, self.part, *self._common)
+        solution = minimise(problem, self._random, self._settings.choices.factor_tolerance)
         if self.whole is None:
             return self._answer(vectors, solution)
         answer = self._refined(vectors, solution.place.point)
@@ -278,10 +283,11 @@ class Solver:
         return replace(found, steps=steps, moves=answer.moves + n_moves)
 
 
-def sample_of(rows: Rows, targets: ClassTargets | ValueTargets, settings: Settings) -> Sample:
+def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:
     """Return the rows as the solver sees them."""
     c = targets.row_weight() / (rows.n_rows * settings.alpha)
-    return Sample(rows, c, loss_of(targets, settings.choices))
+    tilt = targets.nu * float(c.sum()) if isinstance(targets, NoveltyTargets) else 0.0
+    return Sample(rows, c, loss_of(targets, settings.choices), tilt)
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _core
+from ..data.novelty import NoveltyTargets
+from ..data.queries import RankTargets
 from ..data.rows import Rows
-from ..data.sampling import sampled
-from ..data.targets import ClassTargets, ValueTargets
+from ..data.sampling import AnyTargets, sampled
+from ..data.targets import ClassTargets
 from ..profile import Profile
 from .regularisation import check_continuation
 from .settings import Settings
@@ -64,7 +66,7 @@ OnPass = Callable[[PassReport], bool]
 
 def passes(
     rows: Rows,
-    targets: ClassTargets | ValueTargets,
+    targets: AnyTargets,
     settings: Settings,
     on_pass: OnPass,
     start: VectorSet | None = None,
@@ -79,8 +81,8 @@ def passes(
     rows : Rows
         The rows.
 
-    targets : ClassTargets or ValueTargets
-        Their classes or values.
+    targets : Targets
+        Their classes, values or weights.
 
     settings : Settings
         How to train.
@@ -109,7 +111,7 @@ def passes(
 
 def make_trainers(
     rows: Rows,
-    targets: ClassTargets | ValueTargets,
+    targets: AnyTargets,
     settings: Settings,
     start: VectorSet | None = None,
     half_life: float = math.inf,
@@ -133,7 +135,7 @@ def make_trainers(
 
 def _trainer(
     rows: Rows,
-    targets: ClassTargets | ValueTargets,
+    targets: AnyTargets,
     settings: Settings,
     number: int,
     size: int,
@@ -183,7 +185,7 @@ def _restore(
 def run_passes(
     trainers: Sequence[_core.Trainer],
     rows: Rows,
-    targets: ClassTargets | ValueTargets,
+    targets: AnyTargets,
     settings: Settings,
     on_pass: OnPass,
     before: VectorSet | None = None,
@@ -227,7 +229,7 @@ def _is_enough(profile: Profile, settings: Settings) -> bool:
 def _make_pass(
     trainers: Sequence[_core.Trainer],
     rows: Rows,
-    targets: ClassTargets | ValueTargets,
+    targets: AnyTargets,
     settings: Settings,
 ) -> None:
     if isinstance(targets, ClassTargets):
@@ -241,6 +243,20 @@ def _make_pass(
             targets.sample_weight,
             settings.n_threads,
         )
+    elif isinstance(targets, NoveltyTargets):  # all rows are of one class, which is +1
+        _core.train_pass(
+            list(trainers),
+            rows.core,
+            "hinge",
+            targets.groups(),
+            [0],
+            np.ones(1),
+            targets.sample_weight,
+            settings.n_threads,
+        )
+    elif isinstance(targets, RankTargets):
+        (trainer,) = trainers
+        _core.train_pass_on_pairs(trainer, rows.core, targets.queries.places, targets.pair_weight())
     else:
         (trainer,) = trainers
         _core.train_pass_on_targets(

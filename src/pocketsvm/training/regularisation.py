@@ -34,7 +34,7 @@ def regularisation(
         # Two divisions, because n C may overflow.
         value = 1.0 / (n_rows or _stream_rows(half_life)) / float(C)
         origin = f"C={C!r}"
-    _check_alpha(value, weight_unit, origin)
+    check_alpha(value, weight_unit, origin)
     return value
 
 
@@ -45,7 +45,7 @@ def _stream_rows(half_life: float) -> float:
     )
 
 
-def _check_alpha(alpha: float, weight_unit: float, origin: str) -> None:
+def check_alpha(alpha: float, weight_unit: float, origin: str) -> None:
     """Refuse a regularisation that would take decision values out of float32's range."""
     if not ALPHA_RANGE[0] <= alpha / weight_unit <= ALPHA_RANGE[1]:
         weights = "" if weight_unit == 1.0 else f" for weights of about {weight_unit:.3g}"

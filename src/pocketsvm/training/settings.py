@@ -40,6 +40,11 @@ class Choices:
 
     steps_on_all_rows : int
         The largest number of steps for the coefficients on all rows, after those on a sample.
+
+    factor_tolerance : float
+        The solver makes no further factor if a step would gain less than this share of the
+        objective. With many classes, the last per cents take many steps and do not improve
+        predictions.
     """
 
     intercept_rate: float = 0.1
@@ -52,6 +57,7 @@ class Choices:
     class_moves: int = 40
     value_moves: int = 100
     steps_on_all_rows: int = 2
+    factor_tolerance: float = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)

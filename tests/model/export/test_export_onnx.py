@@ -13,6 +13,8 @@ from pocketsvm import BudgetedSVC
 from pocketsvm.model import Model
 from pocketsvm.model.export import export_onnx
 
+HINGE = {"task": "classification", "loss": "hinge"}
+
 
 @pytest.fixture
 def run_onnx():
@@ -76,7 +78,7 @@ def test_onnx_does_not_cancel(tmp_path, run_onnx, gamma, offset):
     """Where vectors are wide or far out for their kernel, against the exact values."""
     random = np.random.default_rng(0)
     vectors = (random.normal(size=(40, 10)) + offset).astype(np.float32)
-    model = Model(vectors, random.normal(size=(2, 40)), np.zeros(2), gamma, np.arange(3))
+    model = Model(vectors, random.normal(size=(2, 40)), np.zeros(2), gamma, np.arange(3), **HINGE)
     model = replace(model, dual_coef=random.normal(size=(3, 40)), intercept=np.zeros(3))
     X = np.repeat(vectors, 5, axis=0) + random.normal(size=(200, 10)) / np.sqrt(20 * gamma)
     X = X.astype(np.float32)
@@ -90,7 +92,7 @@ def test_onnx_does_not_cancel(tmp_path, run_onnx, gamma, offset):
 def test_onnx_refuses_vectors_that_cancel_in_float64(tmp_path):
     pytest.importorskip("onnx")
     vectors = np.array([[-1.0], [1.0]])
-    model = Model(vectors, np.ones((1, 2)), np.zeros(1), 1.1 * 2.0**40, np.arange(2))
+    model = Model(vectors, np.ones((1, 2)), np.zeros(1), 1.1 * 2.0**40, np.arange(2), **HINGE)
     with pytest.raises(ValueError, match=r"too far apart for ONNX.*choose a smaller gamma"):
         export_onnx(model, tmp_path / "svm.onnx")
     assert not (tmp_path / "svm.onnx").exists()

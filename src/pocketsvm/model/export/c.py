@@ -103,7 +103,7 @@ static inline int {name}_predict(const {real} *x)
 {{
     {real} value;
     {name}_decision(x, &value);
-    const int best = value > {zero};
+    const int best = value {above} {zero};
     return {label};
 }}
 """
@@ -126,8 +126,9 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
 
     With the name "model", ``void model_decision(const float *x, float *out)`` writes the
     ``MODEL_OUTPUTS`` decision values of a row of ``MODEL_FEATURES`` numbers.
-    ``int model_predict(const float *x)`` returns the label of the row; for a regression, it returns
-    the value, a float. Link with ``-lm`` if ``expf`` needs it.
+    ``int model_predict(const float *x)`` returns the label of the row, which is 1 or -1 in novelty
+    detection; for a regression or a ranking, it returns the value, a float. Link with ``-lm`` if
+    ``expf`` needs it.
 
     Parameters
     ----------
@@ -253,6 +254,7 @@ def _words(model: Model, name: str) -> dict[str, Any]:
         "real": "float" if is_float else "double",
         "exp": "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
+        "above": ">=" if model.task == "novelty" else ">",
         "minus_one": "-1.0f" if is_float else "-1.0",
         "gamma": gamma,
         "bound": bound,

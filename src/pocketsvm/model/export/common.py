@@ -14,6 +14,8 @@ from ..model import Model
 
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
+# What novelty detection predicts for outliers and for normal rows, whose value is zero or more.
+OUTLIER_LABELS = np.array([-1, 1])
 # The library bounds t in kernel values 2^-t, so that they stay normal numbers. Without an
 # intercept, this bound decides rows that are far from all vectors, so exports must apply it too.
 MAX_EXPONENT_BASE_2 = {"float32": 125.0, "float64": 1021.0}
@@ -35,8 +37,8 @@ class Exported:
         The number of bytes that the numbers take in the memory of the program that uses them.
 
     labels : list or None
-        The labels that the exported model returns, in the order of ``classes_``; None for
-        regression.
+        The labels that the exported model returns, in the order of ``classes_``, and [-1, 1] for
+        novelty detection; None for regression and ranking.
     """
 
     path: str
@@ -48,9 +50,12 @@ class Exported:
 def exportable(estimator: Any) -> Model:
     """Return the model of an estimator.
 
-    No format can hold a model without vectors: such a model gets one, with coefficient zero.
+    No format can hold a model without vectors: such a model gets one, with coefficient zero. The
+    labels of novelty detection are -1 and 1.
     """
     model = Model.of(estimator)
+    if model.task == "novelty":
+        model = replace(model, classes=OUTLIER_LABELS)
     if len(model.vectors):
         return model
     vectors = np.zeros((1, model.vectors.shape[1]), dtype=model.vectors.dtype)

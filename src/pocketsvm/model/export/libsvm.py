@@ -37,6 +37,9 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
 
     Notes
     -----
+    Novelty detection has the type ``one_class``; LIBSVM counts a value of zero as an outlier. Its
+    format has no type for ranking.
+
     LIBSVM's labels are 32-bit integers. If ``classes_`` are not, the labels in the file are their
     positions in ``classes_``; see `Exported.labels`.
 
@@ -71,11 +74,19 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
             f"LIBSVM's model format cannot hold the preparation of the rows ({steps}). Prepare the "
             "data before training, and export the model without it; or export to C or ONNX."
         )
+    if model.task == "ranking":
+        raise ValueError(
+            "LIBSVM's model format has no type for ranking. Export the model to C or ONNX."
+        )
     labels = None
     if model.classes is not None:
         labels = integer_labels(model.classes, INT32) or list(range(len(model.classes)))
     blocks = _blocks(model)
-    content = "\n".join([*_header(model, labels, blocks), *_vector_lines(model, blocks)]) + "\n"
+    if model.task == "novelty":
+        header = _header("one_class", model, None, blocks)
+    else:
+        header = _header("c_svc" if labels else "epsilon_svr", model, labels, blocks)
+    content = "\n".join([*header, *_vector_lines(model, blocks)]) + "\n"
     # LIBSVM holds each value of a vector with its index, and an end mark per vector.
     nodes = sum(
         np.count_nonzero(model.vectors[members]) + len(members) for members in blocks.members
@@ -93,7 +104,7 @@ class _Blocks(NamedTuple):
 
 
 def _blocks(model: Model) -> _Blocks:
-    if model.classes is None:
+    if model.classes is None or model.task == "novelty":
         return _Blocks([np.arange(len(model.vectors))], [model.dual_coef], -model.intercept)
     # LIBSVM gives a tie to the later class of a pair, `predict` to the earlier one: the order of
     # the classes is reversed.
@@ -101,9 +112,9 @@ def _blocks(model: Model) -> _Blocks:
     return split(model.dual_coef[::-1], model.intercept[::-1])
 
 
-def _header(model: Model, labels: list[int] | None, blocks: _Blocks) -> list[str]:
+def _header(svm_type: str, model: Model, labels: list[int] | None, blocks: _Blocks) -> list[str]:
     lines = [
-        f"svm_type {'c_svc' if labels else 'epsilon_svr'}",
+        f"svm_type {svm_type}",
         "kernel_type rbf",
         f"gamma {model.gamma!r}",
         f"nr_class {len(labels) if labels else 2}",

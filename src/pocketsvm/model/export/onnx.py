@@ -34,8 +34,9 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     rows. NaN stands for a missing number, and an empty string for a missing text.
 
     The outputs are "label", of shape (batch,), and "decision", shaped like the result of
-    `decision_function`: (batch,) for two classes, else (batch, n_classes). A regression has a
-    single output "value", of shape (batch,).
+    `decision_function`: (batch,) for two classes, else (batch, n_classes). The labels of novelty
+    detection are -1 and 1. A regression or a ranking has a single output "value", of shape
+    (batch,).
 
     Parameters
     ----------
@@ -260,7 +261,8 @@ def _label_values(classes: Array) -> tuple[Array, list[Any]]:
 def _add_label(graph: _Graph, labels: Array, model: Model) -> Any:
     if len(model.intercept) == 1:
         nothing = graph.constant("nothing", model.vectors.dtype.type(0))
-        positive = graph.add("Greater", ["decision", nothing], "positive")
+        above = "GreaterOrEqual" if model.task == "novelty" else "Greater"
+        positive = graph.add(above, ["decision", nothing], "positive")
         codes = graph.cast(positive, np.int64, "codes")
     else:
         codes = graph.add("ArgMax", ["decision"], "codes", axis=1, keepdims=0)

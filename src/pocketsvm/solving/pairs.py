@@ -1,0 +1,107 @@
+"""The loss of ranking: a hinge over all pairs of rows of a query.
+
+A pair of rows i, j of a query, of which i is more relevant, has the loss max(0, 1 - (f_i - f_j)),
+with its kink rounded off. The pairs of a query count as much as it has rows. The core sums over
+pairs in n log n, by sorting decision values (`native/solving/pair_sums.hpp`).
+
+The rows of a query depend on each other: the second derivative is not diagonal. The curvatures are
+a diagonal bound on it. Factors are made of pairs of rows, drawn at random.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..data.queries import Queries
+
+if TYPE_CHECKING:
+    from .sample import Sample
+
+Array = NDArray[Any]
+
+# All pairs are on the quadratic part of a loss of this width.
+ANY_WIDTH = 1e300
+# Pairs whose kernel values are computed at once.
+PAIRS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseHinge:
+    """The loss of rows that are sorted by query."""
+
+    name: ClassVar[str] = "pairwise_hinge"
+    n_outputs: ClassVar[int] = 1
+    coupled: ClassVar[bool] = False
+    queries: Queries
+    width: float
+
+    @property
+    def largest_curvature(self) -> float:
+        """A bound on the second derivative in one decision value."""
+        queries = self.queries
+        most = np.maximum.reduceat(queries.n_partners, queries.begins[:-1])
+        return float((most * queries.scales).max() / self.width)
+
+    def take(self, chosen: Array | slice) -> Self:
+        """Return the loss of the chosen rows, which should be those of whole queries."""
+        return replace(self, queries=self.queries.take(chosen))
+
+    def slices(self, n_rows: int) -> list[slice]:
+        """Cut the rows into slices of whole queries, of about this many rows."""
+        return self.queries.slices(n_rows)
+
+    def values(self, decisions: Array) -> Array:
+        """Return the loss of each row: that of its pairs with less relevant rows."""
+        return self._sums(decisions, self.width)[0]
+
+    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
+        """Return the slope of each row's pairs, and a bound on their curvature."""
+        _, slopes, curvatures, _ = self._sums(decisions, self.width)
+        return slopes, curvatures
+
+    def products(self, decisions: Array) -> Array:
+        """Return the second derivative times the decision values."""
+        return self._sums(decisions, self.width)[3]
+
+    def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
+        """Tell which queries have a pair with a slope, or would have one within `reach` widths."""
+        _, slopes, curvatures, _ = self._sums(decisions, reach * self.width)
+        return self.queries.whole(((slopes != 0) | (curvatures != 0))[:, 0])
+
+    def partners(
+        self, chosen: Array, decisions: Array | None, random: np.random.Generator
+    ) -> Array:
+        """Draw a row that bends together with each of the chosen rows; None: at any values."""
+        queries, draws = self.queries, random.random(len(chosen))
+        flat = np.zeros(len(queries.levels)) if decisions is None else decisions[:, 0].copy()
+        width = ANY_WIDTH if decisions is None else self.width
+        rows = chosen.astype(np.int64)
+        return _core.bent_partners(flat, queries.levels, queries.begins, width, rows, draws)
+
+    def _sums(self, decisions: Array, width: float) -> tuple[Array, ...]:
+        queries = self.queries
+        flat = np.ascontiguousarray(decisions[:, 0], dtype=np.float64)
+        sums = _core.pair_sums(flat, queries.levels, queries.begins, queries.scales, width)
+        return tuple(column[:, None] for column in sums)
+
+
+def pair_blocks(
+    vectors: Array, sample: "Sample", curvatures: Array, partners: Array, n_threads: int
+) -> Iterator[tuple[Array, Array]]:
+    """Yield differences of the kernel values of pairs, and their weights.
+
+    A pair stands for all pairs of its first row, which has twice the curvature of them; and both
+    rows stand for it.
+    """
+    chosen = np.flatnonzero(curvatures)
+    for begin in range(0, len(chosen), PAIRS_AT_ONCE):
+        some = slice(begin, begin + PAIRS_AT_ONCE)
+        first, second = (
+            _core.kernel_block(vectors, part.gamma, part.core, 0, part.n_rows, n_threads)
+            for part in (sample.rows.take(chosen[some]), sample.rows.take(partners[some]))
+        )
+        yield first - second, curvatures[chosen[some]] / 4

@@ -1,0 +1,123 @@
+"""Sums over pairs: against brute force and finite differences; parts, factors and readings."""
+
+import numpy as np
+import pytest
+import scipy.sparse.csgraph
+from numpy.testing import assert_allclose, assert_array_equal
+from ranking import all_pairs, graded
+
+from pocketsvm import _core
+from pocketsvm.data.queries import Queries, rank_targets
+from pocketsvm.data.rows import checked_rows
+from pocketsvm.solving.losses import ramp, ramp_derivatives
+from pocketsvm.solving.pairs import PairwiseHinge
+
+WIDTH = 0.5
+
+
+def some_loss(n_rows=12, spread=1.0, y=None, seed=0):
+    X, relevance, qid = graded(6, n_rows, seed)
+    relevance = relevance if y is None else y
+    rows, targets = rank_targets(checked_rows(X), relevance.astype(float), qid, None)
+    decisions = spread * np.random.default_rng(seed).normal(size=(rows.n_rows, 1))
+    return PairwiseHinge(targets.queries, WIDTH), decisions
+
+
+def brute_force(loss, f, width=WIDTH):
+    """Return value, slopes and second derivative, from a list of all pairs."""
+    queries = loss.queries
+    value, slopes, second = 0.0, np.zeros(len(f)), np.zeros((len(f), len(f)))
+    sizes = np.bincount(queries.numbers)
+    for q, pairs in all_pairs(queries.levels, queries.numbers).items():
+        i, j = np.array(pairs).T
+        scale = sizes[q] / len(pairs)
+        excess = 1 - f[i] + f[j]
+        first, bends = ramp_derivatives(excess, width)
+        value += scale * ramp(excess, width).sum()
+        np.add.at(slopes, i, -scale * first)
+        np.add.at(slopes, j, scale * first)
+        weights = np.zeros_like(second)
+        np.add.at(weights, (i, j), scale * bends)
+        second += scipy.sparse.csgraph.laplacian(weights + weights.T)
+    return value, slopes, second
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 10.0])
+@pytest.mark.parametrize("kind", ["graded", "all different"])
+def test_sums_are_those_of_all_pairs(spread, kind):
+    y = np.random.default_rng(5).permutation(72) if kind == "all different" else None
+    loss, decisions = some_loss(spread=spread, y=y)
+    value, slopes, second = brute_force(loss, decisions[:, 0])
+    assert_allclose(loss.values(decisions).sum(), value, rtol=1e-12)
+    found, bounds = loss.derivatives(decisions)
+    assert_allclose(found[:, 0], slopes, rtol=0, atol=1e-11)
+    assert_allclose(bounds[:, 0], 2 * np.diag(second), rtol=0, atol=1e-10)
+    assert_allclose(loss.products(decisions)[:, 0], second @ decisions[:, 0], atol=1e-9)
+    assert np.linalg.eigvalsh(np.diag(bounds[:, 0]) - second).min() > -1e-9
+    assert bounds.max() <= loss.largest_curvature
+
+
+def test_slopes_are_finite_differences():
+    loss, decisions = some_loss()
+    step = 1e-6
+    for row in range(0, 72, 7):
+        change = np.zeros_like(decisions)
+        change[row] = step
+        difference = loss.values(decisions + change).sum() - loss.values(decisions - change).sum()
+        assert loss.derivatives(decisions)[0][row, 0] == pytest.approx(
+            difference / (2 * step), abs=1e-7
+        )
+
+
+def test_a_large_offset_of_the_decision_values_changes_nothing():
+    loss, decisions = some_loss()
+    assert_allclose(loss.values(decisions + 1e6), loss.values(decisions), rtol=0, atol=1e-6)
+
+
+def test_parts_are_whole_queries_and_have_the_same_sums():
+    loss, decisions = some_loss()
+    for n_rows in (1, 13, 30, 1000):
+        parts = loss.slices(n_rows)
+        assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
+        values = [loss.take(part).values(decisions[part]) for part in parts]
+        assert_array_equal(np.concatenate(values), loss.values(decisions))
+
+
+def test_near_queries_are_whole_and_those_with_a_pair_within_reach():
+    queries = Queries(np.repeat([0, 1], 3), np.array([0, 1, 1, 0, 0, 1], dtype=np.int32))
+    loss = PairwiseHinge(queries, WIDTH)
+    decisions = np.array([0.0, 1.9, 2.5, 0.0, 0.0, 2.1])[:, None]
+    assert_array_equal(loss.near(decisions, 2.0), [True] * 3 + [False] * 3)
+
+
+def test_partners_bend_together_and_are_drawn_equally_often():
+    loss, decisions = some_loss()
+    random, row = np.random.default_rng(0), 3
+    _, _, second = brute_force(loss, decisions[:, 0])
+    bent = np.flatnonzero(second[row])
+    partners = loss.partners(np.full(6000, row), decisions, random)
+    counts = np.bincount(partners, minlength=72)
+    assert_array_equal(np.flatnonzero(counts), bent[bent != row])
+    expected = 6000 / (len(bent) - 1)
+    assert np.abs(counts[bent[bent != row]] - expected).max() < 5 * np.sqrt(expected)
+    levels, numbers = loss.queries.levels, loss.queries.numbers
+    anywhere = loss.partners(np.arange(72), None, random)
+    assert_array_equal(numbers[anywhere], numbers)
+    assert (levels[anywhere] != levels).all()
+
+
+def test_bad_input_of_the_core_is_refused():
+    f, levels = np.zeros(4), np.zeros(4, dtype=np.int32)
+    for begins in ([0, 2], [1, 4], [0, 2, 2, 4]):
+        starts = np.array(begins)
+        with pytest.raises(ValueError, match="begins must"):
+            _core.pair_sums(f, levels, starts, np.ones(len(begins) - 1), 0.5)
+    begins = np.array([0, 4])
+    with pytest.raises(ValueError, match="levels must not be negative"):
+        _core.pair_sums(f, levels - 1, begins, np.ones(1), 0.5)
+    with pytest.raises(ValueError, match="scales must have one entry per query"):
+        _core.pair_sums(f, levels, begins, np.ones(2), 0.5)
+    with pytest.raises(ValueError, match="rows must be positions"):
+        _core.bent_partners(f, levels, begins, 0.5, np.array([4]), np.zeros(1))
+    with pytest.raises(ValueError, match="draws must be in"):
+        _core.bent_partners(f, levels, begins, 0.5, np.array([0]), np.ones(1))
