@@ -59,8 +59,8 @@ class Choices:
     relative_width: float = 0.1
     relative_tube: float = 0.25
     fills: bool = True
-    class_moves: int = 40
-    value_moves: int = 100
+    class_moves: int = 100
+    value_moves: int = 200
     steps_on_all_rows: int = 2
     factor_tolerance: float = 0.05
 
