@@ -1,12 +1,13 @@
 """Write golden model files of the current version of the format.
 
-    .venv/bin/python tests/golden/make.py
+    .venv/bin/python tests/golden/make.py [NAME ...]
 
 Files of older versions stay as they are: nothing writes them any more. The decision values in the
 JSON files are computed in float64 by scikit-learn's kernel, not by pocketsvm.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,25 @@ def stream():
     X, y = make_blobs(300, n_features=2, centers=3, cluster_std=2.0, random_state=1)
     clf = BudgetedSVC(9, gamma=0.1, half_life=50, random_state=0)
     return clf.partial_fit(X, y, classes=[0, 1, 2]), X[:5]
+
+
+def probabilities():
+    X, y = make_blobs(300, n_features=2, centers=3, cluster_std=2.0, random_state=1)
+    return BudgetedSVC(9, max_iter=3, loss="log_loss", random_state=0).fit(X, y), X[:5]
+
+
+def quantiles():
+    X, y = make_friedman2(300, noise=20.0, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    setting = {"loss": "quantile", "quantile": [0.1, 0.5, 0.9], "max_iter": 3, "random_state": 0}
+    return BudgetedSVR(12, 100.0, **setting).fit(X, y), X[:5]
+
+
+def several_targets():
+    X, y = make_friedman2(300, noise=20.0, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = BudgetedSVR(12, 100.0, loss="squared_error", max_iter=3, random_state=0)
+    return model.fit(X, np.column_stack([y, 0.01 * y**2])), X[:5]
 
 
 def scaled():
@@ -94,10 +114,18 @@ def write(name, clf, X):
     (HERE / f"{stem}.json").write_text(json.dumps(known, indent=1) + "\n")
 
 
+MODELS = {
+    "two-classes": two_classes,
+    "three-classes": three_classes,
+    "regression": regression,
+    "scaled": scaled,
+    "prepared": prepared,
+    "stream": stream,
+    "probabilities": probabilities,
+    "quantiles": quantiles,
+    "several-targets": several_targets,
+}
+
 if __name__ == "__main__":
-    write("two-classes", *two_classes())
-    write("three-classes", *three_classes())
-    write("regression", *regression())
-    write("scaled", *scaled())
-    write("prepared", *prepared())
-    write("stream", *stream())
+    for name in sys.argv[1:] or MODELS:
+        write(name, *MODELS[name]())

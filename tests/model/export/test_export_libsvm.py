@@ -97,3 +97,27 @@ def test_libsvm_regression(tmp_path, run_libsvm, setting):
 def test_libsvm_has_no_place_for_scaling(tmp_path):
     with pytest.raises(ValueError, match=r"hold the preparation .*StandardScaler.*C or ONNX"):
         export_libsvm(models.scaled()[0], tmp_path / "svm.model")
+
+
+@models.LOG_LOSS
+def test_libsvm_probabilities(tmp_path, n_classes):
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    clf, X = models.fitted(n_classes, loss="log_loss")
+    export_libsvm(clf, tmp_path / "svm.model")
+    model = svmutil.svm_load_model(str(tmp_path / "svm.model"))
+    rows = np.asarray(X, dtype=np.float64)
+    labels, _, found = svmutil.svm_predict([], rows, model, "-b 1 -q")
+    order = np.argsort(model.get_labels())
+    # LIBSVM keeps probabilities of pairs away from 0 and 1, and couples them by an iteration.
+    assert_allclose(np.array(found)[:, order], clf.predict_proba(X), atol=2e-3)
+    models.assert_same_labels(labels, clf, X)
+
+
+@models.SEVERAL_VALUES
+def test_libsvm_has_no_place_for_several_values(tmp_path, kind):
+    model, _ = models.several_values(kind)
+    if len(model.intercept_) == 1:
+        export_libsvm(model, tmp_path / "svm.model")
+        return
+    with pytest.raises(ValueError, match=r"one output for a regression.*C or ONNX"):
+        export_libsvm(model, tmp_path / "svm.model")
