@@ -161,10 +161,11 @@ def _check_classes(number: int, machine: BudgetedMachine, targets: ClassTargets)
     if len(found) == len(targets.classes):
         return
     if len(found) < 2:
+        label = targets.classes.tolist()[found[0]]
         raise ValueError(
-            f"All training rows of fold {number + 1} belong to the class "
-            f"{targets.classes[found[0]]!r}. Each fold needs two classes or more: use another "
-            "`cv`, such as StratifiedKFold or StratifiedGroupKFold with shuffle=True."
+            f"All training rows of fold {number + 1} belong to the class {label!r}. Each fold "
+            "needs two classes or more: use another `cv`, such as StratifiedKFold or "
+            "StratifiedGroupKFold with shuffle=True."
         )
     if getattr(machine, "class_weight", None) == "balanced":
         missing = targets.classes[~np.isin(np.arange(len(targets.classes)), found)].tolist()

@@ -52,14 +52,14 @@ class Grid:
     gammas, Cs : tuple of float
         The values.
 
-    free_gammas, free_Cs : tuple of float or None
+    free_gammas, free_cs : tuple of float or None
         The limits within which the search may try others; None if only those given are tried.
     """
 
     gammas: tuple[float, ...]
     Cs: tuple[float, ...]
     free_gammas: tuple[float, float] | None
-    free_Cs: tuple[float, float] | None
+    free_cs: tuple[float, float] | None
 
     @classmethod
     def of(
@@ -75,8 +75,8 @@ class Grid:
         """
         gamma_power, C_power = round(math.log2(gamma_unit)), round(math.log2(C_unit))
         found_gammas, free_gammas = _values(gammas, GAMMA_POWERS, GAMMA_LIMITS, gamma_power)
-        found_Cs, free_Cs = _values(Cs, C_POWERS, C_LIMITS, C_power)
-        return cls(found_gammas, found_Cs, free_gammas, free_Cs)
+        found_Cs, free_cs = _values(Cs, C_POWERS, C_LIMITS, C_power)
+        return cls(found_gammas, found_Cs, free_gammas, free_cs)
 
     def candidates(self) -> list[Candidate]:
         """Return all candidates of the grid."""
@@ -257,7 +257,7 @@ class Race:
                 new += [Candidate(gamma, C) for C in near]
         for factor, edge in ((2.0**-C_STEP, Cs[0]), (2.0**C_STEP, Cs[-1])):
             C = edge * factor
-            if edge == best.C and _is_free(C, self.grid.free_Cs):
+            if edge == best.C and _is_free(C, self.grid.free_cs):
                 near = [g for g in gammas if 2.0**-3 <= g / best.gamma <= 2.0**3]
                 new += [Candidate(gamma, C) for gamma in near]
         return new
@@ -285,9 +285,16 @@ class Race:
         found = [
             Candidate(_times(best.gamma, i * GAMMA_STEP / 2), _times(best.C, j * C_STEP / 2))
             for i, j in moves
-            if (i == 0 or self.grid.free_gammas) and (j == 0 or self.grid.free_Cs)
         ]
-        return [each for each in found if each not in self.board.complete()]
+        return [each for each in found if self._is_allowed(each, best)]
+
+    def _is_allowed(self, candidate: Candidate, best: Candidate) -> bool:
+        """Tell whether a candidate is new, and not beyond the limits."""
+        return (
+            candidate not in self.board.complete()
+            and (candidate.gamma == best.gamma or _is_free(candidate.gamma, self.grid.free_gammas))
+            and (candidate.C == best.C or _is_free(candidate.C, self.grid.free_cs))
+        )
 
 
 def by_gamma(candidates: Iterable[Candidate]) -> dict[float, list[float]]:
