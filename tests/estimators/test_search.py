@@ -183,6 +183,7 @@ def test_metadata_is_routed():
     groups, weights = np.arange(len(Y)) % 7, np.linspace(0.5, 1.5, len(Y))
     with config_context(enable_metadata_routing=True):
         machine = few(cv=GroupKFold(3)).set_fit_request(groups=True, sample_weight=True)
+        machine.set_score_request(sample_weight=False)
         given = {"groups": groups, "sample_weight": weights}
         scores = cross_validate(machine, X, Y, cv=2, params=given)["test_score"]
     assert scores.mean() > 0.9

@@ -48,18 +48,18 @@ def objective(model, rows, targets, settings, factor):
 )
 def test_each_model_minimises_the_objective_of_its_c(machine, data):
     found = trained(machine, *data())
-    models = list(solve_path(*found, FACTORS))
+    models = solve_path(*found, FACTORS, moves=False)
     table = [[objective(model, *found[1:], factor) for model in models] for factor in FACTORS]
     assert_array_equal(np.argmin(table, axis=1), range(len(FACTORS)))
     for k, factor in enumerate(FACTORS):
-        (alone,) = solve_path(*found, [factor])
+        (alone,) = solve_path(*found, [factor], moves=False)
         best = objective(alone, *found[1:], factor)
         assert_allclose(table[k][k], best, rtol=0.02)
 
 
 def test_the_models_of_a_path_share_their_vectors():
     found = trained(BudgetedSVC(20, 8.0, gamma=1.0, max_iter=3, random_state=0), *moons())
-    models = list(solve_path(*found, FACTORS))
+    models = solve_path(*found, FACTORS, moves=False)
     assert all(model.vectors is models[0].vectors for model in models)
     assert len(models[0].vectors) == 20
 
@@ -68,13 +68,23 @@ def test_a_tight_path_reaches_the_minimum(monkeypatch):
     monkeypatch.setattr(path, "TOLERANCE", 1e-9)
     monkeypatch.setattr(path, "STEPS", 200)
     found = trained(BudgetedSVC(20, 8.0, gamma=1.0, max_iter=3, random_state=0), *moons())
-    *_, last = solve_path(*found, FACTORS)
-    *_, again = solve_path(*found, [1.0, 3.0, 10.0])
+    *_, last = solve_path(*found, FACTORS, moves=False)
+    *_, again = solve_path(*found, [1.0, 3.0, 10.0], moves=False)
     first, second = (objective(model, *found[1:], 10.0) for model in (last, again))
     assert_allclose(first, second, rtol=1e-5)
 
 
+def test_vectors_move_where_that_pays():
+    svr = BudgetedSVR(20, 1.0, gamma=0.1, max_iter=3, random_state=0)
+    found = trained(svr, *friedman())
+    still, moved = (solve_path(*found, FACTORS, moves=moves) for moves in (False, True))
+    for factor, one, other in list(zip(FACTORS, still, moved, strict=True))[1:]:
+        before, after = (objective(model, *found[1:], factor) for model in (one, other))
+        assert after < before
+    assert all(model.vectors is moved[0].vectors for model in moved)
+
+
 def test_a_regression_without_vectors_has_a_path():
     svr = BudgetedSVR(10, epsilon=100.0, gamma=1.0, random_state=0)
-    models = list(solve_path(*trained(svr, *friedman()), FACTORS))
+    models = solve_path(*trained(svr, *friedman()), FACTORS, moves=True)
     assert [model.dual_coef.shape for model in models] == [(1, 0)] * len(FACTORS)

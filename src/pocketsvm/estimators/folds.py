@@ -5,7 +5,6 @@ several values of C at once: the passes are made once, on the training rows of t
 one path of the solver gives the coefficients of every C.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -64,6 +63,9 @@ class Fold:
     n_rows : int
         The number of training rows that `rows` stand for.
 
+    moves : bool
+        Whether the vectors of candidates move, if that pays.
+
     held : CheckedRows
         The held-out rows.
 
@@ -81,11 +83,15 @@ class Fold:
     held: CheckedRows
     y: Array
     weights: Array | None
+    moves: bool = True
 
     def few(self, n_rows: int, seed: int) -> "Fold":
-        """Return the fold with a sample of its training rows, which stand for themselves."""
+        """Return the fold with a sample of its training rows, which stand for themselves.
+
+        Vectors do not move: with few rows, they would fit the noise.
+        """
         rows, targets = some_rows(self.rows, self.targets, n_rows, seed)
-        return replace(self, rows=rows, targets=targets, n_rows=rows.n_rows)
+        return replace(self, rows=rows, targets=targets, n_rows=rows.n_rows, moves=False)
 
     def parts(self) -> list[Array]:
         """Cut the held-out rows into parts, each of which is spread over all of them."""
@@ -147,31 +153,30 @@ def make_fold(
     seed: int,
 ) -> Fold:
     """Return a fold of rows, targets and weights; `classes` are those of all rows."""
+    if classes is not None:
+        _, y, weights = training
+        _check_classes(number, machine, y if weights is None else y[weights > 0], classes)
     rows, targets = machine._fold_targets(*training, classes)
-    if isinstance(targets, ClassTargets):
-        _check_classes(number, machine, targets)
     n_rows = rows.n_rows
     most = max(ROWS_PER_VECTOR * int(machine.budget), LEAST_SAMPLE)
     rows, targets = some_rows(rows, targets, most, seed)
     return Fold(number, rows, targets, n_rows, *_some_held(held, seed))
 
 
-def _check_classes(number: int, machine: BudgetedMachine, targets: ClassTargets) -> None:
-    found = np.unique(targets.codes)
-    if len(found) == len(targets.classes):
-        return
-    if len(found) < 2:
-        label = targets.classes.tolist()[found[0]]
+def _check_classes(number: int, machine: BudgetedMachine, y: Array, classes: Array) -> None:
+    """Refuse training rows of one class; several classes may lack one of them."""
+    found = np.isin(classes, y)
+    if found.sum() < 2:
         raise ValueError(
-            f"All training rows of fold {number + 1} belong to the class {label!r}. Each fold "
-            "needs two classes or more: use another `cv`, such as StratifiedKFold or "
-            "StratifiedGroupKFold with shuffle=True."
+            f"All training rows of fold {number + 1} belong to the class "
+            f"{classes[found].tolist()[0]!r}. Each fold needs two classes or more: use another "
+            "`cv`, such as StratifiedKFold or StratifiedGroupKFold with shuffle=True."
         )
-    if getattr(machine, "class_weight", None) == "balanced":
-        missing = targets.classes[~np.isin(np.arange(len(targets.classes)), found)].tolist()
+    if not found.all() and getattr(machine, "class_weight", None) == "balanced":
         raise ValueError(
-            f"class_weight='balanced' needs all classes in every fold, but the training rows of "
-            f"fold {number + 1} have none of {missing}. Use fewer folds, or give the weights."
+            "class_weight='balanced' needs all classes in every fold, but the training rows of "
+            f"fold {number + 1} have none of {classes[~found].tolist()}. Use fewer folds, or give "
+            "the weights."
         )
 
 
@@ -208,18 +213,15 @@ def evaluate(
 ) -> list[Result]:
     """Score the candidates of one gamma on a fold, for ascending values of C."""
     begin = time.perf_counter()
-    models, ends = [], []
-    for model in _models(machine, fold, gamma, Cs, n_threads):
-        models.append(model)
-        ends.append(time.perf_counter())
-    fit_seconds = (ends[-1] - begin) / len(models)
+    models = _models(machine, fold, gamma, Cs, n_threads)
+    fit_seconds = (time.perf_counter() - begin) / len(models)
     candidates = [clone(machine).set_params(C=C, gamma=gamma, n_jobs=n_threads) for C in Cs]
     return list(_results(candidates, models, fold, scorer, fit_seconds, n_threads))
 
 
 def _models(
     machine: BudgetedMachine, fold: Fold, gamma: float, Cs: Sequence[float], n_threads: int
-) -> Iterator[Model]:
+) -> list[Model]:
     """Train a model for every C."""
     rows = training_rows(fold.rows, gamma)
 
@@ -233,16 +235,14 @@ def _models(
         return passes(rows, fold.targets, settings, lambda _: False)
 
     if not machine.polish:
-        for C in Cs:
-            each = settings(C)
-            yield last_iterate(found(each), fold.targets, each)
-        return
-    middle = math.exp(np.log(Cs).mean())
+        each = [settings(C) for C in Cs]
+        return [last_iterate(found(one), fold.targets, one) for one in each]
+    middle = Cs[len(Cs) // 2]
     shared = settings(middle)
     n_passes = -(-STEPS_PER_VECTOR * shared.budget // rows.n_rows)
     shared = replace(shared, n_passes=min(shared.n_passes, max(n_passes, LEAST_PASSES)))
     factors = [C / middle for C in Cs]
-    yield from solve_path(found(shared), rows, fold.targets, shared, factors)
+    return solve_path(found(shared), rows, fold.targets, shared, factors, moves=fold.moves)
 
 
 def _results(

@@ -265,7 +265,7 @@ feature_names_in_
     >>> from pocketsvm import BudgetedSVRCV
     >>> X, y = make_friedman1(600, noise=0.5, random_state=0)
     >>> model = BudgetedSVRCV(budget=50, random_state=0).fit(X, y)
-    >>> bool(model.best_score_ > 0.95)
+    >>> bool(model.best_score_ > 0.9)
     True
     """
 
