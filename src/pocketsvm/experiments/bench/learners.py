@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -36,7 +37,8 @@ C_FACTORS = (1.0, 4.0, 16.0, 64.0)  # of the C that a log loss is tried with
 CLASSES = (3, 5, 10)
 QUANTILES = (0.1, 0.5, 0.9)
 VALUE_ROWS, VALUE_TEST_ROWS = 4_000, 8_000
-VALUE_C = (0.1, 1.0, 10.0)
+VALUE_C = (1.0, 10.0, 100.0)
+VALUE_GAMMA = (0.25, 1.0, 4.0)  # times one over the number of features
 RIDGE_C = (1.0, 10.0, 100.0)
 RIDGE_SHARE = 10  # rows for each vector of the ridge on a budget
 
@@ -148,6 +150,7 @@ def _quantiles(quick: bool) -> Table:
             "data": ("data", ""),
             "rows": ("rows", ",d"),
             "C": ("C", "g"),
+            "gamma": ("gamma d", "g"),
             "low": ("below the 0.1 quantile, %", ".1f"),
             "high": ("below the 0.9 quantile, %", ".1f"),
             "pinball": ("pinball loss", ".4f"),
@@ -159,17 +162,26 @@ def _quantiles(quick: bool) -> Table:
         },
         f"Means of {SEEDS} seeds, which draw the training rows, on up to {VALUE_TEST_ROWS:,} test "
         "rows; the pinball loss is the mean over the three quantiles. Targets are standardised. C "
-        f"is the best of {', '.join(f'{C:g}' for C in VALUE_C)} on a quarter of the training rows, "
-        "held out. Boosting fits one model with default parameters for each quantile.",
+        f"and gamma are the best of {', '.join(f'{C:g}' for C in VALUE_C)} and of "
+        f"{', '.join(f'{g:g}' for g in VALUE_GAMMA)} over the number of features d on a quarter of "
+        "the training rows, held out. Boosting fits one model with default parameters for each "
+        "quantile.",
         progress=True,
     )
     for task in _value_tasks(n_rows):
-        candidates = [Candidate(C, _quantile_model(task, budget, C, 0)) for C in VALUE_C]
-        C = _best(candidates, _halves(task, n_rows))
+        n_features = task.rows.X.shape[1]
+        candidates = [
+            Candidate((C, gamma), _quantile_model(tried, budget, C, 0))
+            for gamma in VALUE_GAMMA
+            for tried in [replace(task, gamma=gamma / n_features)]
+            for C in VALUE_C
+        ]
+        C, gamma = _best(candidates, _halves(task, n_rows))
+        task = replace(task, gamma=gamma / n_features)
         runs = [_quantile_run(task, budget, C, n_rows, seed) for seed in range(SEEDS)]
         means: dict[str, Any] = {name: fmean(run[name] for run in runs) for name in runs[0]}
         means |= {name: int(sum(run[name] for run in runs)) for name in ("crossed", "peer_crossed")}
-        table.add(data=task.label, rows=min(n_rows, len(task.rows.y)), C=C, **means)
+        table.add(data=task.label, rows=min(n_rows, len(task.rows.y)), C=C, gamma=gamma, **means)
     return table
 
 
@@ -279,7 +291,7 @@ def _ridge_run(task: Task, budget: int, C: float, n_rows: int, seed: int) -> dic
 class Candidate:
     """A setting, and the unfitted model that has it."""
 
-    def __init__(self, setting: float, model: Any) -> None:
+    def __init__(self, setting: Any, model: Any) -> None:
         self.setting, self.model = setting, model
 
     def loss(self, X: Any, y: Any, X_test: Any, y_test: Any) -> float:
@@ -293,7 +305,7 @@ class Candidate:
         return float(np.mean((found - y_test) ** 2))
 
 
-def _best(candidates: Sequence[Candidate], rows: tuple[Any, ...]) -> float:
+def _best(candidates: Sequence[Candidate], rows: tuple[Any, ...]) -> Any:
     """Return the setting with the smallest loss."""
     return min(candidates, key=lambda candidate: candidate.loss(*rows)).setting
 
