@@ -17,7 +17,7 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import exact, growth, peers, scale, solver, speed
+from . import exact, growth, peers, scale, solver, speed, tasks
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -29,6 +29,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "exact": exact.measure,
     "scale": scale.measure,
     "solver": solver.measure,
+    "tasks": tasks.measure,
 }
 # Parts whose seeds may be measured at the same time.
 PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {"solver": solver.measure}
@@ -129,6 +130,7 @@ TITLES = {
     "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
     "solver": "Solver",
+    "tasks": "Novelty detection and ranking",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",
