@@ -89,7 +89,7 @@ class Benchmarks:
             date=dt.date.today().isoformat(),
             command=command,
             machine=machine(),
-            versions=versions((*PACKAGES, "scikit-learn-intelex")),
+            versions=versions((*PACKAGES, "lightgbm", "scikit-learn-intelex")),
         )
         show(tables)
         with replacing(self.folder / f"{name}.json") as file:
