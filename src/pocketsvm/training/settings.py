@@ -54,8 +54,8 @@ class Choices:
     hinge_width: float = 0.5
     relative_width: float = 0.1
     fills: bool = True
-    class_moves: int = 40
-    value_moves: int = 100
+    class_moves: int = 100
+    value_moves: int = 200
     steps_on_all_rows: int = 2
     factor_tolerance: float = 0.05
 
