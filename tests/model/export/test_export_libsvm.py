@@ -108,8 +108,8 @@ def test_libsvm_probabilities(tmp_path, n_classes):
     rows = np.asarray(X, dtype=np.float64)
     labels, _, found = svmutil.svm_predict([], rows, model, "-b 1 -q")
     order = np.argsort(model.get_labels())
-    # LIBSVM keeps probabilities of pairs away from 0 and 1, and couples them by an iteration.
-    assert_allclose(np.array(found)[:, order], clf.predict_proba(X), atol=2e-3)
+    # LIBSVM couples the probabilities of pairs by an iteration that ends at 0.005.
+    assert_allclose(np.array(found)[:, order], clf.predict_proba(X), atol=5e-3)
     models.assert_same_labels(labels, clf, X)
 
 

@@ -38,8 +38,9 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     Notes
     -----
     A model with the loss "log_loss" has LIBSVM's probabilities, too (``svm-predict -b 1``). With
-    more than two classes, LIBSVM couples the probabilities of pairs, which are exact here. A
-    regression with several outputs has no place in the format.
+    more than two classes, LIBSVM couples the probabilities of pairs, which are exact, by an
+    iteration that ends at a precision of 0.005. A regression with several outputs has no place in
+    the format.
 
     Novelty detection has the type ``one_class``; LIBSVM counts a value of zero as an outlier. Its
     format has no type for ranking.
