@@ -50,7 +50,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 400 merges per support vector, because further merges make the vectors worse.
+        after 200 merges per support vector, because further merges make the vectors worse, and
+        after two passes if all rows fit into the budget.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

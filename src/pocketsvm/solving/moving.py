@@ -30,9 +30,10 @@ Array = NDArray[Any]
 # with small coefficients must move further. This share of the mean square coefficient is added, so
 # that the scale stays bounded.
 DAMPING = 0.1
-# Steps for the coefficients after each step of the vectors, and the share of the objective below
-# which they end: L-BFGS compares objectives that differ by little.
-SOLVER_STEPS = 10
+# The most steps for the coefficients after each step of the vectors, and the share of the objective
+# below which they end: L-BFGS compares objectives that differ by little. With heavy rows and a large
+# C, fewer steps do not get there, and then L-BFGS gives up.
+SOLVER_STEPS = 30
 SOLVER_TOLERANCE = 1e-6
 # Kernel values that a thread takes at once.
 VALUES_AT_ONCE = 2**20
