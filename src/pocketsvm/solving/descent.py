@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .factor import Factor
-from .problem import Place, Problem, Slopes, row_products
+from .problem import ROWS_PER_VECTOR, Place, Problem, Slopes, row_products
 
 Array = NDArray[Any]
 
@@ -45,14 +45,22 @@ class Solution:
         return float(self.slopes.objective.sum())
 
 
-def minimise(problem: Problem, random: np.random.Generator, factor_tolerance: float) -> Solution:
-    """Solve a problem from zero; `Choices.factor_tolerance` is the last argument."""
+def minimise(
+    problem: Problem,
+    random: np.random.Generator,
+    factor_tolerance: float,
+    rows_per_vector: int = ROWS_PER_VECTOR,
+) -> Solution:
+    """Solve a problem from zero, until `Choices.factor_tolerance` is reached.
+
+    Factors are made of at most `rows_per_vector` rows for each vector.
+    """
     place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
-    factor = problem.factor(curvatures, random)
+    factor = problem.factor(curvatures, random, rows_per_vector)
     # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
     solution = descend(problem, factor, place, FIRST_STEPS, least_steps=1)
-    return improve(problem, solution, random, factor_tolerance, least_steps=1)
+    return improve(problem, solution, random, factor_tolerance, rows_per_vector, least_steps=1)
 
 
 def improve(
@@ -60,12 +68,14 @@ def improve(
     solution: Solution,
     random: np.random.Generator,
     factor_tolerance: float,
+    rows_per_vector: int = ROWS_PER_VECTOR,
     least_steps: int = 0,
 ) -> Solution:
     """Make steps with new factors, until `Choices.factor_tolerance` is reached."""
     for _ in range(MOST_FACTORS - 1):
         decisions = solution.place.decisions
-        factor = problem.factor(problem.curvatures(decisions), random, decisions=decisions)
+        curvatures = problem.curvatures(decisions)
+        factor = problem.factor(curvatures, random, rows_per_vector, decisions)
         found = descend(problem, factor, solution.place, STEPS_PER_FACTOR, least_steps=least_steps)
         solution = replace(found, steps=solution.steps + found.steps)
         if solution.remaining <= factor_tolerance:
@@ -80,6 +90,7 @@ def resume(
     random: np.random.Generator,
     n_steps: int = STEPS_PER_FACTOR,
     tolerance: float = TOLERANCE,
+    rows_per_vector: int = ROWS_PER_VECTOR,
 ) -> Solution:
     """Solve a problem whose solution is close to these decision values.
 
@@ -88,7 +99,7 @@ def resume(
     cancel only where they were solved for.
     """
     curvatures = problem.curvatures(decisions)
-    factor = problem.factor(curvatures, random, decisions=decisions)
+    factor = problem.factor(curvatures, random, rows_per_vector, decisions)
     pulls = problem.bent_products(decisions, curvatures) - problem.row_slopes(decisions)
     start = factor.solve(problem.pull(pulls))
     return descend(problem, factor, problem.place(start), n_steps, tolerance)
