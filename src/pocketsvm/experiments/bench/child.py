@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ GAMMA = named("SUSY").gamma
 SQUARES = (128, 192, 256, 384)  # sizes of matrices that fit into the second-level cache, or nearly
 PRODUCTS = 20  # of matrices in one measurement
 WARM_UP_ROWS = 20_000
+TEST_ROWS = 100_000
 
 
 def call(function: str, environment: dict[str, str] | None = None, **arguments: Any) -> Any:
@@ -114,17 +117,143 @@ def solving(
     fit = timed(lambda: model.fit(X, y))
     added = peak_memory() - before
     deciding = fastest({"": lambda: model.decision_function(X)}, 3)[""]
-    digest = hashlib.sha256()
-    for part in (model.support_vectors_, model.dual_coef_, model.intercept_):
-        digest.update(np.ascontiguousarray(part).tobytes())
     return {
         "fit": fit.seconds,
         "solving": model.profile_.seconds_polish,
         "deciding": deciding.seconds,
         "bytes": added,
-        "digest": digest.hexdigest(),
+        "digest": _digest(model),
         "accuracy": 100 * accuracy_score(y, model.predict(X)),
     }
+
+
+# --- rows on disk and on a cluster ----------------------------------------------------------------
+
+
+def fit_in_memory(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
+    """Fit a model to the rows of Parquet files, which are read first."""
+    import pyarrow.parquet as parquet
+
+    parts = [parquet.read_table(path).to_pandas().to_numpy(np.float32) for path in paths]
+    X, y = (
+        np.concatenate([part[:, :-1] for part in parts]),
+        np.concatenate([p[:, -1] for p in parts]),
+    )
+    del parts
+    model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
+    fit = timed(lambda: model.fit(X, y))
+    return _fitted(model, fit.seconds) | {"readings": None, "peak_bytes": peak_memory()}
+
+
+def fit_on_disk(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
+    """Fit a model to files; return also the time that pyarrow takes to read Parquet files."""
+    from ...data.dataset import open_dataset
+
+    model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
+    rows = open_dataset(paths)
+    fit = timed(lambda: model.fit(rows))
+    peak = peak_memory()
+    scan = timed(lambda: _scan(paths)).seconds if paths[0].endswith(".parquet") else None
+    found = _fitted(model, fit.seconds)
+    return found | {"readings": rows.n_readings, "peak_bytes": peak, "scan": scan}
+
+
+def fit_on_dask(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
+    """Fit a model with this many workers; the peak is that of the largest one."""
+    import dask.dataframe as dd
+
+    from ...dask import DaskBudgetedSVC
+
+    with _cluster(n_jobs) as client:
+        frame = dd.read_parquet(paths)
+        model = DaskBudgetedSVC(budget, gamma=GAMMA, random_state=0)
+        fit = timed(lambda: model.fit(frame.drop(columns="y"), frame["y"]))
+        peaks = client.run(peak_memory)
+    found = _fitted(model.to_local(), fit.seconds)
+    return found | {"readings": None, "peak_bytes": max(peaks.values())}
+
+
+def accuracies_on_dask(
+    path: str,
+    setting: dict[str, float],
+    budget: int,
+    n_seeds: int,
+    partitions: list[int],
+    orders: list[str],
+) -> dict[str, list[float]]:
+    """Return the test accuracies by order and number of partitions, one per seed."""
+    import dask.array as da
+
+    from ...dask import DaskBudgetedSVC
+
+    with np.load(path) as file:
+        X, y, X_test, y_test = (file[name] for name in ("X", "y", "X_test", "y_test"))
+    random = np.random.default_rng(0).permutation(len(y))
+    sorts = {
+        "random": random,
+        "by label": np.argsort(y, kind="stable"),
+        "by feature": np.argsort(X[:, X.var(axis=0).argmax()], kind="stable"),
+    }
+
+    def accuracy(model: Any) -> float:
+        return 100 * float(accuracy_score(y_test, model.predict(X_test)))
+
+    found: dict[str, list[float]] = {
+        "alone": [
+            accuracy(BudgetedSVC(budget, **setting, random_state=seed).fit(X, y))
+            for seed in range(n_seeds)
+        ]
+    }
+    with _cluster(2):
+        for order in orders:
+            at = sorts[order]
+            for n in partitions:
+                size = -(-len(y) // n)
+                rows = da.from_array(X[at], chunks=(size, -1)), da.from_array(y[at], chunks=size)
+                found[f"{order} {n}"] = [
+                    accuracy(
+                        DaskBudgetedSVC(budget, **setting, random_state=seed).fit(*rows).to_local()
+                    )
+                    for seed in range(n_seeds)
+                ]
+    return found
+
+
+@contextmanager
+def _cluster(n_workers: int) -> Iterator[Any]:
+    """Start workers of one thread each, as processes."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def _scan(paths: list[str]) -> int:
+    """Read all columns of Parquet files once; return the number of rows."""
+    import pyarrow.dataset
+
+    return sum(batch.num_rows for batch in pyarrow.dataset.dataset(paths).to_batches())
+
+
+def _fitted(model: Any, seconds: float) -> dict[str, Any]:
+    X, y = susy_like(TEST_ROWS, model.n_features_in_, SUSY_SHARPNESS, seed=1)
+    model.__dict__.pop("feature_names_in_", None)
+    return {
+        "seconds": seconds,
+        "solving": model.profile_.seconds_polish,
+        "accuracy": accuracy_score(y, model.predict(X)),
+        "digest": _digest(model),
+    }
+
+
+def _digest(model: Any) -> str:
+    digest = hashlib.sha256()
+    for part in (model.support_vectors_, model.dual_coef_, model.intercept_):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
 
 
 if __name__ == "__main__":
