@@ -16,7 +16,7 @@ from ..data.batch import RowBatch
 from ..data.drawing import join_batches
 from ..data.errors import DataError
 from ..data.rows import Dtype, Rows, checked_rows
-from ..data.sampling import random_numbers
+from ..data.sampling import random_numbers, smallest
 from ..data.targets import ClassTargets, ValueTargets, encode_labels
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
@@ -313,4 +313,4 @@ def _smallest(numbers: Array, n: int) -> NDArray[np.intp]:
     """Return the positions of the n smallest numbers, in their order."""
     if len(numbers) <= n:
         return np.arange(len(numbers))
-    return np.sort(np.argpartition(numbers, n)[:n])
+    return np.sort(smallest(numbers, n)[:n])
