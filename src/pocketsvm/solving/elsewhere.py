@@ -43,10 +43,23 @@ class Reading(Protocol[T]):
         ...
 
 
+class Follower(Protocol):
+    """Is told how far a reading is, so that it can be continued."""
+
+    @property
+    def before(self) -> tuple[Any, int]:
+        """What the reading had found when it was interrupted, and in how many rows."""
+        ...
+
+    def __call__(self, part: Any, n_rows: int) -> None:
+        """Take note of what has been found in the first rows."""
+        ...
+
+
 class Spread(Protocol):
     """Rows that are somewhere else, in batches."""
 
-    def sum(self, reading: Reading[T]) -> T:
+    def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all batches that have rows, in their order."""
         ...
 

@@ -8,14 +8,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score
 
 from ... import _core
+from ...data.dataset import open_dataset
 from ...data.svmlight import load_svmlight
 from ...estimators import BudgetedSVC
 from ..datasets.generated import SUSY_SHARPNESS, many_classes, susy_like
@@ -30,10 +31,21 @@ WARM_UP_ROWS = 20_000
 TEST_ROWS = 100_000
 
 
-def call(function: str, environment: dict[str, str] | None = None, **arguments: Any) -> Any:
+def call(
+    function: str,
+    environment: dict[str, str] | None = None,
+    **arguments: Any,
+) -> Any:
     """Call a function of this module in a process of its own."""
+    return call_in(__name__, function, environment, **arguments)
+
+
+def call_in(
+    module: str, function: str, environment: dict[str, str] | None = None, **arguments: Any
+) -> Any:
+    """Call a function of another module in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", __name__, function, json.dumps(arguments)],
+        [sys.executable, "-m", module, function, json.dumps(arguments)],
         env={**os.environ, **(environment or {})},
         stdout=subprocess.PIPE,
         text=True,
@@ -141,94 +153,19 @@ def fit_in_memory(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
     )
     del parts
     model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
-    fit = timed(lambda: model.fit(X, y))
-    return _fitted(model, fit.seconds) | {"readings": None, "peak_bytes": peak_memory()}
+    fit = timed_call(lambda: model.fit(X, y))
+    return fitted(model) | fit | {"readings": None, "peak_bytes": peak_memory()}
 
 
 def fit_on_disk(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
     """Fit a model to files; return also the time that pyarrow takes to read Parquet files."""
-    from ...data.dataset import open_dataset
-
     model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
     rows = open_dataset(paths)
-    fit = timed(lambda: model.fit(rows))
+    fit = timed_call(lambda: model.fit(rows))
     peak = peak_memory()
-    scan = timed(lambda: _scan(paths)).seconds if paths[0].endswith(".parquet") else None
-    found = _fitted(model, fit.seconds)
-    return found | {"readings": rows.n_readings, "peak_bytes": peak, "scan": scan}
-
-
-def fit_on_dask(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
-    """Fit a model with this many workers; the peak is that of the largest one."""
-    import dask.dataframe as dd
-
-    from ...dask import DaskBudgetedSVC
-
-    with _cluster(n_jobs) as client:
-        frame = dd.read_parquet(paths)
-        model = DaskBudgetedSVC(budget, gamma=GAMMA, random_state=0)
-        fit = timed(lambda: model.fit(frame.drop(columns="y"), frame["y"]))
-        peaks = client.run(peak_memory)
-    found = _fitted(model.to_local(), fit.seconds)
-    return found | {"readings": None, "peak_bytes": max(peaks.values())}
-
-
-def accuracies_on_dask(
-    path: str,
-    setting: dict[str, float],
-    budget: int,
-    n_seeds: int,
-    partitions: list[int],
-    orders: list[str],
-) -> dict[str, list[float]]:
-    """Return the test accuracies by order and number of partitions, one per seed."""
-    import dask.array as da
-
-    from ...dask import DaskBudgetedSVC
-
-    with np.load(path) as file:
-        X, y, X_test, y_test = (file[name] for name in ("X", "y", "X_test", "y_test"))
-    random = np.random.default_rng(0).permutation(len(y))
-    sorts = {
-        "random": random,
-        "by label": np.argsort(y, kind="stable"),
-        "by feature": np.argsort(X[:, X.var(axis=0).argmax()], kind="stable"),
-    }
-
-    def accuracy(model: Any) -> float:
-        return 100 * float(accuracy_score(y_test, model.predict(X_test)))
-
-    found: dict[str, list[float]] = {
-        "alone": [
-            accuracy(BudgetedSVC(budget, **setting, random_state=seed).fit(X, y))
-            for seed in range(n_seeds)
-        ]
-    }
-    with _cluster(2):
-        for order in orders:
-            at = sorts[order]
-            for n in partitions:
-                size = -(-len(y) // n)
-                rows = da.from_array(X[at], chunks=(size, -1)), da.from_array(y[at], chunks=size)
-                found[f"{order} {n}"] = [
-                    accuracy(
-                        DaskBudgetedSVC(budget, **setting, random_state=seed).fit(*rows).to_local()
-                    )
-                    for seed in range(n_seeds)
-                ]
-    return found
-
-
-@contextmanager
-def _cluster(n_workers: int) -> Iterator[Any]:
-    """Start workers of one thread each, as processes."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    scan = timed_call(lambda: _scan(paths)) if paths[0].endswith(".parquet") else {}
+    found = fitted(model) | fit | {f"scan_{name}": value for name, value in scan.items()}
+    return found | {"readings": rows.n_readings, "peak_bytes": peak}
 
 
 def _scan(paths: list[str]) -> int:
@@ -238,11 +175,17 @@ def _scan(paths: list[str]) -> int:
     return sum(batch.num_rows for batch in pyarrow.dataset.dataset(paths).to_batches())
 
 
-def _fitted(model: Any, seconds: float) -> dict[str, Any]:
+def timed_call(call: Callable[[], Any]) -> dict[str, float]:
+    """Return the wall-clock time of a call, and the time of all cores together."""
+    begin = process_time()
+    return {"seconds": timed(call).seconds, "cpu": process_time() - begin}
+
+
+def fitted(model: Any) -> dict[str, Any]:
+    """Return the time of the solver, the accuracy and a digest of a fitted model."""
     X, y = susy_like(TEST_ROWS, model.n_features_in_, SUSY_SHARPNESS, seed=1)
     model.__dict__.pop("feature_names_in_", None)
     return {
-        "seconds": seconds,
         "solving": model.profile_.seconds_polish,
         "accuracy": accuracy_score(y, model.predict(X)),
         "digest": _digest(model),
@@ -256,5 +199,10 @@ def _digest(model: Any) -> str:
     return digest.hexdigest()
 
 
+def answer(functions: dict[str, Any]) -> None:
+    """Call the function that the command line names, and print its result."""
+    print(json.dumps(functions[sys.argv[1]](**json.loads(sys.argv[2]))))
+
+
 if __name__ == "__main__":
-    print(json.dumps(globals()[sys.argv[1]](**json.loads(sys.argv[2]))))
+    answer(globals())

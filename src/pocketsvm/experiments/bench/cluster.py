@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..datasets.problems import Problem, available
 from ..toolkit.tables import Table
 from . import child
-from .storage import BUDGET, N_FEATURES, ROW_BYTES, has_space, write_rows
+from .storage import BUDGET, DASK, N_FEATURES, ROW_BYTES, has_space, write_rows
 
 N_ROWS, QUICK_ROWS = 8_000_000, 100_000
 PARTITIONS = (2, 4, 16)
@@ -59,9 +59,13 @@ def by_workers(n_rows: int) -> Table:
                 peak=memory["peak_bytes"] / 1e6,
                 accuracy=100 * memory["accuracy"],
             )
-            one = child.call("fit_on_dask", n_jobs=1, **common)
+            one = child.call_in(DASK, "fit_on_dask", n_jobs=1, **common)
             for n_workers in (1, 2):
-                run = one if n_workers == 1 else child.call("fit_on_dask", n_jobs=2, **common)
+                run = (
+                    one
+                    if n_workers == 1
+                    else child.call_in(DASK, "fit_on_dask", n_jobs=2, **common)
+                )
                 table.add(
                     budget=budget,
                     where=f"{n_workers} worker{'s' if n_workers > 1 else ''}",
@@ -107,7 +111,8 @@ def _add_partitions(table: Table, problem: Problem, n_seeds: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = os.path.join(name, "rows.npz")
         _save(path, rows)
-        found: dict[str, list[float]] = child.call(
+        found: dict[str, list[float]] = child.call_in(
+            DASK,
             "accuracies_on_dask",
             path=path,
             setting=problem.setting,

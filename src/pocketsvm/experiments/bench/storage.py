@@ -22,7 +22,7 @@ ROW_BYTES = 80  # an upper limit for a row of Parquet
 TEXT_BYTES = 400  # the same for a row of both texts and their caches
 FIRST = 100_000  # the smallest number of rows
 MEMORY_ROWS = 10_000_000  # the largest number that is also fitted in memory
-FITS = {"memory": "fit_in_memory", "Dask": "fit_on_dask"}
+DASK = f"{__package__}.dask_child"
 
 
 def sizes(largest: int) -> list[int]:
@@ -82,11 +82,11 @@ def by_source(n_rows: int) -> Table:
             "peak": ("peak memory, MB", ",.0f"),
             "accuracy": ("accuracy, %", ".2f"),
         },
-        "All cores; each line is a single run in a process of its own. The files were just written, "
-        "so they are read from the system's file cache. Text is parsed once into a cache, which "
-        "takes part in the time of the fit. The peak is that of the whole process; for rows in "
-        "memory it includes reading them. Dask has two worker processes that read Parquet files; "
-        "its peak is that of the larger worker.",
+        "All cores; each line is a single run in a process of its own. The files were just "
+        "written, so they are read from the system's file cache. Text is parsed once into a "
+        "cache, which takes part in the time of the fit. The peak is that of the whole process; "
+        "for rows in memory it includes reading them. Dask has two worker processes that read "
+        "Parquet files; its peak is that of the larger worker.",
         progress=True,
     )
     with tempfile.TemporaryDirectory() as name:
@@ -103,7 +103,7 @@ def by_source(n_rows: int) -> Table:
             ("LIBSVM text", [str(texts[1])]),
             ("Dask", files),
         ):
-            run = child.call(FITS.get(kind, "fit_on_disk"), paths=paths, **_common())
+            run = _fit(kind, paths)
             table.add(
                 source=kind,
                 megabytes=sum(map(os.path.getsize, paths)) / 1e6 if kind != "memory" else None,
@@ -114,6 +114,13 @@ def by_source(n_rows: int) -> Table:
                 accuracy=100 * run["accuracy"],
             )
     return table
+
+
+def _fit(kind: str, paths: Sequence[str]) -> Any:
+    if kind == "Dask":
+        return child.call_in(DASK, "fit_on_dask", paths=paths, **_common())
+    name = "fit_in_memory" if kind == "memory" else "fit_on_disk"
+    return child.call(name, paths=paths, **_common())
 
 
 def _common() -> dict[str, Any]:
@@ -150,7 +157,9 @@ def growth(largest: int) -> Table:
             "seconds": ("fit, s", ".2f"),
             "rate": ("rows per second", ",.0f"),
             "ratio": ("relative to the parts", ".2f"),
+            "cpu_ratio": ("the same in CPU time", ".2f"),
             "slope": ("slope", ".2f"),
+            "cpu_slope": ("of CPU time", ".2f"),
             "peak": ("peak memory, MB", ",.0f"),
             "accuracy": ("accuracy, %", ".2f"),
             "in_memory": ("in memory, %", ".2f"),
@@ -158,7 +167,8 @@ def growth(largest: int) -> Table:
         "All cores; each line is a single run in a process of its own, on files that were just "
         "written. The parts are the readings, each as long as pyarrow's own, and the solver's time "
         "on as many rows in memory; the ratio is the fit's time relative to their sum, which has "
-        "no time for the passes and the survey. For more than "
+        "no time for the passes and the survey. CPU time is that of all cores, and of the whole "
+        "fit in memory; other work on the machine affects it less. For more than "
         f"{MEMORY_ROWS:,} rows, the solver's time per row, and the accuracy in memory, are those "
         "of the first ones. The slope is that of time over rows on logarithmic axes, from the line "
         "before. The peak is that of the whole process.",
@@ -174,16 +184,21 @@ def growth(largest: int) -> Table:
                 memory = child.call("fit_in_memory", paths=paths, **_common()) | {"rows": n_rows}
             run = child.call("fit_on_disk", paths=paths, **_common())
             before = table.rows[-1] if table.rows else None
-            parts = run["readings"] * run["scan"] + n_rows * memory["solving"] / memory["rows"]
+            more = n_rows / memory["rows"]
+            parts = run["readings"] * run["scan_seconds"] + more * memory["solving"]
+            cpu_parts = run["readings"] * run["scan_cpu"] + more * memory["cpu"]
             table.add(
                 rows=n_rows,
                 megabytes=sum(map(os.path.getsize, paths)) / 1e6,
                 readings=run["readings"],
-                scan=run["scan"],
+                scan=run["scan_seconds"],
                 seconds=run["seconds"],
                 rate=n_rows / run["seconds"],
                 ratio=run["seconds"] / parts,
-                slope=before and _slope(before, n_rows, run["seconds"]),
+                cpu_ratio=run["cpu"] / cpu_parts,
+                slope=before and _slope(before, "seconds", n_rows, run),
+                cpu_slope=before and _slope(before, "cpu", n_rows, run),
+                cpu=run["cpu"],
                 peak=run["peak_bytes"] / 1e6,
                 accuracy=100 * run["accuracy"],
                 in_memory=100 * memory["accuracy"],
@@ -191,5 +206,5 @@ def growth(largest: int) -> Table:
     return table
 
 
-def _slope(before: Row, n_rows: int, seconds: float) -> float:
-    return math.log(seconds / before["seconds"]) / math.log(n_rows / before["rows"])
+def _slope(before: Row, time: str, n_rows: int, run: Row) -> float:
+    return math.log(run[time] / before[time]) / math.log(n_rows / before["rows"])
