@@ -183,27 +183,31 @@ def growth(largest: int) -> Table:
             if n_rows <= MEMORY_ROWS:
                 memory = child.call("fit_in_memory", paths=paths, **_common()) | {"rows": n_rows}
             run = child.call("fit_on_disk", paths=paths, **_common())
-            before = table.rows[-1] if table.rows else None
-            more = n_rows / memory["rows"]
-            parts = run["readings"] * run["scan_seconds"] + more * memory["solving"]
-            cpu_parts = run["readings"] * run["scan_cpu"] + more * memory["cpu"]
-            table.add(
-                rows=n_rows,
-                megabytes=sum(map(os.path.getsize, paths)) / 1e6,
-                readings=run["readings"],
-                scan=run["scan_seconds"],
-                seconds=run["seconds"],
-                rate=n_rows / run["seconds"],
-                ratio=run["seconds"] / parts,
-                cpu_ratio=run["cpu"] / cpu_parts,
-                slope=before and _slope(before, "seconds", n_rows, run),
-                cpu_slope=before and _slope(before, "cpu", n_rows, run),
-                cpu=run["cpu"],
-                peak=run["peak_bytes"] / 1e6,
-                accuracy=100 * run["accuracy"],
-                in_memory=100 * memory["accuracy"],
-            )
+            table.add(**_growth_line(table, n_rows, paths, run, memory))
     return table
+
+
+def _growth_line(table: Table, n_rows: int, paths: Sequence[str], run: Row, memory: Row) -> Row:
+    before = table.rows[-1] if table.rows else None
+    more = n_rows / memory["rows"]
+    parts = run["readings"] * run["scan_seconds"] + more * memory["solving"]
+    cpu_parts = run["readings"] * run["scan_cpu"] + more * memory["cpu"]
+    return {
+        "rows": n_rows,
+        "megabytes": sum(map(os.path.getsize, paths)) / 1e6,
+        "readings": run["readings"],
+        "scan": run["scan_seconds"],
+        "seconds": run["seconds"],
+        "cpu": run["cpu"],
+        "rate": n_rows / run["seconds"],
+        "ratio": run["seconds"] / parts,
+        "cpu_ratio": run["cpu"] / cpu_parts,
+        "slope": before and _slope(before, "seconds", n_rows, run),
+        "cpu_slope": before and _slope(before, "cpu", n_rows, run),
+        "peak": run["peak_bytes"] / 1e6,
+        "accuracy": 100 * run["accuracy"],
+        "in_memory": 100 * memory["accuracy"],
+    }
 
 
 def _slope(before: Row, time: str, n_rows: int, run: Row) -> float:
