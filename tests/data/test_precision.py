@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from models import LAYOUTS, checked_rows, moons, small_svc
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import SVC
 from sklearn.utils import shuffle
 
 from pocketsvm import BudgetedSVC
@@ -97,6 +98,40 @@ def test_training_works_with_timestamps():
     assert clf.score(X, y) > 0.95
     scaled = small_svc().fit((X - X.mean(axis=0)) / X.std(axis=0), y)
     assert scaled.support_vectors_.dtype == np.float32
+
+
+def timed_rows(offset, spread, seed):
+    """Return as many rows of each class, and a column of times far from zero."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(1000) % 2
+    X = rng.normal(size=(1000, 4))
+    X[:, 0] = offset + spread * (rng.random(1000) + 0.3 * y)
+    return X, y
+
+
+@LAYOUTS
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("offset", "spread", "dtype"),
+    [(2000, 30, "float32"), (2000, 1, "float64"), (1.6e9, 1e7, "float64"), (1.6e9, 1e5, "float64")],
+)
+def test_large_offsets_cost_no_more_than_in_svc(layout, offset, spread, dtype, seed):
+    # gamma="scale" becomes tiny, and all kernel values nearly one.
+    X, y = timed_rows(offset, spread, seed)
+    with pytest.warns(UserWarning, match="olumn 0 .*Standardise X"):
+        clf = BudgetedSVC(50, random_state=0).fit(layout(X), y)
+    exact = SVC().fit(X, y).score(X, y)
+    assert exact > 0.55
+    assert clf.score(layout(X), y) > exact - 0.02
+    assert clf.support_vectors_.dtype == dtype
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 1e-5, 1e-7])
+def test_a_tiny_gamma_needs_float64(gamma):
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    rows = training_rows(checked_rows(X), gamma)
+    assert rows.core.dtype == ("float64" if gamma < 1e-6 else "float32")
+    assert training_rows(checked_rows(X[:1]), gamma).core.dtype == "float32"  # nothing to tell
 
 
 def test_later_batch_can_require_float64():

@@ -47,7 +47,13 @@ def test_thorough_moves_have_no_limit_of_work():
     assert thorough.tolerance < some_effort().tolerance
 
 
-def test_vectors_stay_if_there_are_too_few_rows_or_none_is_near():
+@pytest.fixture
+def no_pairs(monkeypatch):
+    """Let moving cost more than the exact SVM."""
+    monkeypatch.setattr(effort, "CLASS_VALUES_PER_PAIR", 10**9)
+
+
+def test_vectors_stay_if_there_are_too_few_rows_or_none_is_near(no_pairs):
     n_vectors = 2000 // LEAST_ROWS
     for thorough in (False, True):
         found = some_effort(thorough=thorough)
@@ -62,23 +68,35 @@ def test_vectors_stay_if_kernel_values_of_near_rows_are_not_kept(monkeypatch):
     assert some_effort(thorough=True).most_near(100) == 2000
 
 
-def test_steps_are_what_the_work_allows(monkeypatch):
+def test_steps_are_what_the_work_allows(no_pairs, monkeypatch):
     def found(least, **changes):
-        monkeypatch.setattr(effort, "LEAST_WORK", least)
+        monkeypatch.setattr(effort, "LEAST_CLASS_WORK", least)
         return some_effort(**changes).steps(1000, (100, 3), 1)
 
     many = [found(work, n_passes=1) for work in (3e7, 1.5e8, 2.5e8, 1e12)]
-    assert many[-1] == 40
+    most = Choices().class_moves
+    assert many[-1] == most
     assert many == sorted(many)
-    assert 0 < many[1] < many[2] < 40
+    assert 0 < many[1] < many[2] < most
     assert found(3e7, n_passes=1) == 0  # fewer than the least
-    assert found(3e7, n_passes=1000) == 40  # as much work as the passes
+    assert found(3e7, n_passes=1000) == most  # as much work as the passes
     assert all(n == 0 or n >= LEAST_STEPS for n in many)
+
+
+def test_moving_costs_no_more_than_the_exact_svm(monkeypatch):
+    def found(n_rows, **changes):
+        sample = class_problem(100)[1]
+        return Effort.of(settings(**changes), sample, n_rows, values=False).work
+
+    assert found(400) * 25 == found(2000) < found(10_000) < 1e10
+    assert found(200_000) == found(200_000, n_passes=1) == 1e10
+    assert found(2000, n_passes=10**6) == found(2000)
+    assert Effort.of(settings(), class_problem(100)[1], 2000, values=True).work > found(2000)
 
 
 @pytest.mark.parametrize("change", [(2000, (100, 3), 1), (1000, (200, 3), 1), (1000, (100, 3), 9)])
 def test_more_rows_vectors_or_outputs_cost_more(change, monkeypatch):
-    monkeypatch.setattr(effort, "LEAST_WORK", 1.5e8)
+    monkeypatch.setattr(effort, "LEAST_CLASS_WORK", 1.5e8)
     assert some_effort(n_passes=1).steps(*change) < some_effort(n_passes=1).steps(1000, (100, 3), 1)
 
 

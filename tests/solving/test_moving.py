@@ -9,10 +9,11 @@ from solver_problems import GAMMA, PROBLEMS, Objective, class_problem, coupled_p
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import descent, effort, kernel, moving, solve
-from pocketsvm.solving.losses import EpsilonInsensitive
 from pocketsvm.solving.moving import Path
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.sample import Sample
+from pocketsvm.solving.value_losses import EpsilonInsensitive
+from pocketsvm.training.settings import Choices
 
 LAYOUTS = pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
 MAKERS = PROBLEMS | {
@@ -37,7 +38,7 @@ def few_values(layout=np.asarray):
     random = np.random.default_rng(0)
     X = random.normal(size=(400, 60)) * (random.uniform(size=(400, 60)) < 0.06)
     targets = np.abs(X).sum(axis=1)
-    loss = EpsilonInsensitive(targets - np.median(targets), 0.05, 0.3)
+    loss = EpsilonInsensitive.of((targets - np.median(targets))[:, None], [0.05], [0.3])
     return X[:10].copy(), Sample(ready_rows(layout(X), 0.2), np.full(400, 3.0), loss)
 
 
@@ -160,7 +161,7 @@ def test_classifier_moves_its_vectors_and_reports_it(capsys):
     X, y = chequered()
     moved = chequered_svc(verbose=True).fit(X, y)
     last = chequered_svc(polish=False).fit(X, y)
-    assert 0 < moved.profile_.moves <= 40
+    assert 0 < moved.profile_.moves <= Choices().class_moves
     assert f"vectors moved in {moved.profile_.moves} steps" in capsys.readouterr().out
     assert not np.isin(moved.support_vectors_, last.support_vectors_).all()
     assert moved.profile_.objective_after < moved.profile_.objective_before
@@ -210,7 +211,7 @@ def test_thorough_moves_lower_the_objective_further(paths):
     plain = chequered_svc().fit(X, y)
     n_plain = len(paths)
     thorough = chequered_svc(polish="thorough").fit(X, y)
-    assert thorough.profile_.moves > 40 >= plain.profile_.moves
+    assert thorough.profile_.moves > plain.profile_.moves
     assert len(paths) - n_plain > 1 == n_plain  # several rounds
     assert thorough.profile_.objective_after < 0.995 * plain.profile_.objective_after
 

@@ -3,6 +3,10 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
 from .rows import CheckedRows, Dtype, Rows
 
 # The kernel needs |x - s|^2 and gets it as |x|^2 + |s|^2 - 2 x s, which is fast and cancels: the
@@ -10,6 +14,12 @@ from .rows import CheckedRows, Dtype, Rows
 # roundoff. These limits hold it near 512 * 2^-24 = 3e-5 in float32, 2^40 * 2^-53 = 1e-4 in float64.
 FLOAT32_SPREAD = 512.0
 FLOAT64_SPREAD = 2.0**40
+# Errors must also be small compared with the exponents, which are tiny if gamma is: at most this
+# share of the exponent of two rows, on average. Kernel values near one have an error, too.
+LARGEST_ERROR = 2.0**-8
+FLOAT32_ROUNDING = 2.0**-24
+# Rows that are looked at for their mean distance.
+ROWS_FOR_DISTANCE = 1000
 # Beyond these, squared norms overflow, or gamma itself leaves float32's range.
 LARGEST_SQUARED_NORM = {"float32": 1e37, "float64": 1e300}
 FLOAT32_GAMMA = (1e-30, 1e30)
@@ -23,14 +33,21 @@ def decided(
     n_features: int,
     variance: float,
     squared_norm: float,
+    squared_distance: float,
     least_dtype: Dtype = "float32",
 ) -> tuple[Dtype, float]:
     """Return the precision and gamma for rows that are not in memory.
 
-    `variance` is that of all values, and `squared_norm` the largest one of a row.
+    `variance` is that of all values, `squared_norm` the largest one of a row, and
+    `squared_distance` the mean of two rows.
     """
     value = _gamma_as_number(gamma, n_features, lambda: variance, squared_norm)
-    if least_dtype == "float32" and value and _float32_is_enough(value, squared_norm):
+    if (
+        least_dtype == "float32"
+        and value
+        and _float32_is_enough(value, squared_norm)
+        and _float32_tells_rows_apart(value, squared_norm, squared_distance)
+    ):
         return "float32", value
     return "float64", _checked_for_float64(value, squared_norm)
 
@@ -42,15 +59,20 @@ def training_rows(
 
     This is the one place that decides the precision. float32 is twice as fast and half as large,
     and it is enough if ``gamma * max|x|^2`` is moderate (see the limits above): standardised data,
-    counts, one-hot columns. Offsets such as time stamps need float64. The decision depends on the
-    values alone, not on whether they are dense or sparse.
+    counts, one-hot columns. Offsets such as time stamps, and a gamma that is tiny compared with the
+    distances of the rows, need float64. The decision depends on the values alone, not on whether
+    they are dense or sparse.
     """
     if least_dtype == "float32":
         core = checked.core("float32")
         squared_norm = core.max_squared_norm()
         value = _gamma_as_number(gamma, core.n_features, core.variance, squared_norm)
         # None: all entries are equal, or differ only in float64.
-        if value is not None and _float32_is_enough(value, squared_norm):
+        if (
+            value is not None
+            and _float32_is_enough(value, squared_norm)
+            and _float32_tells_rows_apart(value, squared_norm, _mean_squared_distance(checked))
+        ):
             return Rows(checked, core, value)
     core = checked.core("float64")
     squared_norm = core.max_squared_norm()
@@ -80,6 +102,21 @@ def _float32_is_enough(gamma: float, squared_norm: float) -> bool:
         and squared_norm <= LARGEST_SQUARED_NORM["float32"]
         and FLOAT32_GAMMA[0] <= gamma <= FLOAT32_GAMMA[1]
     )
+
+
+def _float32_tells_rows_apart(gamma: float, squared_norm: float, squared_distance: float) -> bool:
+    error = FLOAT32_ROUNDING * max(1.0, gamma * squared_norm)
+    # Equal rows, or a single one, need no digits.
+    return error <= LARGEST_ERROR * gamma * squared_distance or not squared_distance > 0
+
+
+def _mean_squared_distance(checked: CheckedRows) -> float:
+    """Return the mean squared distance of two rows, estimated on evenly spaced ones."""
+    some = checked.X[:: -(-checked.n_rows // ROWS_FOR_DISTANCE)]
+    is_sparse: bool = sp.issparse(some)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        variances = mean_variance_axis(some, 0)[1] if is_sparse else some.var(0, dtype=np.float64)
+        return 2.0 * float(variances.sum(dtype=np.float64))
 
 
 def _float64_is_enough(gamma: float, squared_norm: float) -> bool:

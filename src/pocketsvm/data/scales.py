@@ -35,6 +35,8 @@ LEAST_ENTRIES = 10
 LEAST_SHARE = 0.01
 # Sparse rows whose norms differ by less than this share were normalised, as TF-IDF rows are.
 NORMALISED = 0.01
+# Rows nearly equal their mean if its squared norm is this share of theirs.
+MEAN_SHARE = 0.9
 
 Numbers = NDArray[np.float64]
 
@@ -89,17 +91,23 @@ def warn_about_targets(spread: float, C: float) -> None:
             "and an epsilon in the units of the targets; or scale the targets: "
             "TransformedTargetRegressor(..., transformer=StandardScaler()).",
             TargetWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
 def _is_normalised(X: Any) -> bool:
-    """Whether all sparse rows have the same Euclidean or absolute norm, unless they are empty."""
+    """Whether all sparse rows have the same Euclidean or absolute norm, unless they are empty.
+
+    Rows that nearly equal their mean do not count: a large offset gives them the same norm.
+    """
     is_sparse: bool = sp.issparse(X)
     if not is_sparse:
         return False
     X = X[:: max(1, X.shape[0] // LEAST_ROWS)]
-    for norms in (np.sqrt(X.multiply(X).sum(axis=1)), abs(X).sum(axis=1)):
+    squares = X.multiply(X).sum(axis=1)
+    if np.square(X.mean(axis=0)).sum() > MEAN_SHARE * squares.mean():
+        return False
+    for norms in (np.sqrt(squares), abs(X).sum(axis=1)):
         norms = np.asarray(norms)[np.asarray(norms) > 0]
         if norms.size and norms.max() <= (1 + NORMALISED) * norms.min():
             return True

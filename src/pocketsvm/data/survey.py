@@ -135,9 +135,10 @@ def precision_and_gamma(
             ).sum()
         )
     variance = summary.variance(means, variances)
-    dtype, value = decided(gamma, summary.n_features, variance, norm, least_dtype)
+    distance = 2.0 * float(rounded(variances.sum()))
+    dtype, value = decided(gamma, summary.n_features, variance, norm, distance, least_dtype)
     if scaler is not None and dtype == "float64" and value * norm > FLOAT32_SPREAD:
         # The ranges of the columns only bound the norm: read the rows for the largest one.
         norm = max(largest_norm(scaler.transform(b.X)) for b in read() if b.n_rows)
-        return decided(gamma, summary.n_features, variance, norm, least_dtype)
+        return decided(gamma, summary.n_features, variance, norm, distance, least_dtype)
     return dtype, value

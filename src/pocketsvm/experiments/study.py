@@ -90,14 +90,14 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
     },
     "Steps that move the vectors of a classifier": {
         "none": {"class_moves": 0},
-        "up to 10": {"class_moves": 10},
         "up to 20": {"class_moves": 20},
-        "up to 40": {},
+        "up to 40": {"class_moves": 40},
+        "up to 100": {},
     },
     "Steps that move the vectors of a regression": {
         "none": {"value_moves": 0},
-        "up to 100": {},
-        "up to 200": {"value_moves": 200},
+        "up to 100": {"value_moves": 100},
+        "up to 200": {},
     },
     "Width of the smoothing": {
         "0.1": {"hinge_width": 0.1},
@@ -171,7 +171,7 @@ def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
     rows = checked_rows(X)
     if epsilon is None:
         return class_targets(rows, y, None, None, "hinge")
-    return value_targets(rows, y, None, "epsilon_insensitive", epsilon)
+    return value_targets(rows, y, None, "epsilon_insensitive", (epsilon,))
 
 
 # --- runs -----------------------------------------------------------------------------------------

@@ -53,7 +53,8 @@ def minimise(problem: Problem, random: np.random.Generator, factor_tolerance: fl
     for number in range(MOST_FACTORS):
         factor = problem.factor(curvatures, random, decisions=place.decisions if number else None)
         n_steps = STEPS_PER_FACTOR if number else FIRST_STEPS
-        solution = descend(problem, factor, place, n_steps)
+        # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
+        solution = descend(problem, factor, place, n_steps, least_steps=1 if number < 2 else 0)
         place, steps = solution.place, steps + solution.steps
         if number and solution.remaining <= factor_tolerance:
             break
@@ -87,6 +88,7 @@ def descend(
     place: Place,
     n_steps: int,
     tolerance: float = TOLERANCE,
+    least_steps: int = 0,
 ) -> Solution:
     """Make steps with one factor."""
     conjugate = Conjugate(factor)
@@ -94,7 +96,7 @@ def descend(
         slopes = problem.slopes(place)
         direction, predicted = conjugate.direction(slopes.gradient)
         remaining = predicted_share(predicted, slopes.objective)
-        if remaining <= tolerance or step == n_steps:
+        if remaining <= (tolerance if step >= least_steps else 0.0) or step == n_steps:
             break
         along = problem.place(direction)
         place = place.plus(line_search(problem, place, along, slopes.gradient), along)

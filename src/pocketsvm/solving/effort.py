@@ -4,15 +4,25 @@ from dataclasses import dataclass
 
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
-from .moving import SOLVER_STEPS
 from .problem import ROWS_PER_VECTOR
 from .sample import Sample
 
 # The cost of an exponential, and of a row's loss for one output, in multiply-adds.
 EXPONENTIAL = 20
 LOSS = 300
-# Moving may cost as many multiply-adds as all passes over the rows, and this many at least.
-LEAST_WORK = 1e10
+# Steps for the coefficients after each step of the vectors, on average.
+INNER_STEPS = 10
+# Moving may cost as many multiply-adds as all passes over the rows, and this many at least:
+# regressions gain more. With few rows it may cost less, about as much as the exact SVM: this many
+# kernel values for each pair of rows.
+LEAST_CLASS_WORK = 1e10
+LEAST_VALUE_WORK = 2e10
+CLASS_VALUES_PER_PAIR = 3
+VALUE_VALUES_PER_PAIR = 16
+# Moving ends if a step gains less than this share of the objective.
+CLASS_TOLERANCE = 5e-4
+VALUE_TOLERANCE = 3e-5
+THOROUGH_TOLERANCE = 1e-5
 # With fewer rows per vector than this, vectors would fit the noise: then they stay.
 LEAST_ROWS = 4
 # Fewer steps gain too little.
@@ -57,11 +67,15 @@ class Effort:
         """Return the effort for a model of this many rows, of which the sample is a part."""
         n_features = sample.mean_values() if sample.is_sparse else sample.n_features
         if settings.thorough:
-            return cls(1e-5, 100, 4, float("inf"), n_features, n_rows, keeps=False)
-        row = settings.budget * (n_features + EXPONENTIAL)
-        work = max(LEAST_WORK, settings.n_passes * n_rows * row)
-        choices = settings.choices
-        tolerance, n_steps = (1e-4, choices.value_moves) if values else (1e-3, choices.class_moves)
+            return cls(THOROUGH_TOLERANCE, 100, 4, float("inf"), n_features, n_rows, keeps=False)
+        tolerance, n_steps = CLASS_TOLERANCE, settings.choices.class_moves
+        least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
+        if values:
+            tolerance, n_steps = VALUE_TOLERANCE, settings.choices.value_moves
+            least_work, per_pair = LEAST_VALUE_WORK, VALUE_VALUES_PER_PAIR
+        value = n_features + EXPONENTIAL
+        all_passes = settings.n_passes * n_rows * settings.budget * value
+        work = min(per_pair * n_rows**2 * value, max(least_work, all_passes))
         return cls(tolerance, n_steps, 1, work, n_features, n_rows, keeps=True)
 
     def rounds(self) -> list[int]:
@@ -77,9 +91,9 @@ class Effort:
         n_vectors = shape[0]
         if not n_near or self.n_rows < LEAST_ROWS * n_vectors:
             return 0
-        value = 2 * self.n_features + EXPONENTIAL + 2 * SOLVER_STEPS * n_outputs
+        value = self.n_features + EXPONENTIAL + 2 * INNER_STEPS * n_outputs
         n_bent = min(n_near, ROWS_PER_VECTOR * n_vectors)
-        step = n_near * (n_vectors * value + SOLVER_STEPS * LOSS * n_outputs)
+        step = n_near * (n_vectors * value + INNER_STEPS * LOSS * n_outputs)
         step += n_bent * n_vectors**2 / 2 + n_vectors**3 / 3
         affordable = self.work / step
         return 0 if affordable < LEAST_STEPS else int(min(affordable, self.most_steps))

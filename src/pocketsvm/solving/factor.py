@@ -19,6 +19,10 @@ Blocks = Callable[[], Iterable[tuple[Array, Array]]]
 # Added to the diagonal of K, which is nearly singular if merged vectors nearly coincide: it keeps
 # the coefficients of such vectors from growing against each other beyond float32.
 JITTER = 1e-6
+# With a tiny gamma, vectors are float64 and all kernel values are nearly one. If their mean
+# difference from one is smaller than this, the jitter is smaller in proportion, down to a limit.
+NEARLY_ONE = 0.01
+LEAST_JITTER = 1e-14
 # Columns that a thread computes together.
 PANEL = 128
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
@@ -32,7 +36,7 @@ LEAST_REST = 1e-14
 
 
 class Penalty:
-    """The matrix A = K + JITTER I of the penalty 1/2 beta' A beta.
+    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta.
 
     One square array holds two matrices, so that memory grows with one square of the budget: its
     upper triangle is K, its lower triangle and diagonal the factor of a second derivative.
@@ -40,7 +44,7 @@ class Penalty:
 
     def __init__(self, vectors: Array, gamma: float, n_threads: int) -> None:
         # In float64, and without a common offset: with larger rounding errors, K would have
-        # eigenvalues below -JITTER.
+        # eigenvalues below -jitter.
         precise = vectors.astype(np.float64)
         precise -= precise.mean(axis=0)
         rows, n = _core.Rows.dense(precise), len(precise)
@@ -50,11 +54,15 @@ class Penalty:
             q = min(p + PANEL, n)
             block = _core.kernel_block(precise, gamma, rows, p, q, n_threads)
             self._square[:, p:q] = block.T
+        self.jitter = JITTER
+        difference = float(1.0 - self._square.mean())
+        if vectors.dtype == np.float64 and 0.0 < difference < NEARLY_ONE:
+            self.jitter = max(JITTER * difference / NEARLY_ONE, LEAST_JITTER)
 
     def product(self, coefficients: Array) -> Array:
         """Return A beta for the coefficients (n_outputs, n_vectors)."""
         product: Array = dsymm(1.0, self._square, coefficients.T).T
-        product += (1.0 + JITTER - self._square.diagonal()) * coefficients
+        product += (1.0 + self.jitter - self._square.diagonal()) * coefficients
         return product
 
     def kernel(self) -> Array:
@@ -85,7 +93,7 @@ class Penalty:
             upper = np.triu(square[p:q, p:q], 1)
             square[p:q, p:q] = upper + upper.T
             square[q:, p:q] = square[p:q, q:].T
-        np.fill_diagonal(square, 1.0 + JITTER + ridge)
+        np.fill_diagonal(square, 1.0 + self.jitter + ridge)
         for kernel, weights in blocks():
             roots = np.sqrt(weights)
             values = kernel * roots[:, None]

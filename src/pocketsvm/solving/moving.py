@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from .descent import Solution, resume
 from .problem import Problem
@@ -30,14 +30,16 @@ Array = NDArray[Any]
 # with small coefficients must move further. This share of the mean square coefficient is added, so
 # that the scale stays bounded.
 DAMPING = 0.1
-# Steps for the coefficients after each step of the vectors, and the share of the objective below
-# which they end: L-BFGS compares objectives that differ by little.
-SOLVER_STEPS = 10
+# The most steps for the coefficients after each step of the vectors, and the share of the objective
+# below which they end: L-BFGS compares objectives that differ by little.
+SOLVER_STEPS = 20
 SOLVER_TOLERANCE = 1e-6
 # Kernel values that a thread takes at once.
 VALUES_AT_ONCE = 2**20
 # Pairs of steps and changes of the slope that L-BFGS keeps.
 MEMORY = 20
+# Steps are judged by the gain of this many in a row, because a single one may gain little.
+WINDOW = 5
 
 
 class Path:
@@ -74,13 +76,26 @@ class Path:
         return vectors.astype(self.dtype)
 
     def follow(self, n_steps: int, tolerance: float) -> tuple[Array, Array, int]:
-        """Make some steps; return the vectors, their coefficients and the number of steps."""
+        """Make some steps, until they gain less than `tolerance` each.
+
+        Returns the vectors, their coefficients and the number of steps.
+        """
+        objectives = [1.0]
+
+        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
+            objectives.append(intermediate_result.fun)
+            if len(objectives) <= WINDOW:
+                return
+            if objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
+                raise StopIteration
+
         found = minimize(
             self.look,
             self.position(self.start),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": n_steps, "ftol": tolerance, "gtol": 0.0, "maxcor": MEMORY},
+            callback=stop_if_flat,
+            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY},
         )
         if not np.array_equal(found.x, self.seen):  # L-BFGS has looked further
             self.look(found.x)

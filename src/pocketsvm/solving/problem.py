@@ -4,7 +4,7 @@ The last iterate of stochastic gradient descent is noisy, but the support vector
 are good. With them fixed, the SVM's own problem has one unknown per vector and output, and the
 intercepts:
 
-    minimise over beta, b    1/2 beta' (K + JITTER I) beta + sum_i c_i loss_i(k_i beta + b) + t b,
+    minimise over beta, b    1/2 beta' (K + jitter I) beta + sum_i c_i loss_i(k_i beta + b) + t b,
 
 where K holds the kernel values among the vectors, k_i those of row i, and c_i is C times the weight
 of the row. The tilt t is zero, except in novelty detection. `losses.py` rounds off the kinks of the
