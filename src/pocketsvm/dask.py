@@ -225,8 +225,14 @@ def _aligned(values: Any, X: Any) -> Any:
 
 
 def _lazy(values: Any) -> list[Any]:
+    """Return the partitions; those of frames that read few columns are not joined, as Dask would.
+
+    Dask's optimisation joins the partitions of a column, such as y, more than those of all others.
+    """
+    if _is_frame(values):
+        return list(values.simplify().to_delayed(optimize_graph=False))
     found = values.to_delayed()
-    return list(found.ravel() if isinstance(found, np.ndarray) else found)
+    return list(found.ravel())
 
 
 def _is_array(values: Any) -> bool:
