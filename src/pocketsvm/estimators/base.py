@@ -167,6 +167,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         if model.training is not None and model.training.profile.seconds_polish:
             self._say(model.training.profile.polish_line())
         self._adopt(replace(model, feature_names=names), keeps_scaler=start is not None)
+        if not stream:
+            self.__dict__.pop("_reservoir", None)
         course.end()
         task.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
 
