@@ -71,6 +71,7 @@ def passes(
     on_pass: OnPass,
     start: VectorSet | None = None,
     half_life: float = math.inf,
+    before: VectorSet | None = None,
 ) -> VectorSet:
     """Make the passes.
 
@@ -96,6 +97,9 @@ def passes(
     half_life : float, default=inf
         A row that was seen this many rows before another counts half as much.
 
+    before : VectorSet, default=None
+        What the same passes had found when they were interrupted.
+
     Returns
     -------
     vectors : VectorSet
@@ -105,8 +109,8 @@ def passes(
         seed = int(settings.random_state.randint(2**63, dtype=np.uint64))
         least = settings.least_of_class(targets.n_problems)
         rows, targets = sampled(rows, targets, settings.most_sampled, least, seed)
-    trainers = make_trainers(rows, targets, settings, start, half_life)
-    return run_passes(trainers, rows, targets, settings, on_pass)
+    trainers = make_trainers(rows, targets, settings, before or start, half_life)
+    return run_passes(trainers, rows, targets, settings, on_pass, before)
 
 
 def make_trainers(
