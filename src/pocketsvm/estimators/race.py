@@ -175,8 +175,12 @@ class Race:
         say: Callable[[str], None],
         seed: int,
     ) -> None:
-        self.grid, self.folds, self.run, self.say, self.seed = grid, folds, run, say, seed
+        self.grid, self.folds, self.say, self.seed = grid, folds, say, seed
+        self._run = run
         self.board = Board(len(folds))
+        # Tasks, one for each gamma of a round: those done, those planned, and the share done.
+        self._n_done, self._n_planned, self.progress = 0, 0, 0.0
+        self._refining = False
 
     def decide(self, budget: int) -> Candidate:
         """Run the race and return the winner."""
@@ -188,13 +192,22 @@ class Race:
             most = SURVIVORS[min(len(numbers), len(SURVIVORS)) - 1]
             alive = self.board.survivors(alive, numbers, most)
             self._check_scores(alive[0], fold)
-        best = alive[0]
-        for _ in range(2):
-            tried = self._refined(best)
-            if tried == best:
-                break
-            best = tried
-        return best
+        self._refining = True
+        return self._refined(alive[0])
+
+    def task_ended(self) -> None:
+        """Count a task; `progress` is the share of the search that is done, by an estimate."""
+        self._n_done += 1
+        self.progress = max(self.progress, min(1.0, self._n_done / self._n_planned))
+
+    def run(self, fold: Fold, candidates: Sequence[Candidate]) -> dict[Candidate, Result]:
+        """Run candidates on a fold."""
+        groups, n_folds = by_gamma(candidates), len(self.folds)
+        # About half of the values of gamma survive a fold, and three of them are refined.
+        n_refined = 3 * n_folds * (self.grid.free_gammas is not None) * (not self._refining)
+        n_later = (n_folds - 1 - fold.number) * -(-len(groups) // 2)
+        self._n_planned = self._n_done + len(groups) + n_later + n_refined
+        return self._run(fold, groups)
 
     def _score(self, fold: Fold, candidates: Iterable[Candidate]) -> None:
         """Score the candidates that have no score on the fold yet."""
@@ -205,7 +218,7 @@ class Race:
                 f"fold {fold.number + 1} of {len(self.folds)}: "
                 f"{len(missing)} candidate{'s' * (len(missing) > 1)}"
             )
-            for candidate, result in self.run(fold, by_gamma(missing)).items():
+            for candidate, result in self.run(fold, missing).items():
                 board.add(candidate, fold.number, result)
 
     def _check_scores(self, best: Candidate, fold: Fold) -> None:
@@ -228,7 +241,7 @@ class Race:
         while pending:
             what = f"{few.rows.n_rows:,} rows" if sampled else f"fold 1 of {len(self.folds)}"
             self.say(f"{what}: {len(pending)} candidates")
-            for candidate, result in self.run(few, by_gamma(pending)).items():
+            for candidate, result in self.run(few, pending).items():
                 board.add(candidate, 0, result)
             pending = self._beyond(board)
         if sampled:
@@ -280,8 +293,7 @@ class Race:
         return self.board.ordered(complete, [fold.number for fold in self.folds])[0]
 
     def _between(self, best: Candidate) -> list[Candidate]:
-        # A wider kernel goes with a larger C.
-        moves = [(0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)]
+        moves = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
         found = [
             Candidate(_times(best.gamma, i * GAMMA_STEP / 2), _times(best.C, j * C_STEP / 2))
             for i, j in moves

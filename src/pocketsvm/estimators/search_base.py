@@ -252,9 +252,13 @@ def run_race(
     n_jobs: int | None,
     say: Callable[[str], None],
     seed: int,
-    on_task: Callable[[int], None] = lambda _: None,
+    on_task: Callable[[Fold, float], None] = lambda *_: None,
 ) -> tuple[Race, Candidate]:
-    """Search for the best candidate, on several threads."""
+    """Search for the best candidate, on several threads.
+
+    `say` is called with a line of text for each round, and `on_task` with the fold and the share of
+    the search that is done, whenever the candidates of one gamma have been scored on a fold.
+    """
     n_threads = effective_n_jobs(n_jobs)
 
     def run(fold: Fold, groups: dict[float, list[float]]) -> dict[Candidate, Result]:
@@ -263,7 +267,12 @@ def run_race(
             partial(evaluate, machine, fold, gamma, Cs, scorer, share)
             for gamma, Cs in groups.items()
         ]
-        found = run_tasks(tasks, n_threads, lambda: on_task(fold.rows.n_rows))
+
+        def on_end() -> None:
+            race.task_ended()
+            on_task(fold, race.progress)
+
+        found = run_tasks(tasks, n_threads, on_end)
         return {
             Candidate(gamma, C): result
             for (gamma, Cs), results in zip(groups.items(), found, strict=True)
