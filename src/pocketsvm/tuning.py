@@ -519,7 +519,7 @@ def _order(value: Any) -> tuple[bool, Any]:
 
 
 def written(values: Sequence[Any]) -> list[str]:
-    """Write numbers as powers of two, or of its root, if all of them are, else with three digits."""
+    """Write numbers as powers of two or its root if all of them are, else with three digits."""
     numbers = [value for value in values if not isinstance(value, str)]
     if all(2.0 ** (round(2 * log(number, 2)) / 2) == number for number in numbers):
         form = "2^{:g}".format

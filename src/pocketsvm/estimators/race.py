@@ -25,15 +25,17 @@ GAMMA_POWERS = range(-6, 5, GAMMA_STEP)
 C_LIMITS = (-13, 17)
 GAMMA_LIMITS = (-12, 12)
 # Screening sees this many training rows for each vector, or this many in all. It is skipped if the
-# fold has fewer than twice as many.
-SCREENED_PER_VECTOR = 16
+# fold has fewer than twice as many. So many candidates survive it at least: the best C and gamma
+# for a sample need not be the best for all rows.
+SCREENED_PER_VECTOR = 8
 LEAST_SCREENED = 2000
+LEAST_SURVIVORS = 6
 # A candidate is dropped if it is this many standard errors worse than the best one, by its scores
 # on at least this many parts of held-out rows.
 STANDARD_ERRORS = 2.0
 LEAST_PARTS = 4
 # The most candidates that go on to the next fold.
-SURVIVORS = (10, 6, 4)
+SURVIVORS = (8, 4, 3)
 
 
 class Candidate(NamedTuple):
@@ -130,12 +132,12 @@ class Board:
         return bool(lead.mean() > STANDARD_ERRORS * error)
 
     def survivors(
-        self, candidates: Iterable[Candidate], folds: Sequence[int], most: int
+        self, candidates: Iterable[Candidate], folds: Sequence[int], most: int, least: int = 1
     ) -> list[Candidate]:
         """Return the candidates that may still win, the best first."""
         ordered = self.ordered(candidates, folds)
-        alive = [each for each in ordered if not self.is_beaten(each, ordered[0], folds)]
-        return alive[:most]
+        rest = [each for each in ordered[least:] if not self.is_beaten(each, ordered[0], folds)]
+        return (ordered[:least] + rest)[:most]
 
     def complete(self) -> list[Candidate]:
         """Return the candidates that have a result on every fold."""
@@ -246,7 +248,8 @@ class Race:
             pending = self._beyond(board)
         if sampled:
             self.board.screened = {c: found[0] for c, found in board.results.items()}
-        alive = board.survivors(board.results, [0], SURVIVORS[0])
+        least = LEAST_SURVIVORS if sampled else 1
+        alive = board.survivors(board.results, [0], SURVIVORS[0], least)
         self._check_screened(board, alive[0])
         return alive
 
