@@ -6,6 +6,7 @@ values between those of the grid are tried around the best.
 """
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -34,8 +35,10 @@ LEAST_SURVIVORS = 6
 # on at least this many parts of held-out rows.
 STANDARD_ERRORS = 2.0
 LEAST_PARTS = 4
-# The most candidates that go on to the next fold.
+# The most candidates that go on to the next fold, if folds have this many training rows. With fewer
+# rows, one fold tells too little to drop more candidates than are beaten.
 SURVIVORS = (8, 4, 3)
+LEAST_ROWS = 2000
 
 
 class Candidate(NamedTuple):
@@ -191,11 +194,16 @@ class Race:
         for fold in self.folds:
             numbers.append(fold.number)
             self._score(fold, alive)
-            most = SURVIVORS[min(len(numbers), len(SURVIVORS)) - 1]
-            alive = self.board.survivors(alive, numbers, most)
+            alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
             self._check_scores(alive[0], fold)
         self._refining = True
         return self._refined(alive[0])
+
+    def _most(self, n_folds: int) -> int:
+        """Return how many candidates may go on after this many folds."""
+        if self.folds[0].rows.n_rows < LEAST_ROWS:
+            return sys.maxsize
+        return SURVIVORS[min(n_folds, len(SURVIVORS)) - 1]
 
     def task_ended(self) -> None:
         """Count a task; `progress` is the share of the search that is done, by an estimate."""
@@ -249,7 +257,7 @@ class Race:
         if sampled:
             self.board.screened = {c: found[0] for c, found in board.results.items()}
         least = LEAST_SURVIVORS if sampled else 1
-        alive = board.survivors(board.results, [0], SURVIVORS[0], least)
+        alive = board.survivors(board.results, [0], self._most(1), least)
         self._check_screened(board, alive[0])
         return alive
 
@@ -289,7 +297,7 @@ class Race:
                 break
             numbers.append(fold.number)
             self._score(fold, alive)
-            alive = self.board.survivors(alive, numbers, SURVIVORS[-1])
+            alive = self.board.survivors(alive, numbers, self._most(len(SURVIVORS)))
             if best not in alive:  # it has its scores on all folds: it costs nothing
                 alive.append(best)
         complete = [each for each in {*alive, best} if each in self.board.complete()]
