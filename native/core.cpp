@@ -67,8 +67,8 @@ void kernel_pull(const KernelView& kernel, std::size_t n_outputs, const double* 
 
 Reader* make_reader(Precision precision, const ModelView& model, const double* lengths,
                     std::size_t n_lengths) {
-    if (precision == Precision::float32) return new RampReader<float>(model, lengths, n_lengths);
-    return new RampReader<double>(model, lengths, n_lengths);
+    if (precision == Precision::float32) return new LossReader<float>(model, lengths, n_lengths);
+    return new LossReader<double>(model, lengths, n_lengths);
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    solve_pairs,
                    kernel_decisions,
                    kernel_pull,
-                   ramp_slopes,
-                   ramps_along,
+                   loss_slopes,
+                   losses_along,
                    make_reader};
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -189,25 +189,36 @@ struct KernelView {
     const void* values;
 };
 
-// Losses made of ramps, for every output. ramp(u) is max(0, u) with its kink rounded off, `width`
-// to either side. The loss of a decision value f is
-//   ramp(1 - f) for rows of the output's positive class and ramp(1 + f) for others, or
-//   down[o] ramp(y - epsilon - f) + up[o] ramp(f - y - epsilon) for a target value y.
-struct Ramps {
+// Losses of rows, with y = +1 for the output's positive class and -1 for others, or a target y.
+// ramp(u) is max(0, u) with its kink rounded off, `width` to either side.
+enum class LossKind {
+    hinge,          // ramp(1 - y f)
+    squared_hinge,  // max(0, 1 - y f)^2
+    log_loss,       // log(1 + exp(-y f))
+    softmax,        // log sum_o exp(f_o) - f_y: one loss of all outputs, one output for each class
+    tube,           // down[o] ramp(y - epsilon - f) + up[o] ramp(f - y - epsilon)
+    huber           // (y - f)^2 / 2, and a line where |y - f| > epsilon
+};
+
+struct Losses {
+    LossKind kind;
     std::size_t n_outputs;
-    double width;
-    const void* codes;  // the class of each row; null: targets
-    bool wide_codes;    // int32, else int8
+    const double* widths;  // one for each output
+    const void* codes;     // the class of each row
+    bool wide_codes;       // int32, else int8
     const std::int32_t* positives;
     const double* targets;  // n_rows x n_targets
     std::size_t n_targets;  // n_outputs, or one that all outputs share
     double epsilon;
     const double* down;
     const double* up;
+
+    // The number of losses of a row.
+    std::size_t n_losses() const { return kind == LossKind::softmax ? 1 : n_outputs; }
 };
 
-// Rows to read: [begin, end) of all. A row is near if it would have a loss after a change of its
-// decision value by `reach`.
+// Rows to read: [begin, end) of all. A row is near if it would have a slope after a change of
+// its decision value by `reach` widths.
 struct Chunk {
     std::size_t begin, end;
     const double* c;  // the weight of each row, from the first row of all on
@@ -216,7 +227,7 @@ struct Chunk {
 
 // What a reading of rows computes.
 struct Sums {
-    double* losses;     // of each length and output
+    double* losses;     // of each length and loss
     double* pull;       // n_outputs x (n_vectors + 1): the derivative of the losses
     bool* near;         // of each row, from the first row of all on; not along a direction
     float* curvatures;  // likewise: the mean over the outputs
@@ -226,7 +237,7 @@ struct Sums {
 class Reader {
   public:
     virtual ~Reader();
-    virtual void read(const RowsView& rows, const Ramps& ramps, const Chunk& chunk,
+    virtual void read(const RowsView& rows, const Losses& losses, const Chunk& chunk,
                       const Sums& sums) const = 0;
 };
 
@@ -260,14 +271,15 @@ struct Core {
     // out[o, j] = sum_i slopes[i, o] kernel[i, j], without the terms whose slope is zero
     void (*kernel_pull)(const KernelView& kernel, std::size_t n_outputs, const double* slopes,
                         double* out);
-    // The weighted losses of a chunk (n_outputs), and the weighted slopes of its rows, from
+    // The weighted losses of a chunk (n_losses), and the weighted slopes of its rows, from
     // decision values (n_rows x n_outputs). All arrays start with the first row of all.
-    void (*ramp_slopes)(const Ramps& ramps, const Chunk& chunk, const double* decisions,
-                        double* losses, double* slopes);
+    void (*loss_slopes)(const Losses& losses, const Chunk& chunk, const double* decisions,
+                        double* sums, double* slopes);
     // The first and second derivative of the losses along a change of the decision values, at one
-    // length for each output.
-    void (*ramps_along)(const Ramps& ramps, const Chunk& chunk, const double* decisions,
-                        const double* change, const double* lengths, double* first, double* second);
+    // length for each loss.
+    void (*losses_along)(const Losses& losses, const Chunk& chunk, const double* decisions,
+                         const double* change, const double* lengths, double* first,
+                         double* second);
     // Without lengths, the model holds a point, else a point and then a direction. The pull is that
     // at the first length.
     Reader* (*make_reader)(Precision, const ModelView&, const double* lengths,

@@ -147,6 +147,35 @@ def epsilon_insensitive(y, f, parameter):
     return np.maximum(loss, 0), np.where(loss > 0, np.sign(y - f), 0)
 
 
+def squared_hinge(y, f, _=None):
+    """max(0, 1 - y f)^2; passes bound the slope below the margin -3, which tests do not reach."""
+    loss = np.maximum(1 - y * f, 0)
+    return loss**2, 2 * y * loss
+
+
+def log_loss(y, f, _=None):
+    """log(1 + exp(-y f))"""
+    return np.log1p(np.exp(-y * f)), y / (1 + np.exp(y * f))
+
+
+def squared_error(y, f, _=None):
+    """(y - f)^2 / 2"""
+    return (y - f) ** 2 / 2, y - f
+
+
+def huber(y, f, parameter):
+    """(y - f)^2 / 2 up to an error of `parameter`, and a line beyond."""
+    size = np.abs(y - f)
+    line = parameter * size - parameter**2 / 2
+    return np.where(size <= parameter, size**2 / 2, line), np.clip(y - f, -parameter, parameter)
+
+
+def quantile(y, f, parameter):
+    """The pinball loss."""
+    above = np.where(y > f, parameter, parameter - 1)
+    return above * (y - f), above
+
+
 class Event(NamedTuple):
     """One event of budget maintenance, with the slot numbers before the event."""
 

@@ -1,7 +1,6 @@
 """Small problems for the solver, and their objective in plain NumPy."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 from models import ready_rows
@@ -9,9 +8,10 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.metrics.pairwise import rbf_kernel
 
+from pocketsvm.solving.class_losses import Hinge, Softmax
 from pocketsvm.solving.factor import JITTER
-from pocketsvm.solving.losses import EpsilonInsensitive, Hinge
 from pocketsvm.solving.sample import Sample
+from pocketsvm.solving.value_losses import EpsilonInsensitive
 
 GAMMA = 0.4
 HINGE_WIDTH = 0.5
@@ -35,7 +35,9 @@ def value_problem(n=300, n_vectors=12, C=3.0, layout=None, dtype=np.float64, eps
     X = random.normal(size=(n, 3)).astype(dtype)
     targets = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * random.normal(size=n)
     c = C * random.uniform(0.5, 2.0, n)
-    return _problem(X, n_vectors, c, EpsilonInsensitive(targets, epsilon, TUBE_WIDTH), layout)
+    return _problem(
+        X, n_vectors, c, EpsilonInsensitive.of(targets[:, None], [epsilon], [TUBE_WIDTH]), layout
+    )
 
 
 def _problem(X, n_vectors, c, loss, layout):
@@ -61,7 +63,13 @@ def rounded_ramp(u, width):
 def plain_loss(loss):
     """Return the formula of a loss: decision values to values and slopes."""
     if isinstance(loss, Softmax):
-        return loss.plain
+        own = np.eye(loss.n_outputs)[loss.codes]
+
+        def cross_entropy(decisions):
+            values = logsumexp(decisions, axis=1) - (own * decisions).sum(axis=1)
+            return values[:, None], softmax(decisions, axis=1) - own
+
+        return cross_entropy
     if isinstance(loss, Hinge):
         signs = np.where(loss.codes[:, None] == np.array(loss.positives), 1.0, -1.0)
 
@@ -72,9 +80,9 @@ def plain_loss(loss):
         return hinge
 
     def tube(decisions):
-        residuals = loss.targets[:, None] - decisions
-        above, rise = rounded_ramp(residuals - loss.epsilon, loss.width)
-        below, fall = rounded_ramp(-residuals - loss.epsilon, loss.width)
+        residuals = loss.targets - decisions
+        above, rise = rounded_ramp(residuals - loss.epsilon, loss.widths)
+        below, fall = rounded_ramp(-residuals - loss.epsilon, loss.widths)
         return above + below, fall - rise
 
     return tube
@@ -115,36 +123,7 @@ class Objective:
         return minimize(flat, point.ravel(), jac=True, method="L-BFGS-B", options=options).fun
 
 
-@dataclass(frozen=True, eq=False)
-class Softmax:
-    """A toy loss that couples the outputs and bends everywhere: log sum exp f - f of the class."""
-
-    codes: np.ndarray
-    n_outputs: int
-    coupled: ClassVar[bool] = True
-    largest_curvature: ClassVar[float] = 0.5
-
-    def take(self, chosen):
-        return Softmax(self.codes[chosen], self.n_outputs)
-
-    def values(self, decisions):
-        own = decisions[np.arange(len(decisions)), self.codes]
-        return (logsumexp(decisions, axis=1) - own)[:, None]
-
-    def derivatives(self, decisions):
-        shares = softmax(decisions, axis=1)
-        slopes = shares.copy()
-        slopes[np.arange(len(decisions)), self.codes] -= 1
-        return slopes, shares  # the second derivative is diag(shares) - shares shares'
-
-    def near(self, decisions, reach):
-        return np.ones(len(decisions), dtype=bool)
-
-    def plain(self, decisions):
-        return self.values(decisions), self.derivatives(decisions)[0]
-
-
 def coupled_problem(n=300, n_classes=3, **changes):
     """Return some vectors and rows with a loss that couples the outputs."""
     vectors, sample = class_problem(n, n_classes, **changes)
-    return vectors, replace(sample, loss=Softmax(sample.loss.codes, n_classes))
+    return vectors, replace(sample, loss=Softmax(sample.loss.codes, tuple(range(n_classes)), 1.5))

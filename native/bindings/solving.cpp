@@ -73,27 +73,41 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes, std::size_t n_threads) {
     return nb::cast(result);
 }
 
-// A checked view of a loss made of ramps, which keeps its arrays alive.
-class RampLosses {
+// A checked view of the losses of rows, which keeps its arrays alive.
+class RowLosses {
   public:
-    static RampLosses classes(AnyVector codes, std::vector<std::int32_t> positives, double width) {
-        RampLosses losses(positives.size(), width, codes.shape(0));
+    static RowLosses classes(const std::string& name, AnyVector codes,
+                             std::vector<std::int32_t> positives, double width) {
+        RowLosses losses(kind_of(name, {"hinge", "squared_hinge", "log_loss", "softmax"}),
+                         std::vector<double>(positives.size(), width), codes.shape(0));
         if (codes.dtype() == nb::dtype<std::int32_t>())
             losses.view_.wide_codes = true;
         else
             require(codes.dtype() == nb::dtype<std::int8_t>(), "codes must be int8 or int32");
+        if (losses.view_.kind == LossKind::softmax) {
+            const bool wide = losses.view_.wide_codes;
+            const std::int32_t n_classes = std::int32_t(positives.size());
+            for (std::size_t i = 0; i < codes.shape(0); ++i) {
+                const std::int32_t code = wide ? static_cast<const std::int32_t*>(codes.data())[i]
+                                               : static_cast<const std::int8_t*>(codes.data())[i];
+                require(code >= 0 && code < n_classes, "codes must be positions of outputs");
+            }
+        }
         losses.view_.codes = codes.data();
         losses.positives_ = std::move(positives);
         losses.owner_ = nb::cast(codes);
         return losses;
     }
 
-    static RampLosses values(Matrix targets, double epsilon, std::vector<double> down,
-                             std::vector<double> up, double width) {
-        RampLosses losses(down.size(), width, targets.shape(0));
-        require(up.size() == down.size(), "down and up must have the same length");
-        require(targets.shape(1) == 1 || targets.shape(1) == down.size(),
-                "targets must have 1 column or one per output, " + std::to_string(down.size()) +
+    static RowLosses values(const std::string& name, Matrix targets, double epsilon,
+                            std::vector<double> down, std::vector<double> up,
+                            std::vector<double> widths) {
+        const std::size_t n_outputs = widths.size();
+        RowLosses losses(kind_of(name, {"tube", "huber"}), std::move(widths), targets.shape(0));
+        require(down.size() == n_outputs && up.size() == n_outputs,
+                "down, up and widths must have the same length");
+        require(targets.shape(1) == 1 || targets.shape(1) == n_outputs,
+                "targets must have 1 column or one per output, " + std::to_string(n_outputs) +
                     ", got " + std::to_string(targets.shape(1)));
         losses.view_.targets = targets.data();
         losses.view_.n_targets = targets.shape(1);
@@ -104,8 +118,9 @@ class RampLosses {
         return losses;
     }
 
-    Ramps view() const {
-        Ramps view = view_;
+    Losses view() const {
+        Losses view = view_;
+        view.widths = widths_.data();
         view.positives = positives_.data();
         view.down = down_.data();
         view.up = up_.data();
@@ -114,17 +129,27 @@ class RampLosses {
     std::size_t n_rows() const { return n_rows_; }
 
   private:
-    RampLosses(std::size_t n_outputs, double width, std::size_t n_rows) : n_rows_(n_rows) {
-        require(n_outputs > 0, "there must be at least 1 output");
-        require_positive(width, "width");
-        view_.n_outputs = n_outputs;
-        view_.width = width;
+    RowLosses(LossKind kind, std::vector<double> widths, std::size_t n_rows)
+        : n_rows_(n_rows), widths_(std::move(widths)) {
+        require(!widths_.empty(), "there must be at least 1 output");
+        for (double width : widths_) require_positive(width, "width");
+        view_.kind = kind;
+        view_.n_outputs = widths_.size();
     }
 
-    Ramps view_{};
+    static LossKind kind_of(const std::string& name, const std::vector<std::string>& known) {
+        // In the order of LossKind.
+        static const std::string names[] = {"hinge",   "squared_hinge", "log_loss",
+                                            "softmax", "tube",          "huber"};
+        require(std::find(known.begin(), known.end(), name) != known.end(),
+                "loss '" + name + "' is not known");
+        return LossKind(std::find(std::begin(names), std::end(names), name) - names);
+    }
+
+    Losses view_{};
     std::size_t n_rows_;
     std::vector<std::int32_t> positives_;
-    std::vector<double> down_, up_;
+    std::vector<double> widths_, down_, up_;
     nb::object owner_;
 };
 
@@ -149,7 +174,7 @@ void add_in_order(std::size_t n_rows, std::size_t n_outputs, const double* c, st
     for (std::size_t i = 0; i < sums.size(); ++i) total[i % n_sums] += sums[i];
 }
 
-void check_decisions(const RampLosses& losses, const Matrix& decisions, const Vector& c) {
+void check_decisions(const RowLosses& losses, const Matrix& decisions, const Vector& c) {
     const std::size_t n_rows = losses.n_rows(), n_outputs = losses.view().n_outputs;
     require(decisions.shape(0) == n_rows && decisions.shape(1) == n_outputs,
             "decision values must have " + std::to_string(n_rows) + " rows and " +
@@ -159,33 +184,33 @@ void check_decisions(const RampLosses& losses, const Matrix& decisions, const Ve
                                       ", got " + std::to_string(c.shape(0)));
 }
 
-nb::tuple ramp_slopes(const RampLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
+nb::tuple loss_slopes(const RowLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
     check_decisions(losses, decisions, c);
-    const Ramps ramps = losses.view();
+    const Losses view = losses.view();
     double *sums, *slopes;
-    auto total = make_array<double>({ramps.n_outputs}, &sums);
-    auto result = make_array<double>({losses.n_rows(), ramps.n_outputs}, &slopes);
-    add_in_order(losses.n_rows(), ramps.n_outputs, c.data(), ramps.n_outputs, sums, n_threads,
+    auto total = make_array<double>({view.n_losses()}, &sums);
+    auto result = make_array<double>({losses.n_rows(), view.n_outputs}, &slopes);
+    add_in_order(losses.n_rows(), view.n_outputs, c.data(), view.n_losses(), sums, n_threads,
                  [&](const Chunk& chunk, double* to) {
-                     core->ramp_slopes(ramps, chunk, decisions.data(), to, slopes);
+                     core->loss_slopes(view, chunk, decisions.data(), to, slopes);
                  });
     return nb::make_tuple(total, result);
 }
 
-nb::object ramps_along(const RampLosses& losses, Matrix decisions, Matrix change, Vector lengths,
-                       Vector c, std::size_t n_threads) {
+nb::object losses_along(const RowLosses& losses, Matrix decisions, Matrix change, Vector lengths,
+                        Vector c, std::size_t n_threads) {
     check_decisions(losses, decisions, c);
     check_decisions(losses, change, c);
-    const Ramps ramps = losses.view();
-    require(lengths.shape(0) == ramps.n_outputs, "lengths must have one entry per output, " +
-                                                     std::to_string(ramps.n_outputs) + ", got " +
+    const Losses view = losses.view();
+    require(lengths.shape(0) == view.n_losses(), "lengths must have one entry per loss, " +
+                                                     std::to_string(view.n_losses()) + ", got " +
                                                      std::to_string(lengths.shape(0)));
     double* sums;
-    auto total = make_array<double>({2, ramps.n_outputs}, &sums);
-    add_in_order(losses.n_rows(), ramps.n_outputs, c.data(), 2 * ramps.n_outputs, sums, n_threads,
+    auto total = make_array<double>({2, view.n_outputs}, &sums);
+    add_in_order(losses.n_rows(), view.n_outputs, c.data(), 2 * view.n_outputs, sums, n_threads,
                  [&](const Chunk& chunk, double* to) {
-                     core->ramps_along(ramps, chunk, decisions.data(), change.data(),
-                                       lengths.data(), to, to + ramps.n_outputs);
+                     core->losses_along(view, chunk, decisions.data(), change.data(),
+                                        lengths.data(), to, to + view.n_outputs);
                  });
     return nb::cast(total);
 }
@@ -202,11 +227,11 @@ std::size_t chunk_rows(const ModelView& model) {
 
 // Adds the sums of all chunks in their order. Memory bounds the number of chunks at a time.
 bool add_chunks(const Reader& reader, const ModelView& model, const RowsView& rows,
-                const RampLosses& losses, Chunk all, std::size_t n_losses, const Sums& total,
+                const RowLosses& losses, Chunk all, std::size_t n_losses, const Sums& total,
                 std::size_t n_threads, Interrupt& interrupt) {
     constexpr std::size_t most_values = std::size_t(1) << 22;
-    const Ramps ramps = losses.view();
-    const std::size_t n_pull = ramps.n_outputs * (model.n_vectors + 1), n_all = n_losses + n_pull;
+    const Losses view = losses.view();
+    const std::size_t n_pull = view.n_outputs * (model.n_vectors + 1), n_all = n_losses + n_pull;
     const std::size_t n_rows = chunk_rows(model);
     const std::size_t n_chunks = (rows.n_rows + n_rows - 1) / n_rows;
     const std::size_t at_once = std::max(4 * n_threads, most_values / n_all);
@@ -222,7 +247,7 @@ bool add_chunks(const Reader& reader, const ModelView& model, const RowsView& ro
                 chunk.begin = (first + k) * n_rows;
                 chunk.end = std::min(chunk.begin + n_rows, rows.n_rows);
                 double* to = sums.data() + k * n_all;
-                reader.read(rows, ramps, chunk, {to, to + n_losses, total.near, total.curvatures});
+                reader.read(rows, view, chunk, {to, to + n_losses, total.near, total.curvatures});
                 return true;
             });
         if (!finished) return false;
@@ -236,9 +261,9 @@ bool add_chunks(const Reader& reader, const ModelView& model, const RowsView& ro
 }
 
 // With lengths, points holds those of the start and then those of the direction.
-nb::tuple read_ramps(AnyMatrix vectors, double gamma, const Rows& rows, const RampLosses& losses,
-                     Vector c, Matrix coefficients, Vector intercepts, Vector lengths, double reach,
-                     std::size_t n_threads) {
+nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const RowLosses& losses,
+                      Vector c, Matrix coefficients, Vector intercepts, Vector lengths,
+                      double reach, std::size_t n_threads) {
     const RowsView& view = rows.view();
     const std::size_t n_outputs = losses.view().n_outputs, n_vectors = vectors.shape(0);
     const std::size_t n_lengths = lengths.shape(0), n_points = n_outputs * (n_lengths ? 2 : 1);
@@ -256,7 +281,8 @@ nb::tuple read_ramps(AnyMatrix vectors, double gamma, const Rows& rows, const Ra
                                                  std::to_string(intercepts.shape(0)));
     const std::size_t n_rows = n_lengths ? 0 : view.n_rows, n_each = n_lengths ? n_lengths : 1;
     Sums total;
-    auto sums = make_array<double>({n_each, n_outputs}, &total.losses);
+    const std::size_t n_losses = losses.view().n_losses();
+    auto sums = make_array<double>({n_each, n_losses}, &total.losses);
     auto pull = make_array<double>({n_outputs, n_vectors + 1}, &total.pull);
     auto near = make_array<bool>({n_rows}, &total.near);
     auto curvatures = make_array<float>({n_rows}, &total.curvatures);
@@ -265,7 +291,7 @@ nb::tuple read_ramps(AnyMatrix vectors, double gamma, const Rows& rows, const Ra
     without_gil([&](Interrupt& interrupt) {
         const std::unique_ptr<Reader> reader(
             core->make_reader(view.precision, model, lengths.data(), n_lengths));
-        return add_chunks(*reader, model, view, losses, {0, 0, c.data(), reach}, n_each * n_outputs,
+        return add_chunks(*reader, model, view, losses, {0, 0, c.data(), reach}, n_each * n_losses,
                           total, n_threads, interrupt);
     });
     return nb::make_tuple(sums, pull, near, curvatures);
@@ -274,15 +300,16 @@ nb::tuple read_ramps(AnyMatrix vectors, double gamma, const Rows& rows, const Ra
 }  // namespace
 
 void bind_solving(nb::module_& module) {
-    nb::class_<RampLosses>(module, "RampLosses")
-        .def_static("classes", &RampLosses::classes, "codes"_a.noconvert(), "positives"_a,
+    nb::class_<RowLosses>(module, "RowLosses")
+        .def_static("classes", &RowLosses::classes, "name"_a, "codes"_a.noconvert(), "positives"_a,
                     "width"_a)
-        .def_static("values", &RampLosses::values, "targets"_a, "epsilon"_a, "down"_a, "up"_a,
-                    "width"_a)
-        .def("slopes", &ramp_slopes, "decisions"_a, "c"_a, "n_threads"_a)
-        .def("along", &ramps_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
-    module.def("read_ramps", &read_ramps, "vectors"_a.noconvert(), "gamma"_a, "rows"_a, "losses"_a,
-               "c"_a, "coefficients"_a, "intercepts"_a, "lengths"_a, "reach"_a, "n_threads"_a);
+        .def_static("values", &RowLosses::values, "name"_a, "targets"_a, "epsilon"_a, "down"_a,
+                    "up"_a, "widths"_a)
+        .def("slopes", &loss_slopes, "decisions"_a, "c"_a, "n_threads"_a)
+        .def("along", &losses_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
+    module.def("read_losses", &read_losses, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
+               "losses"_a, "c"_a, "coefficients"_a, "intercepts"_a, "lengths"_a, "reach"_a,
+               "n_threads"_a);
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
                "intercepts"_a, "n_threads"_a = 1);
     module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);

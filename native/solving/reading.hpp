@@ -4,14 +4,14 @@
 
 #include "../kernel/prediction.hpp"
 #include "kernel_sums.hpp"
-#include "ramps.hpp"
+#include "losses.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
 template <class Real>
-class RampReader final : public Reader {
+class LossReader final : public Reader {
   public:
-    RampReader(const ModelView& model, const double* lengths, std::size_t n_lengths)
+    LossReader(const ModelView& model, const double* lengths, std::size_t n_lengths)
         : n_vectors_(model.n_vectors), n_points_(model.n_outputs), sums_(model.n_vectors),
           kernel_(
               {model.n_vectors, model.n_features, 0, model.vectors, nullptr, nullptr, model.gamma}),
@@ -21,11 +21,9 @@ class RampReader final : public Reader {
         for (std::size_t k = 0; k < n_lengths; ++k) lengths_[k] = lengths[k];
     }
 
-    void read(const RowsView& rows, const Ramps& ramps, const Chunk& chunk,
+    void read(const RowsView& rows, const Losses& losses, const Chunk& chunk,
               const Sums& sums) const override {
-        with_losses(ramps, [&](auto loss) {
-            read_rows(rows, ramps.n_outputs, {ramps.width}, loss, chunk, sums);
-        });
+        with_losses(losses, [&](auto loss) { read_rows(rows, losses, loss, chunk, sums); });
     }
 
   private:
@@ -37,14 +35,15 @@ class RampReader final : public Reader {
     }
 
     template <class Loss>
-    void read_rows(const RowsView& rows, std::size_t n_outputs, RoundedRamp ramp, Loss loss,
-                   const Chunk& chunk, const Sums& sums) const {
+    void read_rows(const RowsView& rows, const Losses& losses, Loss loss, const Chunk& chunk,
+                   const Sums& sums) const {
+        const std::size_t n_outputs = losses.n_outputs;
         const std::size_t most = tile_rows();
         Buffer<Real> kernel(most * n_vectors_, Unwritten());
-        Buffer<double> decisions(most * n_points_, Unwritten());
+        Buffer<double> decisions(most * n_points_, Unwritten()), tried(n_outputs, Unwritten());
         Buffer<double> slopes(most * n_outputs, Unwritten());
         Buffer<double> pull(n_outputs * sums_.width()), slope_sums(n_outputs);
-        const std::size_t n_losses = (lengths_.size() ? lengths_.size() : 1) * n_outputs;
+        const std::size_t n_losses = (lengths_.size() ? lengths_.size() : 1) * losses.n_losses();
         for (std::size_t k = 0; k < n_losses; ++k) sums.losses[k] = 0;
         for (std::size_t i = chunk.begin; i < chunk.end; i += most) {
             const std::size_t n = chunk.end - i < most ? chunk.end - i : most;
@@ -55,9 +54,9 @@ class RampReader final : public Reader {
                 const double* f = decisions.data() + r * n_points_;
                 double* slope = slopes.data() + r * n_outputs;
                 if (lengths_.size())
-                    read_along(loss, ramp, i + r, n_outputs, f, chunk, slope, sums);
+                    read_along(loss, i + r, losses, f, tried.data(), chunk, slope, sums);
                 else
-                    read_at(loss, ramp, i + r, n_outputs, f, chunk, slope, sums);
+                    read_at(loss, i + r, n_outputs, f, chunk, slope, sums);
                 for (std::size_t o = 0; o < n_outputs; ++o) slope_sums[o] += slope[o];
             }
             sums_.add_pull(kernel.data(), n, n_outputs, slopes.data(), pull.data());
@@ -70,33 +69,31 @@ class RampReader final : public Reader {
     }
 
     template <class Loss>
-    void read_at(Loss loss, RoundedRamp ramp, std::size_t row, std::size_t n_outputs,
-                 const double* f, const Chunk& chunk, double* slope, const Sums& sums) const {
+    void read_at(Loss loss, std::size_t row, std::size_t n_outputs, const double* f,
+                 const Chunk& chunk, double* slope, const Sums& sums) const {
         const double c = chunk.c[row];
         double curvature = 0;
-        bool near = false;
-        for (std::size_t o = 0; o < n_outputs; ++o) {
-            const auto of_row = loss(row, o);
-            sums.losses[o] += c * of_row.value(f[o], ramp);
-            slope[o] = c * of_row.slope(f[o], ramp);
-            curvature += of_row.curvature(f[o], ramp);
-            near = near || of_row.near(f[o], chunk.reach);
-        }
-        sums.near[row] = near;
+        loss.at(row, f, [&](std::size_t o, const Bend& bend) {
+            sums.losses[loss.coupled ? 0 : o] += c * bend.value;
+            slope[o] = c * bend.slope;
+            curvature += bend.curvature;
+        });
+        sums.near[row] = loss.near(row, f, chunk.reach);
         sums.curvatures[row] = float(c * curvature / double(n_outputs));
     }
 
     template <class Loss>
-    void read_along(Loss loss, RoundedRamp ramp, std::size_t row, std::size_t n_outputs,
-                    const double* f, const Chunk& chunk, double* slope, const Sums& sums) const {
-        const double c = chunk.c[row];
-        for (std::size_t o = 0; o < n_outputs; ++o) {
-            const auto of_row = loss(row, o);
-            const double start = f[o], step = f[n_outputs + o];
-            for (std::size_t k = 0; k < lengths_.size(); ++k)
-                sums.losses[k * n_outputs + o] +=
-                    c * of_row.value(start + lengths_[k] * step, ramp);
-            slope[o] = c * of_row.slope(start + lengths_[0] * step, ramp);
+    void read_along(Loss loss, std::size_t row, const Losses& losses, const double* f,
+                    double* tried, const Chunk& chunk, double* slope, const Sums& sums) const {
+        const std::size_t n_outputs = losses.n_outputs;
+        const double c = chunk.c[row], *step = f + n_outputs;
+        for (std::size_t k = 0; k < lengths_.size(); ++k) {
+            for (std::size_t o = 0; o < n_outputs; ++o) tried[o] = f[o] + lengths_[k] * step[o];
+            double* total = sums.losses + k * losses.n_losses();
+            loss.at(row, tried, [&](std::size_t o, const Bend& bend) {
+                total[loss.coupled ? 0 : o] += c * bend.value;
+                if (k == 0) slope[o] = c * bend.slope;
+            });
         }
     }
 

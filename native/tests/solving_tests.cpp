@@ -133,7 +133,7 @@ void rows_without_a_slope_are_skipped(const Core& core) {
 // A reading of rows gives what kernel values, decision values and losses give one after the other.
 template <class Real>
 void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::size_t n_vectors,
-                                    std::size_t n_outputs) {
+                                    std::size_t n_outputs, LossKind kind) {
     const Precision precision = sizeof(Real) == 4 ? Precision::float32 : Precision::float64;
     Problem<Real> problem(n_rows, n_vectors, 2 * n_outputs, 1);
     const std::size_t n_features = 3;
@@ -147,14 +147,20 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     std::vector<std::int32_t> positives;
     for (std::size_t i = 0; i < n_rows; ++i) {
         weights[i] = 1 + double(i % 5);
-        codes[i] = std::int8_t(i % (n_outputs + 1));
+        codes[i] = std::int8_t(i % (n_outputs + (kind != LossKind::softmax)));
     }
     for (std::size_t o = 0; o < n_outputs; ++o) positives.push_back(std::int32_t(o));
-    Ramps ramps{};
-    ramps.n_outputs = n_outputs;
-    ramps.width = 0.5;
-    ramps.codes = codes.data();
-    ramps.positives = positives.data();
+    const Numbers widths(n_outputs, 0.5), ones(n_outputs, 1.0);
+    Losses of_rows{};
+    of_rows.kind = kind;
+    of_rows.n_outputs = n_outputs;
+    of_rows.widths = widths.data();
+    of_rows.codes = codes.data();
+    of_rows.positives = positives.data();
+    of_rows.targets = weights.data();
+    of_rows.n_targets = 1;
+    of_rows.epsilon = 0.1;
+    of_rows.down = of_rows.up = ones.data();
     const Chunk all{0, n_rows, weights.data(), 1.0};
 
     ModelView model{n_vectors,
@@ -167,17 +173,18 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     const std::unique_ptr<Predictor> predictor(core.make_predictor(precision, model));
     predictor->kernel(view, 0, n_rows, problem.kernel.data());
     Numbers decisions(n_rows * n_outputs), slopes(n_rows * n_outputs), pull(n_outputs * n_vectors);
-    Numbers losses(n_outputs);
+    const std::size_t n_losses = of_rows.n_losses();
+    Numbers losses(n_losses);
     core.kernel_decisions(problem.rows(0, n_rows), n_outputs, problem.coefficients.data(),
                           problem.intercepts.data(), decisions.data());
-    core.ramp_slopes(ramps, all, decisions.data(), losses.data(), slopes.data());
+    core.loss_slopes(of_rows, all, decisions.data(), losses.data(), slopes.data());
     core.kernel_pull(problem.rows(0, n_rows), n_outputs, slopes.data(), pull.data());
 
     const std::unique_ptr<Reader> reader(core.make_reader(precision, model, nullptr, 0));
-    Numbers read_losses(n_outputs), read_pull(n_outputs * (n_vectors + 1));
+    Numbers read_losses(n_losses), read_pull(n_outputs * (n_vectors + 1));
     const std::unique_ptr<bool[]> near(new bool[n_rows]);
     std::vector<float> curvatures(n_rows);
-    reader->read(view, ramps, all,
+    reader->read(view, of_rows, all,
                  {read_losses.data(), read_pull.data(), near.get(), curvatures.data()});
     CHECK(same_bits(read_losses, losses));
     bool same = true;
@@ -190,19 +197,20 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     model.n_outputs = 2 * n_outputs;
     lengths[0] = 0;
     const std::unique_ptr<Reader> along(core.make_reader(precision, model, lengths.data(), 2));
-    Numbers along_losses(2 * n_outputs), along_pull(n_outputs * (n_vectors + 1));
-    along->read(view, ramps, all, {along_losses.data(), along_pull.data(), nullptr, nullptr});
+    Numbers along_losses(2 * n_losses), along_pull(n_outputs * (n_vectors + 1));
+    along->read(view, of_rows, all, {along_losses.data(), along_pull.data(), nullptr, nullptr});
     CHECK(same_bits(along_pull, read_pull));
-    for (std::size_t o = 0; o < n_outputs; ++o) CHECK(along_losses[o] == losses[o]);
+    for (std::size_t o = 0; o < n_losses; ++o) CHECK(along_losses[o] == losses[o]);
 }
 
 template <class Real>
 void all_readings(const Core& core) {
     for (std::size_t n_rows : {1, 7, 64, 65, 200})
         for (std::size_t n_vectors : {1, 9, 40})
-            for (std::size_t n_outputs : {1, 3}) {
-                readings_are_sums_of_all_parts<Real>(core, n_rows, n_vectors, n_outputs);
-            }
+            for (std::size_t n_outputs : {1, 3})
+                for (LossKind kind : {LossKind::hinge, LossKind::squared_hinge, LossKind::log_loss,
+                                      LossKind::softmax, LossKind::tube, LossKind::huber})
+                    readings_are_sums_of_all_parts<Real>(core, n_rows, n_vectors, n_outputs, kind);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 // Zero means that the row does not enter.
 #pragma once
 
+#include <cmath>
+
 #include "../named_types.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
@@ -15,6 +17,27 @@ namespace pocketsvm::POCKETSVM_SET {
 struct Hinge {
     static constexpr const char* name = "hinge";
     double step(double y, double decision) const { return y * decision >= 1 ? 0 : y; }
+};
+
+// max(0, 1 - y f)^2, and a line below the margin -3: the learning rate starts at 1 / lambda, and
+// the slopes of a square would grow with every step.
+struct SquaredHinge {
+    static constexpr const char* name = "squared_hinge";
+    static constexpr double steepest = 8;
+    double step(double y, double decision) const {
+        const double slope = 2 * (1 - y * decision);
+        return slope <= 0 ? 0 : slope < steepest ? y * slope : y * steepest;
+    }
+};
+
+// log(1 + exp(-y f)). Rows with hardly any slope do not enter.
+struct LogLoss {
+    static constexpr const char* name = "log_loss";
+    static constexpr double least = 1e-6;
+    double step(double y, double decision) const {
+        const double slope = 1 / (1 + std::exp(y * decision));
+        return slope < least ? 0 : y * slope;
+    }
 };
 
 // ----- losses on target values, constructed from their parameter
@@ -31,10 +54,31 @@ struct EpsilonInsensitive {
     double epsilon;
 };
 
+// (y - f)^2 / 2, and a line beyond epsilon
+struct Huber {
+    static constexpr const char* name = "huber";
+    explicit Huber(double parameter) : epsilon(parameter) {}
+    double step(double y, double decision) const {
+        const double residual = y - decision;
+        return residual > epsilon ? epsilon : residual < -epsilon ? -epsilon : residual;
+    }
+    double epsilon;
+};
+
+// The pinball loss: quantile (y - f) above f, (1 - quantile) (f - y) below
+struct Quantile {
+    static constexpr const char* name = "quantile";
+    explicit Quantile(double parameter) : quantile(parameter) {}
+    double step(double y, double decision) const {
+        return y > decision ? quantile : y < decision ? quantile - 1 : 0;
+    }
+    double quantile;
+};
+
 // ----- the lists
 
-using ClassLosses = NamedTypes<Hinge>;
-using TargetLosses = NamedTypes<EpsilonInsensitive>;
+using ClassLosses = NamedTypes<Hinge, SquaredHinge, LogLoss>;
+using TargetLosses = NamedTypes<EpsilonInsensitive, Huber, Quantile>;
 
 // ----- losses with the data of the rows
 

@@ -269,33 +269,39 @@ def bent_partners(
     draws are random numbers in [0, 1). A row without such a partner is its own.
     """
 
-class RampLosses:
-    """A loss made of ramps max(0, u), whose kinks are rounded off, `width` to either side.
+class RowLosses:
+    """The losses of rows. It keeps its arrays alive.
 
-    It keeps its arrays alive.
+    ramp(u) is max(0, u) with its kink rounded off, `width` to either side.
     """
 
     @staticmethod
-    def classes(codes: NDArray[Any], positives: list[int], width: float) -> RampLosses:
-        """ramp(1 - y f) for one output per positive class; int8 or int32 codes."""
+    def classes(name: str, codes: NDArray[Any], positives: list[int], width: float) -> RowLosses:
+        """One output per positive class; int8 or int32 codes.
+
+        "hinge" is ramp(1 - y f), "squared_hinge" max(0, 1 - y f)^2, "log_loss" log(1 + exp(-y f)).
+        "softmax" is one loss of all outputs, log sum_o exp(f_o) - f_y, where y is the code.
+        """
 
     @staticmethod
     def values(
+        name: str,
         targets: NDArray[np.float64],
         epsilon: float,
         down: list[float],
         up: list[float],
-        width: float,
-    ) -> RampLosses:
-        """down ramp(y - epsilon - f) + up ramp(f - y - epsilon), with factors for each output.
+        widths: list[float],
+    ) -> RowLosses:
+        """Targets (n_rows, n_outputs), or (n_rows, 1) for all outputs.
 
-        targets (n_rows, n_outputs), or (n_rows, 1) for all outputs.
+        "tube" is down ramp(y - epsilon - f) + up ramp(f - y - epsilon), with factors for each
+        output; "huber" is (y - f)^2 / 2, and a line where |y - f| > epsilon.
         """
 
     def slopes(
         self, decisions: NDArray[np.float64], c: NDArray[np.float64], n_threads: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Losses (n_outputs,) of decision values (n_rows, n_outputs), and slopes of their shape.
+        """Losses (n_losses,) of decision values (n_rows, n_outputs), and slopes of their shape.
 
         Both are weighted by c. The bits do not depend on the threads.
         """
@@ -310,14 +316,14 @@ class RampLosses:
     ) -> NDArray[np.float64]:
         """Weighted first and second derivatives (2, n_outputs) along a change of decision values.
 
-        They are those at one length for each output. The bits do not depend on the threads.
+        They are those at one length for each loss. The bits do not depend on the threads.
         """
 
-def read_ramps(
+def read_losses(
     vectors: NDArray[Any],
     gamma: float,
     rows: Rows,
-    losses: RampLosses,
+    losses: RowLosses,
     c: NDArray[np.float64],
     coefficients: NDArray[np.float64],
     intercepts: NDArray[np.float64],
@@ -325,13 +331,13 @@ def read_ramps(
     reach: float,
     n_threads: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float32]]:
-    """Losses (n_lengths or 1, n_outputs), their pull (n_outputs, n_vectors + 1), near, curvatures.
+    """Losses (n_lengths or 1, n_losses), their pull (n_outputs, n_vectors + 1), near, curvatures.
 
     Sums over all rows, whose weights are c. Without lengths, they are those at a point. With
     lengths, coefficients and intercepts hold a point and then a direction, the losses are those at
     these lengths along the direction, the pull is that at the first one, and near and curvatures
     are empty. Sums are in float64; the bits do not depend on the threads. A row is near if it would
-    have a loss after a change of its decision value by `reach`.
+    have a slope after a change of its decision value by `reach` widths.
     """
 
 class SvmlightChunk:

@@ -12,6 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
@@ -19,6 +20,7 @@ __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
+    "available_if",
     "callback_context",
     "check_partial_fit_first_call",
     "check_weights",
@@ -40,6 +42,12 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Me
     decorate: Callable[[Method], Method] = _fit_context(
         prefer_skip_nested_validation=prefer_skip_nested_validation
     )
+    return decorate
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """Let an estimator have the decorated method only if the check allows it."""
+    decorate: Callable[[Method], Method] = _available_if(check)
     return decorate
 
 

@@ -567,7 +567,7 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     >>> from sklearn.datasets import make_moons
     >>> from pocketsvm.dask import DaskBudgetedSVC
     >>> X, y = make_moons(2000, noise=0.1, random_state=0)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     X, y = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
     ...     clf = DaskBudgetedSVC(budget=20, random_state=0).fit(X, y)
     ...     score = clf.score(X, y)

@@ -29,7 +29,7 @@ def class_rows(y, X=None, weight=None, class_weight=None):
 def value_rows(weight=None, n=N):
     X = np.random.default_rng(0).normal(size=(n, 3))
     rows = ready_rows(X, 1.0)
-    return rows, value_targets(rows.checked, X[:, 0], weight, "epsilon_insensitive", 0.1)[1]
+    return rows, value_targets(rows.checked, X[:, 0], weight, "epsilon_insensitive", (0.1,))[1]
 
 
 # --- draw -----------------------------------------------------------------------------------------

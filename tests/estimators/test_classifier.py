@@ -45,6 +45,9 @@ from pocketsvm import BudgetedSVC
             alpha=1e-3,
             n_jobs=2,
         ),
+        BudgetedSVC(loss="squared_hinge"),
+        BudgetedSVC(loss="log_loss"),
+        BudgetedSVC(loss="log_loss", polish=False),
     ],
     expected_failed_checks=expected_failures,
 )

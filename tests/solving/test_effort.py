@@ -47,7 +47,13 @@ def test_thorough_moves_have_no_limit_of_work():
     assert thorough.tolerance < some_effort().tolerance
 
 
-def test_vectors_stay_if_there_are_too_few_rows_or_none_is_near():
+@pytest.fixture
+def no_pairs(monkeypatch):
+    """Let moving cost more than the exact SVM."""
+    monkeypatch.setattr(effort, "CLASS_VALUES_PER_PAIR", 10**9)
+
+
+def test_vectors_stay_if_there_are_too_few_rows_or_none_is_near(no_pairs):
     n_vectors = 2000 // LEAST_ROWS
     for thorough in (False, True):
         found = some_effort(thorough=thorough)
@@ -62,7 +68,7 @@ def test_vectors_stay_if_kernel_values_of_near_rows_are_not_kept(monkeypatch):
     assert some_effort(thorough=True).most_near(100) == 2000
 
 
-def test_steps_are_what_the_work_allows(monkeypatch):
+def test_steps_are_what_the_work_allows(no_pairs, monkeypatch):
     def found(least, **changes):
         monkeypatch.setattr(effort, "LEAST_CLASS_WORK", least)
         return some_effort(**changes).steps(1000, (100, 3), 1)
@@ -75,6 +81,17 @@ def test_steps_are_what_the_work_allows(monkeypatch):
     assert found(3e7, n_passes=1) == 0  # fewer than the least
     assert found(3e7, n_passes=1000) == most  # as much work as the passes
     assert all(n == 0 or n >= LEAST_STEPS for n in many)
+
+
+def test_moving_costs_no_more_than_the_exact_svm(monkeypatch):
+    def found(n_rows, **changes):
+        sample = class_problem(100)[1]
+        return Effort.of(settings(**changes), sample, n_rows, values=False).work
+
+    assert found(400) * 25 == found(2000) < found(10_000) < 1e10
+    assert found(200_000) == found(200_000, n_passes=1) == 1e10
+    assert found(2000, n_passes=10**6) == found(2000)
+    assert Effort.of(settings(), class_problem(100)[1], 2000, values=True).work > found(2000)
 
 
 @pytest.mark.parametrize("change", [(2000, (100, 3), 1), (1000, (200, 3), 1), (1000, (100, 3), 9)])

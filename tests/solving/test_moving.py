@@ -9,10 +9,10 @@ from solver_problems import GAMMA, PROBLEMS, Objective, class_problem, coupled_p
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import descent, effort, kernel, moving, solve
-from pocketsvm.solving.losses import EpsilonInsensitive
 from pocketsvm.solving.moving import Path
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.sample import Sample
+from pocketsvm.solving.value_losses import EpsilonInsensitive
 from pocketsvm.training.settings import Choices
 
 LAYOUTS = pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
@@ -38,7 +38,7 @@ def few_values(layout=np.asarray):
     random = np.random.default_rng(0)
     X = random.normal(size=(400, 60)) * (random.uniform(size=(400, 60)) < 0.06)
     targets = np.abs(X).sum(axis=1)
-    loss = EpsilonInsensitive(targets - np.median(targets), 0.05, 0.3)
+    loss = EpsilonInsensitive.of((targets - np.median(targets))[:, None], [0.05], [0.3])
     return X[:10].copy(), Sample(ready_rows(layout(X), 0.2), np.full(400, 3.0), loss)
 
 

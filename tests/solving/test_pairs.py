@@ -9,8 +9,8 @@ from ranking import all_pairs, graded
 from pocketsvm import _core
 from pocketsvm.data.queries import Queries, rank_targets
 from pocketsvm.data.rows import checked_rows
-from pocketsvm.solving.losses import ramp, ramp_derivatives
 from pocketsvm.solving.pairs import PairwiseHinge
+from pocketsvm.solving.ramps import ramp, ramp_derivatives
 
 WIDTH = 0.5
 

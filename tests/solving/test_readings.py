@@ -87,10 +87,10 @@ def test_outputs_may_have_targets_and_factors_of_their_own():
     random = np.random.default_rng(0)
     targets, point = random.normal(size=(500, 3)), random.normal(size=(3, len(vectors) + 1))
     down, up, width = [0.1, 0.5, 1.0], [0.9, 0.5, 0.0], 0.2
-    losses = _core.RampLosses.values(targets, 0.05, down, up, width)
+    losses = _core.RowLosses.values("tube", targets, 0.05, down, up, [width] * 3)
     rows = vectors, sample.rows.gamma, sample.rows.core
-    common = point[:, :-1].copy(), point[:, -1].copy(), np.empty(0), 0.4, 1
-    sums, pull, near, _ = _core.read_ramps(*rows, losses, sample.c, *common)
+    common = point[:, :-1].copy(), point[:, -1].copy(), np.empty(0), 2.0, 1
+    sums, pull, near, _ = _core.read_losses(*rows, losses, sample.c, *common)
     f = _core.kernel_block(*rows, 0, 500, 1) @ point[:, :-1].T + point[:, -1]
     below, rise = rounded_ramp(targets - 0.05 - f, width)
     above, fall = rounded_ramp(f - targets - 0.05, width)
@@ -118,7 +118,7 @@ def test_the_core_refuses_wrong_sizes(changes, message):
         "vectors": np.ones((3, 2)),
         "gamma": 1.0,
         "rows": _core.Rows.dense(np.ones((10, 2))),
-        "losses": _core.RampLosses.classes(np.zeros(10, np.int8), [1], 0.5),
+        "losses": _core.RowLosses.classes("hinge", np.zeros(10, np.int8), [1], 0.5),
         "c": np.ones(10),
         "coefficients": np.ones((1, 3)),
         "intercepts": np.ones(1),
@@ -126,19 +126,31 @@ def test_the_core_refuses_wrong_sizes(changes, message):
         "reach": 1.0,
         "n_threads": 1,
     }
-    _core.read_ramps(**good)
+    _core.read_losses(**good)
     with pytest.raises(ValueError, match=message):
-        _core.read_ramps(**good | changes)
+        _core.read_losses(**good | changes)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: _core.RampLosses.classes(np.zeros(3), [1], 0.5), "codes must be int8 or int32"),
-        (lambda: _core.RampLosses.classes(np.zeros(3, np.int8), [], 0.5), "at least 1 output"),
-        (lambda: _core.RampLosses.classes(np.zeros(3, np.int8), [1], 0.0), "width"),
-        (lambda: _core.RampLosses.values(np.ones((3, 1)), 0, [1], [1, 1], 0.5), "same length"),
-        (lambda: _core.RampLosses.values(np.ones((3, 2)), 0, [1] * 3, [1] * 3, 0.5), "1 column or"),
+        (
+            lambda: _core.RowLosses.classes("hinge", np.zeros(3), [1], 0.5),
+            "codes must be int8 or int32",
+        ),
+        (
+            lambda: _core.RowLosses.classes("hinge", np.zeros(3, np.int8), [], 0.5),
+            "at least 1 output",
+        ),
+        (lambda: _core.RowLosses.classes("hinge", np.zeros(3, np.int8), [1], 0.0), "width"),
+        (
+            lambda: _core.RowLosses.values("tube", np.ones((3, 1)), 0, [1], [1, 1], [1]),
+            "same length",
+        ),
+        (
+            lambda: _core.RowLosses.values("tube", np.ones((3, 2)), 0, [1] * 3, [1] * 3, [1] * 3),
+            "1 column or",
+        ),
     ],
 )
 def test_the_core_refuses_wrong_losses(make, message):

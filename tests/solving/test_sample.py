@@ -172,10 +172,10 @@ def test_bits_of_losses_do_not_depend_on_threads():
         ),
         (
             lambda r: r.along(np.ones((10, 1)), np.ones((10, 1)), np.ones(2), np.ones(10), 1),
-            "one entry per output, 1, got 2",
+            "one entry per loss, 1, got 2",
         ),
     ],
 )
 def test_wrong_sizes_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
-        call(_core.RampLosses.classes(np.zeros(10, np.int8), [1], 0.5))
+        call(_core.RowLosses.classes("hinge", np.zeros(10, np.int8), [1], 0.5))

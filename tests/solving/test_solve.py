@@ -29,8 +29,8 @@ def objective_of(model, X, y, c, epsilon=None):
     if epsilon is None:
         targets = class_targets(rows.checked, y, None, None, "hinge")[1]
     else:
-        targets = value_targets(rows.checked, y, None, "epsilon_insensitive", epsilon)[1]
-        targets = replace(targets, values=y - model._state.offset)
+        targets = value_targets(rows.checked, y, None, "epsilon_insensitive", (epsilon,))[1]
+        targets = replace(targets, values=y[:, None] - model._state.offset)
     sample = Sample(rows, np.broadcast_to(c, len(X)), loss_of(targets, Choices()))
     point = np.column_stack([model.dual_coef_, model.intercept_ - model._state.offset])
     return Objective(model.support_vectors_, sample), point

@@ -37,7 +37,7 @@ def three_classes():
 def values():
     X, y = friedman(300)
     rows = ready_rows(X, 0.1)
-    return rows, value_targets(rows.checked, y + 3, None, "epsilon_insensitive", 0.1)[1]
+    return rows, value_targets(rows.checked, y + 3, None, "epsilon_insensitive", (0.1,))[1]
 
 
 PROBLEMS = pytest.mark.parametrize("problem", [two_classes, three_classes, values])
@@ -136,7 +136,7 @@ def test_continuing_with_another_alpha_keeps_the_model():
     first = passes(rows, targets, settings(2), Watcher())
     # With the tube this wide no row is added: each step only shrinks the coefficients.
     wide = value_targets(
-        rows.checked, targets.values, None, "epsilon_insensitive", 1e6, first.offset
+        rows.checked, targets.values, None, "epsilon_insensitive", (1e6,), first.offset
     )[1]
     second = passes(rows, wide, settings(1, alpha=1e-5), Watcher(), start=first)
     assert_array_equal(second.vectors, first.vectors)

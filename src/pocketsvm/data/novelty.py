@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .rows import CheckedRows, Rows
-from .targets import Targets, Weights, value_targets
+from .targets import Targets, Weights, weighted_rows
 
 # Rows whose kernel values give the mean over all pairs of rows.
 MOST_PAIRED = 1000
@@ -52,11 +52,11 @@ def novelty_targets(
 ) -> tuple[CheckedRows, NoveltyTargets]:
     """Take the weights of checked rows; rows of zero weight are dropped."""
     nothing = np.zeros(rows.n_rows)
-    rows, values = value_targets(rows, nothing, sample_weight, "one_class", 0.0, 0.0)
+    rows, _, weights, unit = weighted_rows(rows, nothing, sample_weight)
     return rows, NoveltyTargets(
         loss="one_class",
-        sample_weight=values.sample_weight,
-        weight_unit=values.weight_unit,
+        sample_weight=weights,
+        weight_unit=unit,
         offset=offset,
         n_rows=rows.n_rows,
         nu=nu,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_consistent_length
 
 from .rows import CheckedRows
-from .targets import Targets, Weights, value_targets
+from .targets import Targets, Weights, weighted_rows
 
 Array = NDArray[Any]
 
@@ -155,9 +155,7 @@ def rank_targets(
     """
     n_given, y = rows.n_rows, y.astype(np.float64, copy=False)
     numbers = query_numbers(qid, y)
-    positions = np.arange(n_given, dtype=np.float64)
-    rows, found = value_targets(rows, positions, sample_weight, "pairwise_hinge", 0.0, 0.0)
-    kept, weights = found.values.astype(np.intp), found.sample_weight
+    rows, kept, weights, unit = weighted_rows(rows, np.arange(n_given), sample_weight)
     y, numbers = y[kept], numbers[kept]
     order = np.lexsort((y, numbers))
     y, numbers = y[order], numbers[order]
@@ -177,7 +175,7 @@ def rank_targets(
     return rows, RankTargets(
         loss="pairwise_hinge",
         sample_weight=weights,
-        weight_unit=found.weight_unit,
+        weight_unit=unit,
         queries=queries,
     )
 

@@ -102,10 +102,16 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> CheckedRows:
 
 
 def check_rows_and_targets(
-    estimator: Any, X: Any, y: Any, *, reset: bool, numeric: bool = False
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    reset: bool,
+    numeric: bool = False,
+    multi_output: bool = False,
 ) -> tuple[CheckedRows, NDArray[Any]]:
     """Check X and y in scikit-learn's way; the rest is as in `check_rows`."""
-    X, y = _validate(estimator, X, y, reset, y_numeric=numeric)
+    X, y = _validate(estimator, X, y, reset, y_numeric=numeric, multi_output=multi_output)
     # Callbacks run after the check of the indices, and they get the user's X.
     return checked_rows(X, own_structure=has_callbacks(estimator)), y
 

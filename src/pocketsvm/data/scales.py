@@ -91,7 +91,7 @@ def warn_about_targets(spread: float, C: float) -> None:
             "and an epsilon in the units of the targets; or scale the targets: "
             "TransformedTargetRegressor(..., transformer=StandardScaler()).",
             TargetWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -34,7 +34,7 @@ class Targets:
         What the model is for, as `pocketsvm.model.Model.task`.
 
     loss : str
-        The name of the loss, as `_core.class_losses` or `_core.target_losses` lists it.
+        The name of the loss.
 
     sample_weight : ndarray of shape (n_rows,) or None
         The weights of the rows, in units of `weight_unit`; None means one.
@@ -42,15 +42,15 @@ class Targets:
     weight_unit : float
         The unit of the weights, a power of two.
 
-    offset : float
-        The value that decision values start from.
+    offset : float or ndarray of shape (n_outputs,)
+        The values that decision values start from.
     """
 
     task: ClassVar[str]
     loss: str
     sample_weight: Weights | None
     weight_unit: float
-    offset: float = 0.0
+    offset: float | NDArray[np.float64] = 0.0
 
     def _taken(self, chosen: NDArray[Any], factors: Weights) -> Weights:
         """Return the weights of the chosen rows, times some factors."""
@@ -109,22 +109,25 @@ class ValueTargets(Targets):
 
     Attributes
     ----------
-    values : ndarray of shape (n_rows,)
-        The target values, less the offset.
+    values : ndarray of shape (n_rows, n_outputs)
+        The target values, less the offsets. Outputs for several quantiles have the same targets.
 
-    parameter : float
-        The parameter of the loss: epsilon.
+    parameters : tuple of float
+        The parameter of the loss for each output: epsilon, or the quantile.
 
-    known_spread : float or None
-        The spread of all targets, if these are only some of them.
+    known_spreads : ndarray of shape (n_outputs,) or None
+        The spreads of all targets, if these are only some of them.
     """
 
     task: ClassVar[str] = "regression"
     values: NDArray[np.float64]
-    parameter: float
-    known_spread: float | None = None
+    parameters: tuple[float, ...]
+    known_spreads: NDArray[np.float64] | None = None
 
-    n_problems = 1
+    @property
+    def n_problems(self) -> int:
+        """The number of outputs."""
+        return len(self.parameters)
 
     def groups(self) -> NDArray[np.int8]:
         """Return the group of each row: all rows are of one group."""
@@ -140,12 +143,14 @@ class ValueTargets(Targets):
         weight = np.full(len(self.values), self.weight_unit)
         return weight if self.sample_weight is None else weight * self.sample_weight
 
-    def spread(self) -> float:
-        """Return the median distance from the offset, or the mean if the median is zero."""
-        if self.known_spread is not None:
-            return self.known_spread
-        distance = np.abs(self.values)
-        return float(np.median(distance) or distance.mean() or 1.0)
+    def spreads(self) -> NDArray[np.float64]:
+        """Return the median distances from the offsets, or the means where these are zero."""
+        if self.known_spreads is not None:
+            return self.known_spreads
+        distances = np.abs(self.values)
+        medians, means = np.median(distances, axis=0), distances.mean(axis=0)
+        spreads: NDArray[np.float64] = np.where(medians > 0, medians, means)
+        return np.where(spreads > 0, spreads, 1.0)
 
 
 def class_targets(
@@ -189,31 +194,63 @@ def value_targets(
     y: NDArray[Any],
     sample_weight: Any,
     loss: str,
-    parameter: float,
-    offset: float | None = None,
+    parameters: tuple[float, ...],
+    offset: float | NDArray[np.float64] | None = None,
 ) -> tuple[CheckedRows, ValueTargets]:
-    """Take checked numbers; rows of zero weight are dropped.
+    """Take checked numbers, of shape (n_rows,) or (n_rows, n_outputs).
 
-    If `offset` is None, it is the median of the remaining targets.
+    There is one parameter of the loss for each output, and outputs share a target of shape
+    (n_rows,). Rows of zero weight are dropped. If `offset` is None, it is the median of the
+    remaining targets, or their quantiles if these are predicted.
     """
-    y = y.astype(np.float64, copy=False)
+    rows, y, sample_weight, unit = weighted_rows(rows, y, sample_weight)
+    columns = y.astype(np.float64, copy=False).reshape(len(y), -1)
+    check_targets(float(np.abs(columns).max()))
+    columns = np.broadcast_to(columns, (len(y), len(parameters)))
+    if offset is None:
+        shares = parameters if loss == "quantile" else (0.5,) * len(parameters)
+        offset = np.array(
+            [
+                np.quantile(column, share, weights=sample_weight, method="inverted_cdf")
+                for column, share in zip(columns.T, shares, strict=True)
+            ]
+        )
+        offset = offset if len(offset) > 1 else float(offset[0])
+    return rows, ValueTargets(
+        loss=loss,
+        sample_weight=sample_weight,
+        weight_unit=unit,
+        offset=offset,
+        values=columns - offset,
+        parameters=parameters,
+    )
+
+
+def weighted_rows(
+    rows: CheckedRows, y: NDArray[Any], sample_weight: Any
+) -> tuple[CheckedRows, NDArray[Any], Weights | None, float]:
+    """Drop rows of zero weight; return the weights of the others and their unit, too."""
     sample_weight = _non_negative(sample_weight, rows)
     if sample_weight is not None and not sample_weight.all():
         rows, y, sample_weight = _keep(sample_weight > 0, rows, y, sample_weight)
     weights, sample_weight, unit = _in_units(np.ones(1), sample_weight, 0)
     if sample_weight is not None:
         sample_weight = sample_weight * weights
-    if offset is None:
-        offset = float(np.quantile(y, 0.5, weights=sample_weight, method="inverted_cdf"))
-    check_targets(float(np.abs(y).max()))
-    return rows, ValueTargets(
-        loss=loss,
-        sample_weight=sample_weight,
-        weight_unit=unit,
-        offset=offset,
-        values=y - offset,
-        parameter=parameter,
-    )
+    return rows, y, sample_weight, unit
+
+
+def check_outputs(n_outputs: int, budget: int, n_before: int | None) -> None:
+    """Refuse fewer than two vectors an output, and other outputs than a continued model has."""
+    if n_before is not None and n_before != n_outputs:
+        raise ValueError(
+            f"This call continues a model with n_outputs={n_before}, but the targets y and "
+            f"quantile give {n_outputs}. Fit with warm_start=False to start anew."
+        )
+    if n_outputs > 1 and budget < 2 * n_outputs:
+        raise ValueError(
+            f"budget={budget} is too small for {n_outputs} outputs: the support vectors are shared "
+            f"out evenly and an output needs two, so budget must be at least {2 * n_outputs}."
+        )
 
 
 def check_targets(largest: float) -> None:

@@ -8,18 +8,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from .._sklearn import StrOptions, check_partial_fit_first_call, fit_context
+from .._sklearn import StrOptions, available_if, check_partial_fit_first_call, fit_context
 from ..data.batch import RowBatch
 from ..data.dataset import as_dataset
 from ..data.rows import CheckedRows, check_rows_and_targets
 from ..data.targets import ClassTargets, check_classes, class_targets, class_weights
+from ..model.model import TASKS
+from ..model.prediction import log_probabilities, probabilities
 from ..profile import Profile
 from .base import BudgetedMachine
 from .callbacks import given_data
 from .drift import warn_about_drift
 from .elsewhere import Elsewhere, fit_dataset
 
-LOSS = "hinge"
+LOSSES = TASKS["classification"]
+
+
+def _has_probabilities(estimator: "BudgetedSVC") -> bool:
+    """Tell whether the fitted model has probabilities, or a fit would give it some."""
+    loss = getattr(estimator, "_loss", estimator.loss)
+    if loss == "log_loss":
+        return True
+    raise AttributeError(
+        f"A model with loss={loss!r} has no probabilities. Fit one with loss='log_loss', or wrap "
+        "this one in sklearn.calibration.CalibratedClassifierCV."
+    )
 
 
 class BudgetedSVC(ClassifierMixin, BudgetedMachine):
@@ -45,6 +58,19 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         ``1 / (n_features * X.var())``, "auto" uses ``1 / n_features``. With `warm_start` and
         `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
         batch of a stream may be small.
+
+    loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
+        The loss of a row, where y is +1 or -1 and f is its decision value:
+
+        - "hinge" is ``max(0, 1 - y f)``, the loss of an SVM.
+        - "squared_hinge" is its square.
+        - "log_loss" is ``log(1 + exp(-y f))``, the loss of logistic regression, with C as in
+          `sklearn.linear_model.LogisticRegression`. It gives `predict_proba`. With more than two
+          classes, polishing minimises the cross-entropy of all classes together.
+
+        If `fit` polishes, the passes find the vectors with the slopes of the hinge, and the loss
+        decides on the coefficients. Otherwise, and in `partial_fit`, the passes use the slopes of
+        the loss, for each class against the rest.
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
@@ -195,10 +221,12 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedMachine._parameter_constraints,
+        "loss": [StrOptions(set(LOSSES))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     _task: ClassVar[str] = "classification"
+    loss: str
     class_weight: Any
     classes_: NDArray[Any]
 
@@ -208,6 +236,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         C: float = 1.0,
         *,
         gamma: str | float = "scale",
+        loss: str = "hinge",
         max_iter: int = 20,
         maintenance: str = "merge",
         polish: bool | str = True,
@@ -223,6 +252,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self.budget = budget
         self.C = C
         self.gamma = gamma
+        self.loss = loss
         self.max_iter = max_iter
         self.maintenance = maintenance
         self.polish = polish
@@ -267,7 +297,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         given = given_data(X, y, sample_weight)
         checked = copy.copy(self)  # holds what validation sets; self stays as it is until the end
         rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
-        rows, targets = class_targets(rows, y, sample_weight, self.class_weight, LOSS)
+        rows, targets = class_targets(rows, y, sample_weight, self.class_weight, self.loss)
         self._check_classes(targets.classes)
         self._train(checked, rows, targets, given, stream=False)
         return self
@@ -279,7 +309,9 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         summary = elsewhere.survey.summary
         weights = summary.class_weight(self.class_weight)
         self._check_classes(summary.labels)
-        rows, targets = class_targets(rows, batch.y, batch.weight, weights, LOSS, summary.labels)
+        rows, targets = class_targets(
+            rows, batch.y, batch.weight, weights, self.loss, summary.labels
+        )
         elsewhere = replace(
             elsewhere, class_weights=class_weights(weights, summary.labels, batch.y, None)
         )
@@ -291,7 +323,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self, rows: CheckedRows, y: NDArray[Any], sample_weight: Any, classes: NDArray[Any] | None
     ) -> tuple[CheckedRows, ClassTargets]:
         """Return the targets of the training rows of a fold, which may lack some classes."""
-        return class_targets(rows, y, sample_weight, self.class_weight, LOSS, classes)
+        return class_targets(rows, y, sample_weight, self.class_weight, self.loss, classes)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
         """Refuse classes that a continued model does not have, or too many for the budget."""
@@ -351,7 +383,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         check_partial_fit_first_call(checked, classes)
         rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
         rows, targets = class_targets(
-            rows, y, sample_weight, self.class_weight, LOSS, checked.classes_
+            rows, y, sample_weight, self.class_weight, self.loss, checked.classes_
         )
         check_classes(targets.classes, self.budget)
         before = getattr(self, "profile_", Profile())
@@ -395,3 +427,39 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes.
+
+        Available with ``loss="log_loss"``. The class with the largest probability is the one that
+        `predict` returns. Without polishing, probabilities of more than two classes come from
+        problems of one class against the rest, and are less precise.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The probability of each class, in the order of ``classes_``.
+        """
+        return probabilities(self._decision_values(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            The logarithm of `predict_proba`, precise also where the probability is tiny.
+        """
+        return log_probabilities(self._decision_values(X))

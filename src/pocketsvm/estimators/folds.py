@@ -236,13 +236,15 @@ def _models(
 
     if not machine.polish:
         each = [settings(C) for C in Cs]
-        return [last_iterate(found(one), fold.targets, one) for one in each]
+        models = [last_iterate(found(one), fold.targets, one) for one in each]
+        return [machine._completed(model, rows, fold.targets, False) for model in models]
     middle = Cs[len(Cs) // 2]
     shared = settings(middle)
     n_passes = -(-STEPS_PER_VECTOR * shared.budget // rows.n_rows)
     shared = replace(shared, n_passes=min(shared.n_passes, max(n_passes, LEAST_PASSES)))
     factors = [C / middle for C in Cs]
-    return solve_path(found(shared), rows, fold.targets, shared, factors, moves=fold.moves)
+    models = solve_path(found(shared), rows, fold.targets, shared, factors, moves=fold.moves)
+    return [machine._completed(model, rows, fold.targets, False) for model in models]
 
 
 def _results(

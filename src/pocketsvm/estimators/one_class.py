@@ -285,7 +285,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         """Check the data; the copy of the estimator holds what validation sets."""
         checked = copy.copy(self)
         rows = check_rows(checked, X, reset=start is None)
-        offset = 0.0 if start is None else start.offset
+        offset = 0.0 if start is None else float(start.offset)
         return checked, *novelty_targets(rows, sample_weight, float(self.nu), offset)
 
     def _alpha(
@@ -334,9 +334,10 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
             return -lower_quantile(scores.ravel(), weights, float(self.nu))
 
         offset = offset_of(model.vectors, model.dual_coef)
-        if stream and targets.offset:  # a mean over all batches so far; the later ones count more
+        before = float(targets.offset)
+        if stream and before:  # a mean over all batches so far; the later ones count more
             share = min(2 * rows.n_rows / state.states[0].weight, 1.0)
-            offset = targets.offset + share * (offset - targets.offset)
+            offset = before + share * (offset - before)
         # Further passes continue from the last iterate, which has scores of its own.
         is_polished = training.profile.seconds_polish > 0
         kept = offset_of(state.vectors, state.dual_coef) if is_polished else offset

@@ -12,12 +12,12 @@ from sklearn.utils import indexable
 from .._sklearn import callback_context, check_weights, safe_indexing
 from ..data.precision import training_rows
 from ..data.rows import CheckedRows, check_rows, check_rows_and_targets
-from ..data.targets import ClassTargets, ValueTargets, check_classes
+from ..data.targets import ClassTargets, check_classes
 from .base import BudgetedMachine
 from .folds import Fold, Scorer, make_fold, splits
 from .race import Candidate, Grid, Race
 from .results import cv_results, joined
-from .search_base import checked_values, run_race, weighted_scorer
+from .search_base import checked_values, run_race, unit_of_c, weighted_scorer
 
 Array = NDArray[Any]
 
@@ -147,9 +147,10 @@ class _Course:
             for budget in self.budgets:
                 check_classes(targets.classes, budget or self.machine.budget)
         centre = "auto" if self.machine.gamma == "auto" else "scale"
-        unit = targets.spread() if isinstance(targets, ValueTargets) else 1.0
         gamma = training_rows(counted, centre).gamma
-        return Grid.of(checked_values("gamma", gammas), checked_values("C", Cs), gamma, unit)
+        return Grid.of(
+            checked_values("gamma", gammas), checked_values("C", Cs), gamma, unit_of_c(targets)
+        )
 
     def folds(self, machine: BudgetedMachine) -> list[Fold]:
         """Return the folds; they are the same for all budgets, except for the size of samples."""

@@ -2,45 +2,73 @@
 
 import copy
 from dataclasses import replace
+from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_pinball_score, r2_score
 
-from .._sklearn import Interval, fit_context
+from .._sklearn import Interval, StrOptions, fit_context
 from ..data.batch import RowBatch
 from ..data.dataset import as_dataset
-from ..data.rows import CheckedRows, check_rows_and_targets
+from ..data.rows import CheckedRows, Rows, check_rows_and_targets
+from ..data.sampling import AnyTargets
 from ..data.scales import warn_about_targets
-from ..data.targets import ValueTargets, check_targets, value_targets
+from ..data.targets import ValueTargets, check_outputs, check_targets, value_targets
+from ..model.model import TASKS, Model
 from ..training.state import VectorSet
 from .base import BudgetedMachine
 from .callbacks import given_data
 from .elsewhere import Elsewhere, fit_dataset
 
-LOSS = "epsilon_insensitive"
+LOSSES = TASKS["regression"]
 
 
 class BudgetedSVR(RegressorMixin, BudgetedMachine):
     """Support vector regression with a Gaussian kernel and a bounded number of vectors.
 
-    The model is trained like `BudgetedSVC`, with the epsilon-insensitive loss: a row becomes a
-    support vector if the error of its prediction is larger than `epsilon`. A prediction evaluates
-    at most ``budget`` kernel values, for any number of training rows.
+    The model is trained like `BudgetedSVC`. A prediction evaluates at most ``budget`` kernel
+    values, for any number of training rows. Several targets, and several quantiles, share the
+    vectors.
 
     Parameters
     ----------
     budget : int, default=500
-        Maximum number of support vectors, at least two.
+        Maximum number of support vectors, at least two for each output: for each target, or each
+        quantile.
 
     C : float, default=1.0
         Weight of the training loss relative to the regularisation, as in `sklearn.svm.SVR`. The
-        objective is ``C sum_i max(0, |y_i - f(x_i)| - epsilon) + |w|^2 / 2``.
+        objective is ``C sum_i loss_i + |w|^2 / 2``.
 
     epsilon : float, default=0.1
-        Errors up to this size have no loss. In the units of y.
+        In the units of y. With the epsilon-insensitive loss, errors up to this size have no loss.
+        With the Huber loss, larger errors count linearly. Other losses ignore it.
+
+    loss : {"epsilon_insensitive", "squared_error", "huber", "quantile"}, \
+            default="epsilon_insensitive"
+        The loss of a row, where r is the target less the prediction:
+
+        - "epsilon_insensitive" is ``max(0, |r| - epsilon)``, the loss of support vector
+          regression.
+        - "squared_error" is ``r ** 2 / 2``. Then the model is a kernel ridge regression with a
+          bounded number of vectors; `sklearn.kernel_ridge.KernelRidge` with ``alpha=1 / C`` is its
+          exact counterpart, apart from the intercept.
+        - "huber" is ``r ** 2 / 2`` up to `epsilon` and a line beyond, as in
+          `sklearn.linear_model.SGDRegressor`.
+        - "quantile" is the pinball loss, which predicts quantiles.
+
+        If `fit` polishes, the passes find the vectors with the epsilon-insensitive loss, and the
+        loss decides on the coefficients. Otherwise, and in `partial_fit`, the passes use the
+        slopes of the loss.
+
+    quantile : float or list of float, default=0.5
+        The quantile to predict, between 0 and 1, or an increasing list of them. Only for the loss
+        "quantile". With a list, `predict` returns one column for each quantile, and sorts each row,
+        so that quantiles do not cross.
 
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" uses
@@ -75,10 +103,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         polish, because it keeps no rows.
 
     fit_intercept : bool, default=True
-        Whether to fit an intercept. The median of the targets is subtracted before the passes, and
-        continued training keeps this median. In the passes, the rest of the intercept is the
-        coefficient of an additional feature with the constant value ``0.1 ** 0.5``. Polishing
-        solves for the intercept without regularisation.
+        Whether to fit an intercept. The median of the targets, or the quantile to predict, is
+        subtracted before the passes, and continued training keeps it. In the passes, the rest of
+        the intercept is the coefficient of an additional feature with the constant value
+        ``0.1 ** 0.5``. Polishing solves for the intercept without regularisation.
 
     alpha : float, default=None
         The regularisation parameter lambda. If None, lambda is ``1 / (n C)``, where n is the
@@ -113,11 +141,11 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         Merged and moved vectors are generally not rows of X. If all targets lie within `epsilon`,
         there are no support vectors.
 
-    dual_coef_ : ndarray of shape (1, n_sv)
-        Coefficients of the support vectors.
+    dual_coef_ : ndarray of shape (n_outputs, n_sv)
+        Coefficients of the support vectors, one row for each target or quantile.
 
-    intercept_ : ndarray of shape (1,)
-        The constant in the prediction.
+    intercept_ : ndarray of shape (n_outputs,)
+        The constants in the prediction.
 
     gamma_ : float
         The value of gamma used by the kernel.
@@ -166,10 +194,14 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedMachine._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "loss": [StrOptions(set(LOSSES))],
+        "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
     }
 
     _task: ClassVar[str] = "regression"
     epsilon: float
+    loss: str
+    quantile: Any
 
     def __init__(
         self,
@@ -178,6 +210,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         *,
         epsilon: float = 0.1,
         gamma: str | float = "scale",
+        loss: str = "epsilon_insensitive",
+        quantile: Any = 0.5,
         max_iter: int = 20,
         maintenance: str = "merge",
         polish: bool | str = True,
@@ -193,6 +227,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self.C = C
         self.epsilon = epsilon
         self.gamma = gamma
+        self.loss = loss
+        self.quantile = quantile
         self.max_iter = max_iter
         self.maintenance = maintenance
         self.polish = polish
@@ -203,6 +239,11 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -218,8 +259,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             `pocketsvm.open_dataset` returns, a ``pyarrow.dataset.Dataset``, or any object whose
             method ``batches()`` yields ``(X, y)`` or ``(X, y, sample_weight)``.
 
-        y : array-like of shape (n_samples,)
-            The targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets. Several quantiles need one target.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows. Rows with zero weight are ignored.
@@ -234,9 +275,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             return self
         given = given_data(X, y, sample_weight)
         data = self._check(X, y, sample_weight, self._previous(stream=False))
-        if self.alpha is None:
-            weight = float(data[2].row_weight().mean())
-            warn_about_targets(data[2].spread(), self.C * weight)
+        self._warn_about(data[2])
         self._train(*data, given, stream=False)
         return self
 
@@ -247,9 +286,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         check_targets(elsewhere.survey.summary.largest_target)
         weights = elsewhere.survey.factors * batch.weights
         rows, targets = self._targets(rows, batch.y, weights, self._previous(stream=False))
-        targets = replace(targets, known_spread=targets.spread())
-        if self.alpha is None:
-            warn_about_targets(targets.spread(), self.C * float(targets.row_weight().mean()))
+        targets = replace(targets, known_spreads=targets.spreads())
+        self._warn_about(targets)
         given = given_data(given, None, None)
         self._train(copy.copy(self), rows, targets, given, stream=False, elsewhere=elsewhere)
 
@@ -273,8 +311,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows of this batch.
 
-        y : array-like of shape (n_samples,)
-            The targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets. Several quantiles need one target.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows. Rows with zero weight are ignored.
@@ -299,18 +337,81 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
         Returns
         -------
-        values : ndarray of shape (n_samples,)
-            The predicted target of each row. The values do not depend on how the rows are split
-            into batches.
+        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predicted targets of each row, with a column for each target or for each quantile
+            of a list. Quantiles do not decrease in a row. The values do not depend on how the rows
+            are split into batches.
         """
-        return self._decision_values(X).ravel()
+        values = self._decision_values(X)
+        if isinstance(self._quantile, tuple):
+            return np.sort(values, axis=1)
+        return values.ravel() if values.shape[1] == 1 else values
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination, or its counterpart for quantiles.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            R^2; with the loss "quantile", the mean `sklearn.metrics.d2_pinball_score` of the
+            quantiles, the share of the pinball loss of a constant that the model saves.
+        """
+        values = self.predict(X)
+        if self._quantile is None:
+            return float(r2_score(y, values, sample_weight=sample_weight))
+        columns = values.reshape(len(values), -1)
+        quantiles = np.ravel(self._quantile)
+        scores = [
+            d2_pinball_score(y, column, sample_weight=sample_weight, alpha=share)
+            for column, share in zip(columns.T, quantiles.tolist(), strict=True)
+        ]
+        return float(np.mean(scores))
+
+    def _warn_about(self, targets: ValueTargets) -> None:
+        """Warn if C limits the model; the slope of a squared error has no limit."""
+        if self.alpha is not None or self.loss == "squared_error":
+            return
+        steepest = self.epsilon if self.loss == "huber" else 1.0
+        weight = float(targets.row_weight().mean())
+        warn_about_targets(float(targets.spreads().max()), self.C * steepest * weight)
+
+    def _completed(self, model: Model, rows: Rows, targets: AnyTargets, stream: bool) -> Model:
+        """Return the model with the quantiles that it predicts."""
+        return replace(model, quantile=self._quantiles() if self.loss == "quantile" else None)
+
+    def _quantiles(self) -> float | tuple[float, ...]:
+        """Return the quantiles, checked: a float, or an increasing tuple."""
+        if isinstance(self.quantile, Real):
+            return float(self.quantile)
+        try:
+            found = tuple(float(q) for q in self.quantile)
+        except TypeError:
+            found = ()
+        increases = all(a < b for a, b in pairwise(found))
+        if not (found and increases and all(0 < q < 1 for q in found)):
+            raise ValueError(
+                "quantile must be a number between 0 and 1, or a list of such numbers that "
+                f"increase, got {self.quantile!r}."
+            )
+        return found
 
     def _check(
         self, X: Any, y: Any, sample_weight: Any, start: VectorSet | None
     ) -> tuple[Self, CheckedRows, ValueTargets]:
         """Check the data; the copy of the estimator holds what validation sets."""
         checked = copy.copy(self)
-        rows, values = check_rows_and_targets(checked, X, y, reset=start is None)
+        rows, values = check_rows_and_targets(checked, X, y, reset=start is None, multi_output=True)
         return checked, *self._targets(rows, values, sample_weight, start)
 
     def _fold_targets(
@@ -322,8 +423,19 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     def _targets(
         self, rows: CheckedRows, values: NDArray[Any], sample_weight: Any, start: VectorSet | None
     ) -> tuple[CheckedRows, ValueTargets]:
-        offset: float | None = 0.0
+        n_targets = 1 if values.ndim == 1 else values.shape[1]
+        parameters = (float(self.epsilon),) * n_targets
+        if self.loss == "quantile":
+            parameters = tuple(np.ravel(self._quantiles()).tolist())
+            if n_targets > 1 and len(parameters) > 1:
+                raise ValueError(
+                    f"{len(parameters)} quantiles need one target, but y has {n_targets} columns. "
+                    "Fit one model for each target, for example with MultiOutputRegressor."
+                )
+            parameters *= n_targets
+        n_before = None if start is None else len(start.states)
+        check_outputs(len(parameters), int(self.budget), n_before)
+        offset: float | NDArray[np.float64] | None = 0.0
         if self.fit_intercept:
             offset = None if start is None else start.offset
-        loss = (LOSS, float(self.epsilon))
-        return value_targets(rows, values, sample_weight, *loss, offset)
+        return value_targets(rows, values, sample_weight, self.loss, parameters, offset)

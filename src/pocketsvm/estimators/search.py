@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import fit_context
-from .classifier import BudgetedSVC
+from .._sklearn import available_if, fit_context
+from .classifier import BudgetedSVC, _has_probabilities
 from .regressor import BudgetedSVR
 from .search_base import BudgetedSearch
 
@@ -33,6 +33,9 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         Values of gamma to try. None means six powers of two, a factor of four apart, from 1/64 to
         16 times "scale"; further ones if the best lies at the border, and values between them
         around the best.
+
+    loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
+        The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds, stratified by class. A splitter may use
@@ -129,10 +132,12 @@ n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSearch._parameter_constraints,
+        "loss": BudgetedSVC._parameter_constraints["loss"],
         "class_weight": BudgetedSVC._parameter_constraints["class_weight"],
     }
 
     _machine = BudgetedSVC
+    loss: str
     classes_: NDArray[Any]
 
     def __init__(
@@ -141,6 +146,7 @@ n_features_in_, feature_names_in_
         *,
         Cs: Any = None,
         gammas: Any = None,
+        loss: str = "hinge",
         cv: Any = 5,
         scoring: Any = None,
         max_iter: int = 20,
@@ -155,6 +161,7 @@ n_features_in_, feature_names_in_
         self.budget = budget
         self.Cs = Cs
         self.gammas = gammas
+        self.loss = loss
         self.cv = cv
         self.scoring = scoring
         self.max_iter = max_iter
@@ -211,6 +218,42 @@ n_features_in_, feature_names_in_
         values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
         return values
 
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes, with ``loss="log_loss"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            As `BudgetedSVC.predict_proba`.
+        """
+        check_is_fitted(self)
+        found: NDArray[np.float64] = self.best_estimator_.predict_proba(X)
+        return found
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            As `BudgetedSVC.predict_log_proba`.
+        """
+        check_is_fitted(self)
+        found: NDArray[np.float64] = self.best_estimator_.predict_log_proba(X)
+        return found
+
 
 class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     """`BudgetedSVR` that finds C and gamma by cross-validation.
@@ -230,7 +273,11 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
         Values of gamma to try, as in `BudgetedSVCCV`.
 
     epsilon : float, default=0.1
-        Half of the width of the tube, in units of the targets, as in `BudgetedSVR`.
+        As in `BudgetedSVR`, in units of the targets.
+
+    loss, quantile
+        As in `BudgetedSVR`. With the losses "squared_error" and "huber", the default values of C do
+        not depend on the targets.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds.
@@ -271,11 +318,16 @@ feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSearch._parameter_constraints,
-        "epsilon": BudgetedSVR._parameter_constraints["epsilon"],
+        **{
+            name: BudgetedSVR._parameter_constraints[name]
+            for name in ("epsilon", "loss", "quantile")
+        },
     }
 
     _machine = BudgetedSVR
     epsilon: float
+    loss: str
+    quantile: Any
 
     def __init__(
         self,
@@ -284,6 +336,8 @@ feature_names_in_
         Cs: Any = None,
         gammas: Any = None,
         epsilon: float = 0.1,
+        loss: str = "epsilon_insensitive",
+        quantile: Any = 0.5,
         cv: Any = 5,
         scoring: Any = None,
         max_iter: int = 20,
@@ -298,6 +352,8 @@ feature_names_in_
         self.Cs = Cs
         self.gammas = gammas
         self.epsilon = epsilon
+        self.loss = loss
+        self.quantile = quantile
         self.cv = cv
         self.scoring = scoring
         self.max_iter = max_iter
@@ -335,3 +391,25 @@ feature_names_in_
         """
         self._fit(X, y, sample_weight, groups)
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the score of `BudgetedSVR`: R2, or its counterpart for quantiles.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        y : array-like of shape (n_samples,)
+            The targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            As `BudgetedSVR.score`.
+        """
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y, sample_weight))

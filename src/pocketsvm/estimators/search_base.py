@@ -139,7 +139,7 @@ class BudgetedSearch(BaseEstimator):
 
     def _grid(self, rows: CheckedRows, targets: ClassTargets | ValueTargets) -> Grid:
         """Return the values to begin with. C is in units of the targets."""
-        unit = targets.spread() if isinstance(targets, ValueTargets) else 1.0
+        unit = unit_of_c(targets)
         gamma = training_rows(rows, "scale").gamma
         return Grid.of(
             checked_values("gammas", self.gammas), checked_values("Cs", self.Cs), gamma, unit
@@ -213,6 +213,13 @@ class BudgetedSearch(BaseEstimator):
         """
         check_is_fitted(self)
         save_model(self.best_estimator_, path)
+
+
+def unit_of_c(targets: ClassTargets | ValueTargets) -> float:
+    """Return the unit of C: that of the targets, if the slope of the loss is bounded."""
+    if isinstance(targets, ClassTargets) or targets.loss in ("squared_error", "huber"):
+        return 1.0
+    return float(targets.spreads().mean())
 
 
 def checked_values(name: str, values: Any) -> Sequence[float] | None:

@@ -171,7 +171,7 @@ def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
     rows = checked_rows(X)
     if epsilon is None:
         return class_targets(rows, y, None, None, "hinge")
-    return value_targets(rows, y, None, "epsilon_insensitive", epsilon)
+    return value_targets(rows, y, None, "epsilon_insensitive", (epsilon,))
 
 
 # --- runs -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 through, `decode` can turn into a model that predicts finite numbers and can be trained further.
 """
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -50,6 +51,10 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
     steps, n_inputs, step_bytes = _check_preparation(sections, entries, n_features)
     names, name_bytes = _check_names(sections, entries, n_inputs)
     n_outputs = n_classes if n_classes > 2 else 1
+    if task_of(sections)["name"] == "regression":
+        n_outputs = _check_outputs(task_of(sections), training, entries)
+    else:
+        take(training, "offset", float)
     dtype = _check_precision(entries["decision.vectors"].dtype, gamma)
     expected = {
         "decision.vectors": (dtype.name, (n_vectors, n_features)),
@@ -82,7 +87,6 @@ def _check_training(training: dict[str, Any]) -> None:
     take(training, "estimator", str)
     take(training, "parameters", dict)
     take(training, "budget", int)
-    take(training, "offset", float)
     take(training, "profile", dict)
     _positive(training, "alpha")
     if not ALPHA_RANGE[0] <= take(training, "unit_alpha", float) <= ALPHA_RANGE[1]:
@@ -110,6 +114,26 @@ def _check_task(task: dict[str, Any], n_classes: int) -> None:
         raise ValueError(f"its loss {loss!r} does not go with its quantiles.")
     if loss == "quantile":
         check_quantiles(task["quantile"])
+
+
+def _check_outputs(
+    task: dict[str, Any], training: dict[str, Any], entries: Mapping[str, Entry]
+) -> int:
+    """Return the number of outputs of a regression: one for each target or quantile."""
+    (n_outputs,) = shape_of(entries, "decision.intercept", 1)
+    quantile = task.get("quantile")
+    if n_outputs < 1 or (isinstance(quantile, list) and len(quantile) != n_outputs):
+        raise ValueError(f"it has {n_outputs} outputs for the quantiles {str(quantile)[:100]}.")
+    offset = training.get("offset")
+    if not isinstance(offset, list):
+        take(training, "offset", float)
+    elif len(offset) != n_outputs or not all(_is_finite(each) for each in offset):
+        raise ValueError(f"its offset {str(offset)[:100]} is not {n_outputs} finite numbers.")
+    return n_outputs
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def check_quantiles(quantile: Any) -> None:

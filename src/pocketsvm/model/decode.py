@@ -54,12 +54,16 @@ def _training(sections: Sections, arrays: Mapping[str, Array]) -> Training:
         states=_states(arrays),
         gamma=float(sections["decision"]["gamma"]),
         unit_alpha=float(values["unit_alpha"]),
-        offset=float(values["offset"]),
+        offset=_offset(values["offset"]),
         n_passes=values["n_iter"],
         profile=profile,
     )
     parameters = {name: _parameter(value) for name, value in values["parameters"].items()}
     return Training(vectors, float(values["alpha"]), profile, values["estimator"], parameters)
+
+
+def _offset(found: float | list[float]) -> float | Array:
+    return np.array(found) if isinstance(found, list) else float(found)
 
 
 def _preparation(sections: Sections, arrays: Mapping[str, Array]) -> Preparation | None:
@@ -105,6 +109,8 @@ def _parameter(value: Any) -> Any:
         if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
             raise ValueError("a dict among its parameters is not made of pairs.")
         return {_parameter(key): _parameter(weight) for key, weight in pairs}
+    if isinstance(value, list) and value and all(isinstance(each, float) for each in value):
+        return value  # quantiles; the estimator checks them
     if isinstance(value, list) or (isinstance(value, int | float) and not math.isfinite(value)):
         raise ValueError(f"{str(value)[:100]} is not a value of a parameter.")
     return value

@@ -78,11 +78,17 @@ def _training(training: Training, vectors: Array) -> Section:
         "budget": max(int(parameters["budget"]), len(vectors), n_state),
         "alpha": float(training.alpha),
         "unit_alpha": float(state.unit_alpha),
-        "offset": float(state.offset),
+        "offset": _offset(state),
         "n_iter": int(state.n_passes),
         "profile": _profile(training.profile),
     }
     return Section(values, _state(state, vectors))
+
+
+def _offset(state: VectorSet) -> float | list[float]:
+    """Return a number, which all outputs have, or one for each of several."""
+    offsets = np.ravel(state.offset)
+    return float(offsets[0]) if len(offsets) == 1 else [float(offset) for offset in offsets]
 
 
 def _state(state: VectorSet, support_vectors: Array) -> dict[str, Array]:
@@ -123,6 +129,8 @@ def _plain(name: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, Real) and math.isfinite(value):
         return float(value)
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(name, each) for each in value]
     raise ValueError(f"a file cannot keep {name}={value!r}.")
 
 

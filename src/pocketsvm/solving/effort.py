@@ -13,9 +13,12 @@ LOSS = 300
 # Steps for the coefficients after each step of the vectors, on average.
 INNER_STEPS = 10
 # Moving may cost as many multiply-adds as all passes over the rows, and this many at least:
-# regressions gain more.
+# regressions gain more. With few rows it may cost less, about as much as the exact SVM: this many
+# kernel values for each pair of rows.
 LEAST_CLASS_WORK = 1e10
 LEAST_VALUE_WORK = 2e10
+CLASS_VALUES_PER_PAIR = 3
+VALUE_VALUES_PER_PAIR = 16
 # Moving ends if a step gains less than this share of the objective.
 CLASS_TOLERANCE = 5e-4
 VALUE_TOLERANCE = 3e-5
@@ -66,12 +69,13 @@ class Effort:
         if settings.thorough:
             return cls(THOROUGH_TOLERANCE, 100, 4, float("inf"), n_features, n_rows, keeps=False)
         tolerance, n_steps = CLASS_TOLERANCE, settings.choices.class_moves
-        least_work = LEAST_CLASS_WORK
+        least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
             tolerance, n_steps = VALUE_TOLERANCE, settings.choices.value_moves
-            least_work = LEAST_VALUE_WORK
-        row = settings.budget * (n_features + EXPONENTIAL)
-        work = max(least_work, settings.n_passes * n_rows * row)
+            least_work, per_pair = LEAST_VALUE_WORK, VALUE_VALUES_PER_PAIR
+        value = n_features + EXPONENTIAL
+        all_passes = settings.n_passes * n_rows * settings.budget * value
+        work = min(per_pair * n_rows**2 * value, max(least_work, all_passes))
         return cls(tolerance, n_steps, 1, work, n_features, n_rows, keeps=True)
 
     def rounds(self) -> list[int]:

@@ -102,7 +102,7 @@ class Recipe:
         if isinstance(self.targets, ClassTargets):
             codes = encode_labels(batch.y, self.targets.classes)
             return replace(self.targets, codes=codes), self.class_weight[codes]
-        values = batch.y - self.targets.offset
+        values = batch.y[:, None] - self.targets.offset
         return replace(self.targets, values=values), float(self.class_weight[0])
 
 

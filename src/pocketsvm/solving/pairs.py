@@ -36,6 +36,7 @@ class PairwiseHinge:
     name: ClassVar[str] = "pairwise_hinge"
     n_outputs: ClassVar[int] = 1
     coupled: ClassVar[bool] = False
+    everywhere: ClassVar[bool] = False
     queries: Queries
     width: float
 

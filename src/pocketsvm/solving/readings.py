@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .kernel import KernelRows
-from .losses import REACH, MadeOfRamps
+from .losses import REACH, KnownToCore
 from .sample import Part, Sample
 
 Array = NDArray[Any]
@@ -189,8 +189,8 @@ class ChunkSums:
 
 def read(vectors: Array, point: Array, chunk: Sample, n_threads: int) -> ChunkSums:
     """Sum over the rows of a chunk at a point."""
-    if isinstance(chunk.loss, MadeOfRamps):
-        losses, *rest = _read_ramps(vectors, point, chunk, chunk.loss, NO_LENGTHS, n_threads)
+    if isinstance(chunk.loss, KnownToCore):
+        losses, *rest = _read_in_core(vectors, point, chunk, chunk.loss, NO_LENGTHS, n_threads)
         return ChunkSums(losses[0], *rest)
     return _read_blocks(vectors, point, chunk, n_threads)
 
@@ -199,26 +199,26 @@ def read_along(
     vectors: Array, point: Array, direction: Array, chunk: Sample, n_threads: int
 ) -> tuple[Array, Array]:
     """Return the losses of a chunk at all lengths, and the pull at the first length."""
-    if isinstance(chunk.loss, MadeOfRamps):
+    if isinstance(chunk.loss, KnownToCore):
         both = np.concatenate([point, direction])
-        return _read_ramps(vectors, both, chunk, chunk.loss, LENGTHS, n_threads)[:2]
+        return _read_in_core(vectors, both, chunk, chunk.loss, LENGTHS, n_threads)[:2]
     return _read_blocks_along(vectors, point, direction, chunk, n_threads)
 
 
-def _read_ramps(
-    vectors: Array, points: Array, chunk: Sample, loss: MadeOfRamps, lengths: Array, n_threads: int
+def _read_in_core(
+    vectors: Array, points: Array, chunk: Sample, loss: KnownToCore, lengths: Array, n_threads: int
 ) -> tuple[Array, Array, Array, Array]:
     """Let the core read the rows."""
-    return _core.read_ramps(
+    return _core.read_losses(
         vectors,
         chunk.rows.gamma,
         chunk.rows.core,
-        loss.ramps(),
+        loss.core(),
         np.ascontiguousarray(chunk.c, dtype=float),
         np.ascontiguousarray(points[:, :-1]),
         np.ascontiguousarray(points[:, -1]),
         lengths,
-        REACH * loss.width,
+        REACH,
         n_threads,
     )
 

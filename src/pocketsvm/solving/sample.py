@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
-from .losses import Loss, MadeOfRamps
+from .losses import KnownToCore, Loss
 from .pairs import PairwiseHinge
 
 Array = NDArray[Any]
@@ -97,8 +97,8 @@ class Sample:
 
     def slopes(self, decisions: Array, n_threads: int) -> tuple[Array, Array]:
         """Return the weighted losses of all rows, and the weighted slope of each row."""
-        if isinstance(self.loss, MadeOfRamps):
-            return self.loss.ramps().slopes(decisions, self.c, n_threads)
+        if isinstance(self.loss, KnownToCore):
+            return self.loss.core().slopes(decisions, self.c, n_threads)
         slopes = np.empty_like(decisions)
 
         def read(part: Part) -> tuple[Array]:
@@ -113,9 +113,9 @@ class Sample:
         self, decisions: Array, change: Array, length: Array, n_threads: int
     ) -> tuple[Array, Array]:
         """Return the first and second derivative of the losses along a change, at some lengths."""
-        if isinstance(self.loss, MadeOfRamps):
-            ramps = self.loss.ramps()
-            first, second = ramps.along(decisions, change, length, self.c, n_threads)
+        if isinstance(self.loss, KnownToCore):
+            losses = self.loss.core()
+            first, second = losses.along(decisions, change, length, self.c, n_threads)
             return first, second
 
         def read(part: Part) -> tuple[Array, Array]:

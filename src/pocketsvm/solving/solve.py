@@ -81,8 +81,10 @@ def solve(
         solver = Solver.of(rows, targets, settings, random, elsewhere)
         before = solver.objective(model.vectors, vectors.dual_coef, vectors.biases)
         points = distinct(model.vectors)
-        # Where vectors were merged, the budget is scarce: all of it is used.
-        if vectors.profile.merges and settings.choices.fills:
+        # Where vectors were merged, the budget is scarce: all of it is used. So it is if every row
+        # has a slope, because the passes left out those close to the model.
+        wants_more = vectors.profile.merges or solver.part.loss.everywhere
+        if wants_more and settings.choices.fills:
             points = solver.filled(points)
         answer = solver.solve(points)
         answer = solver.move(answer)

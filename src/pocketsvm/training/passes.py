@@ -16,7 +16,7 @@ from ..data.novelty import NoveltyTargets
 from ..data.queries import RankTargets
 from ..data.rows import Rows
 from ..data.sampling import AnyTargets, sampled
-from ..data.targets import ClassTargets
+from ..data.targets import ClassTargets, ValueTargets
 from ..profile import Profile
 from .regularisation import check_continuation
 from .settings import Settings
@@ -236,7 +236,7 @@ def _make_pass(
         _core.train_pass(
             list(trainers),
             rows.core,
-            targets.loss,
+            "hinge" if settings.polish else targets.loss,
             targets.codes,
             targets.positives,
             targets.class_weight,
@@ -258,15 +258,30 @@ def _make_pass(
         (trainer,) = trainers
         _core.train_pass_on_pairs(trainer, rows.core, targets.queries.places, targets.pair_weight())
     else:
-        (trainer,) = trainers
-        _core.train_pass_on_targets(
-            trainer,
-            rows.core,
-            targets.loss,
-            targets.parameter,
-            targets.values,
-            targets.sample_weight,
-        )
+        for k, trainer in enumerate(trainers):
+            _core.train_pass_on_targets(
+                trainer,
+                rows.core,
+                *_value_slopes(targets, settings, k),
+                np.ascontiguousarray(targets.values[:, k]),
+                targets.sample_weight,
+            )
+
+
+def _value_slopes(targets: ValueTargets, settings: Settings, output: int) -> tuple[str, float]:
+    """Return the loss whose slopes the passes use for an output, and its parameter.
+
+    If the solver follows, the passes only find vectors. With a tube, rows close to the model do not
+    enter it, and fewer vectors are merged.
+    """
+    parameter = targets.parameters[output]
+    if targets.loss == "epsilon_insensitive" or not settings.polish:
+        if targets.loss != "squared_error":
+            return targets.loss, parameter
+        # The learning rate starts at 1 / lambda, and slopes without a bound would overflow.
+        largest = float(np.abs(targets.values[:, output]).max())
+        return "huber", largest or 1.0
+    return "epsilon_insensitive", settings.choices.relative_tube * float(targets.spreads()[output])
 
 
 def _profile(trainers: Sequence[_core.Trainer]) -> Profile:

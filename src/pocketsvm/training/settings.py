@@ -32,6 +32,10 @@ class Choices:
     relative_width : float
         The same for losses on target values, as a share of the spread of the targets.
 
+    relative_tube : float
+        If the solver follows, the passes of a regression use the epsilon-insensitive loss. For
+        other losses, its epsilon is this share of the spread of the targets.
+
     fills : bool
         Whether the solver uses rows as vectors where the passes left slots of the budget free.
 
@@ -53,6 +57,7 @@ class Choices:
     merges_per_vector: int = 200
     hinge_width: float = 0.5
     relative_width: float = 0.1
+    relative_tube: float = 0.25
     fills: bool = True
     class_moves: int = 100
     value_moves: int = 200

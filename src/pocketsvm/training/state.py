@@ -54,7 +54,7 @@ class VectorSet:
     Attributes
     ----------
     states : tuple of PassState
-        One per problem: one for two classes or a regression, else one per class.
+        One per problem: one for two classes, else one per class; one per output of a regression.
 
     gamma : float
         The kernel coefficient.
@@ -62,8 +62,8 @@ class VectorSet:
     unit_alpha : float
         The regularisation lambda divided by the unit of the row weights.
 
-    offset : float
-        The value that decision values start from.
+    offset : float or ndarray of shape (n_outputs,)
+        The values that decision values start from.
 
     n_passes : int
         Passes made by the last call.
@@ -75,7 +75,7 @@ class VectorSet:
     states: tuple[PassState, ...]
     gamma: float
     unit_alpha: float
-    offset: float
+    offset: float | NDArray[np.float64]
     n_passes: int
     profile: Profile
 

@@ -30,8 +30,11 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "scale": scale.measure,
     "solver": solver.measure,
 }
-# Parts whose seeds may be measured at the same time.
-PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {"solver": solver.measure}
+# Parts whose models may be trained at the same time.
+PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
+    "peers": peers.measure,
+    "solver": solver.measure,
+}
 
 
 @dataclass(frozen=True)

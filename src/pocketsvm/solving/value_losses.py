@@ -1,0 +1,191 @@
+"""Losses on target values: one target for every output."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .ramps import ramp, ramp_derivatives
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ValueLoss(ABC):
+    """The base of losses on targets (n_rows, n_outputs).
+
+    Each output has a parameter of the loss, and a width over which kinks are rounded off.
+    """
+
+    coupled: ClassVar[bool] = False
+    everywhere: ClassVar[bool] = True
+    name: ClassVar[str]
+    targets: Array
+    parameters: Array
+    widths: Array
+
+    @classmethod
+    def of(cls, targets: Array, parameters: Any, widths: Any) -> Self:
+        """Return the loss of these targets."""
+        return cls(targets, np.asarray(parameters, dtype=float), np.asarray(widths, dtype=float))
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of decision values of a row."""
+        return len(self.parameters)
+
+    @property
+    @abstractmethod
+    def largest_curvature(self) -> float:
+        """A bound on the second derivative in one decision value."""
+
+    @abstractmethod
+    def values(self, decisions: Array) -> Array:
+        """Return the loss of each row and output."""
+
+    @abstractmethod
+    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
+        """Return the slopes and curvatures of each row's loss in its decision values."""
+
+    @abstractmethod
+    def core(self) -> _core.RowLosses:
+        """Return the loss as the core sees it."""
+
+    def take(self, chosen: Array | slice) -> Self:
+        """Return the loss of the chosen rows."""
+        return replace(self, targets=self.targets[chosen])
+
+    def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
+        """Tell which rows have a slope: all."""
+        return np.ones(len(decisions), dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Tube(ValueLoss):
+    """down max(0, y - epsilon - f) + up max(0, f - y - epsilon), with their kinks rounded off."""
+
+    @property
+    def epsilon(self) -> float:
+        """The half width of the tube."""
+        return 0.0
+
+    @property
+    def down(self) -> Array:
+        """The factors of rows above their decision value, one for each output."""
+        return np.ones(self.n_outputs)
+
+    @property
+    def up(self) -> Array:
+        """The factors of rows below their decision value, one for each output."""
+        return np.ones(self.n_outputs)
+
+    @property
+    def largest_curvature(self) -> float:
+        """A bound on the second derivative in one decision value."""
+        together = self.epsilon < self.widths  # both kinks can bend at the same value
+        factors = np.where(together, self.down + self.up, np.maximum(self.down, self.up))
+        return float((factors / (2 * self.widths)).max())
+
+    def values(self, decisions: Array) -> Array:
+        """Return the loss of each row and output."""
+        above, below = self._excess(decisions)
+        values: Array = self.down * ramp(above, self.widths) + self.up * ramp(below, self.widths)
+        return values
+
+    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
+        """Return the slopes and curvatures of each row's loss in its decision values."""
+        above, below = (ramp_derivatives(u, self.widths) for u in self._excess(decisions))
+        slopes = self.up * below[0] - self.down * above[0]
+        return slopes, self.up * below[1] + self.down * above[1]
+
+    def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
+        """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
+        excess = np.maximum(*self._excess(decisions))
+        near: NDArray[np.bool_] = np.any(excess > -reach * self.widths, axis=1)
+        return near
+
+    def core(self) -> _core.RowLosses:
+        """Return the loss as the core sees it."""
+        down, up, widths = self.down.tolist(), self.up.tolist(), self.widths.tolist()
+        return _core.RowLosses.values("tube", self.targets, self.epsilon, down, up, widths)
+
+    def _excess(self, decisions: Array) -> tuple[Array, Array]:
+        """Return how far targets are above the tube, and how far below it."""
+        residuals = self.targets - decisions
+        return residuals - self.epsilon, -residuals - self.epsilon
+
+
+@dataclass(frozen=True, eq=False)
+class EpsilonInsensitive(Tube):
+    """max(0, |y - f| - epsilon): a ramp above the tube and one below."""
+
+    name: ClassVar[str] = "epsilon_insensitive"
+    everywhere: ClassVar[bool] = False
+
+    @property
+    def epsilon(self) -> float:
+        """The half width of the tube."""
+        return float(self.parameters[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Quantile(Tube):
+    """The pinball loss: q (y - f) for targets above f, (1 - q) (f - y) for those below."""
+
+    name: ClassVar[str] = "quantile"
+
+    @property
+    def down(self) -> Array:
+        """The factors of rows above their decision value, one for each output."""
+        return self.parameters
+
+    @property
+    def up(self) -> Array:
+        """The factors of rows below their decision value, one for each output."""
+        return 1 - self.parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Huber(ValueLoss):
+    """(y - f)^2 / 2 where |y - f| is at most epsilon, and a line beyond."""
+
+    name: ClassVar[str] = "huber"
+    largest_curvature: ClassVar[float] = 1.0
+
+    @property
+    def epsilon(self) -> float:
+        """The largest slope."""
+        return float(self.parameters[0])
+
+    def values(self, decisions: Array) -> Array:
+        """Return the loss of each row and output."""
+        size = np.abs(self.targets - decisions)
+        inner = np.minimum(size, self.epsilon)
+        values: Array = inner * (size - inner / 2)
+        return values
+
+    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
+        """Return the slopes and curvatures of each row's loss in its decision values."""
+        residuals = decisions - self.targets
+        slopes = np.clip(residuals, -self.epsilon, self.epsilon)
+        return slopes, 1.0 * (np.abs(residuals) <= self.epsilon)
+
+    def core(self) -> _core.RowLosses:
+        """Return the loss as the core sees it."""
+        ones = [1.0] * self.n_outputs
+        return _core.RowLosses.values("huber", self.targets, self.epsilon, ones, ones, ones)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredError(Huber):
+    """(y - f)^2 / 2, the error squared."""
+
+    name: ClassVar[str] = "squared_error"
+
+    @property
+    def epsilon(self) -> float:
+        """The largest slope: none."""
+        return float("inf")
