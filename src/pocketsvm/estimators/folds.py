@@ -247,6 +247,37 @@ def _models(
     return [machine._completed(model, rows, fold.targets, False) for model in models]
 
 
+def evaluate_budgets(
+    machine: BudgetedMachine,
+    fold: Fold,
+    budgets: Sequence[int],
+    scorer: Scorer,
+    n_threads: int,
+) -> list[Result]:
+    """Score descending budgets on a fold, with the C and gamma of the machine.
+
+    The vectors of each budget are merged down to the next one, and solved for again.
+    """
+    rows = training_rows(fold.rows, machine.gamma)
+    vectors: VectorSet | None = None
+    results: list[Result] = []
+    for budget in budgets:
+        begin = time.perf_counter()
+        candidate = clone(machine).set_params(budget=budget, n_jobs=n_threads)
+        settings: Settings = candidate._settings(rows, fold.targets, stream=False)
+        settings = replace(settings, alpha=settings.alpha * rows.n_rows / fold.n_rows)
+        if vectors is not None:
+            settings = replace(settings, n_passes=1)
+        vectors = passes(rows, fold.targets, settings, lambda _: False, vectors)
+        models = [last_iterate(vectors, fold.targets, settings)]
+        if machine.polish:
+            models = solve_path(vectors, rows, fold.targets, settings, [1.0], moves=fold.moves)
+        models = [machine._completed(model, rows, fold.targets, False) for model in models]
+        seconds = time.perf_counter() - begin
+        results += _results([candidate], models, fold, scorer, seconds, n_threads)
+    return results
+
+
 def _results(
     candidates: Iterable[BudgetedMachine],
     models: Sequence[Model],

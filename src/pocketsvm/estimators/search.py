@@ -22,8 +22,11 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
 
     Parameters
     ----------
-    budget : int, default=500
-        Maximum number of support vectors in the whole model, as in `BudgetedSVC`.
+    budget : int or "auto", default=500
+        Maximum number of support vectors in the whole model, as in `BudgetedSVC`. With "auto", C
+        and gamma are found with 500 support vectors, or one for four rows if there are fewer than
+        2,000. Then the vectors of every fold are merged down, again and again to half as many, and
+        the smallest budget whose score is within one standard error of the best is chosen.
 
     Cs : array-like of float, default=None
         Values of C to try. None means five powers of two from 1/16 to 256, further ones if the best
@@ -76,7 +79,7 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         The best values.
 
     best_params_ : dict
-        The same by name: ``{"C": ..., "gamma": ...}``.
+        The same by name: ``{"C": ..., "gamma": ...}``, and the budget if it was "auto".
 
     best_score_ : float
         The mean score of the best pair on the held-out rows. Like that of any search, it is the
@@ -101,6 +104,15 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
 
     n_splits_ : int
         The number of folds.
+
+    budget_ : int
+        The budget.
+
+    budgets_ : ndarray of shape (n_budgets,)
+        The budgets that were compared, ascending. Only with ``budget="auto"``.
+
+    budget_scores_ : ndarray of shape (n_budgets, n_folds)
+        Their scores on each fold. `pocketsvm.plots.BudgetDisplay` draws them.
 
     support_vectors_, dual_coef_, intercept_, classes_, alpha_, n_iter_, profile_, \
 n_features_in_, feature_names_in_
@@ -142,7 +154,7 @@ n_features_in_, feature_names_in_
 
     def __init__(
         self,
-        budget: int = 500,
+        budget: int | str = 500,
         *,
         Cs: Any = None,
         gammas: Any = None,
@@ -262,8 +274,8 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
 
     Parameters
     ----------
-    budget : int, default=500
-        Maximum number of support vectors.
+    budget : int or "auto", default=500
+        Maximum number of support vectors. "auto" is as in `BudgetedSVCCV`.
 
     Cs : array-like of float, default=None
         Values of C to try. None means the values of `BudgetedSVCCV` times the median distance of
@@ -294,7 +306,7 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     Attributes
     ----------
     C_, gamma_, best_params_, best_score_, best_index_, best_estimator_, cv_results_, Cs_, \
-gammas_, scores_, n_splits_
+gammas_, scores_, n_splits_, budget_, budgets_, budget_scores_
         As in `BudgetedSVCCV`.
 
     support_vectors_, dual_coef_, intercept_, alpha_, n_iter_, profile_, n_features_in_, \
@@ -331,7 +343,7 @@ feature_names_in_
 
     def __init__(
         self,
-        budget: int = 500,
+        budget: int | str = 500,
         *,
         Cs: Any = None,
         gammas: Any = None,
