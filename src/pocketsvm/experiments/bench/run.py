@@ -17,7 +17,7 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import exact, growth, peers, scale, solver, speed
+from . import exact, growth, peers, scale, solver, speed, tuning
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -29,6 +29,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "exact": exact.measure,
     "scale": scale.measure,
     "solver": solver.measure,
+    "tuning": tuning.measure,
 }
 # Parts whose models may be trained at the same time.
 PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
@@ -132,6 +133,7 @@ TITLES = {
     "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
     "solver": "Solver",
+    "tuning": "Tuning",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",
