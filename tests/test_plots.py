@@ -294,7 +294,12 @@ def test_the_map_shows_every_score_and_frames_the_best():
 def test_scores_of_dropped_candidates_are_in_italics():
     rows, y = make_moons(4000, noise=0.2, random_state=0)
     search = tune(
-        BudgetedSVC(budget=20, max_iter=2, random_state=0), rows, y, C=[1, 8], gamma=[0.125, 1, 4]
+        BudgetedSVC(budget=20, max_iter=2, random_state=0),
+        rows,
+        y,
+        C=[1, 8],
+        gamma=[0.125, 1, 4],
+        search="halving",
     )
     display = TuningDisplay.from_estimator(search)
     styles = [text.get_style() for text in display.texts_.flat]
