@@ -13,7 +13,8 @@ def bench(
         str,
         typer.Option(
             metavar="PART,…",
-            help="Measure only these parts (speed, growth, peers, exact, scale, solver, tuning); "
+            help="Measure only these parts (speed, growth, peers, exact, scale, solver, tasks, "
+            "tuning); "
             "'none' writes the pages from stored results.",
             show_default="all",
         ),

@@ -17,7 +17,7 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import exact, growth, peers, scale, solver, speed, tuning
+from . import exact, growth, peers, scale, solver, speed, tasks, tuning
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -29,6 +29,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "exact": exact.measure,
     "scale": scale.measure,
     "solver": solver.measure,
+    "tasks": tasks.measure,
     "tuning": tuning.measure,
 }
 # Parts whose models may be trained at the same time.
@@ -92,7 +93,7 @@ class Benchmarks:
             date=dt.date.today().isoformat(),
             command=command,
             machine=machine(),
-            versions=versions((*PACKAGES, "scikit-learn-intelex")),
+            versions=versions((*PACKAGES, "lightgbm", "scikit-learn-intelex")),
         )
         show(tables)
         with replacing(self.folder / f"{name}.json") as file:
@@ -133,6 +134,7 @@ TITLES = {
     "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
     "solver": "Solver",
+    "tasks": "Novelty detection and ranking",
     "tuning": "Tuning",
     "speed": "Speed",
     "growth": "How cost grows",
