@@ -17,7 +17,7 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import cluster, exact, growth, peers, scale, solver, speed, tasks
+from . import cluster, exact, growth, peers, scale, solver, speed, tasks, tuning
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "cluster": cluster.measure,
     "solver": solver.measure,
     "tasks": tasks.measure,
+    "tuning": tuning.measure,
 }
 # Parts whose models may be trained at the same time.
 PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
@@ -155,6 +156,7 @@ TITLES = {
     "exact": "The exact SVM in two implementations",
     "solver": "Solver",
     "tasks": "Novelty detection and ranking",
+    "tuning": "Tuning",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",
