@@ -76,6 +76,22 @@ def regression(**parameters):
     return model, np.concatenate([X[250:], 100 * X[250:260], 1e19 * X[250:260]], dtype=np.float32)
 
 
+def several_values(kind):
+    """Return a regression with several outputs, or a list of one quantile, and rows."""
+    X, y = make_friedman1(300, noise=2.0, random_state=0)
+    X = X.astype(np.float32)
+    settings = {"budget": 20, "C": 10.0, "max_iter": 3, "random_state": 0}
+    if kind == "targets":
+        y = np.column_stack([y, -y, 2 * y])
+        return BudgetedSVR(loss="squared_error", **settings).fit(X, y), X
+    quantile = [0.5] if kind == "one quantile" else [0.1, 0.45, 0.5, 0.55, 0.9]
+    return BudgetedSVR(loss="quantile", quantile=quantile, **settings).fit(X, y), X
+
+
+SEVERAL_VALUES = pytest.mark.parametrize("kind", ["targets", "quantiles", "one quantile"])
+LOG_LOSS = pytest.mark.parametrize("n_classes", [2, 3])
+
+
 def novelty(**parameters):
     """Return novelty detection and rows, of which some are far from all its vectors."""
     X, _ = make_moons(600, noise=0.1, random_state=0)

@@ -356,3 +356,22 @@ def test_scheduler_and_workers_as_separate_processes(tmp_path):
             process.terminate()
         for process in started:
             process.wait(timeout=30)
+
+
+def test_probabilities_and_quantiles_are_lazy(client):
+    X, y = problem()
+    lazy = da.from_array(X, chunks=(700, D))
+    clf = DaskBudgetedSVC(loss="log_loss", **SETTINGS).fit(lazy, da.from_array(y, chunks=700))
+    assert_same_model(clf, BudgetedSVC(loss="log_loss", **SETTINGS).fit(X, y))
+    found = clf.predict_proba(lazy)
+    assert found.chunks == (lazy.chunks[0], (2,))
+    assert_array_equal(found.compute(), clf.to_local().predict_proba(X))
+    assert_array_equal(clf.predict_log_proba(lazy).compute(), clf.predict_log_proba(X))
+    assert not hasattr(DaskBudgetedSVC(), "predict_proba")
+    setting = SETTINGS | {"loss": "quantile", "quantile": [0.1, 0.9]}
+    target = X[:, 0] + X[:, 1] ** 2
+    svr = DaskBudgetedSVR(**setting).fit(lazy, da.from_array(target, chunks=700))
+    assert_same_model(svr, BudgetedSVR(**setting).fit(X, target))
+    assert_array_equal(svr.predict(lazy).compute(), svr.to_local().predict(X))
+    with pytest.raises(ValueError, match="score of quantiles needs all rows"):
+        svr.score(lazy, da.from_array(target, chunks=700))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ._sklearn import validate_parameters
+from ._sklearn import available_if, validate_parameters
 from .data.batch import RowBatch, checked_batch
 from .data.drawing import Drawn, Plan, drawn_sample
 from .data.errors import DataError
@@ -31,6 +31,7 @@ from .data.rows import Dtype, Rows, checked_rows
 from .data.survey import NO_ROWS, Survey, precision_and_gamma
 from .data.targets import find_classes
 from .estimators import BudgetedSVC, BudgetedSVR
+from .estimators.classifier import has_probabilities
 from .estimators.elsewhere import fit_survey, ignored_classes, plan_of
 from .solving.blas import ONE_BLAS_THREAD
 from .solving.elsewhere import Follower, Reading
@@ -386,8 +387,9 @@ class _OnDask:
 
         Returns
         -------
-        predicted : dask array or series of shape (n_samples,)
-            The predicted labels or targets, with the partitions of X.
+        predicted : dask array, series or dataframe
+            The predicted labels or targets, with the partitions of X; a column for each of several
+            quantiles.
         """
         return self._mapped("predict", X)
 
@@ -429,6 +431,11 @@ class _OnDask:
         local = self.to_local()
         if not _is_array(X) and not _is_frame(X):
             return float(local.score(X, y, sample_weight))
+        if getattr(local, "_quantile", None) is not None:
+            raise ValueError(
+                "The score of quantiles needs all rows at once: predict, and compute the pinball "
+                "loss; or score rows in memory with to_local()."
+            )
         blocks = _blocks(X, y, sample_weight)
         rows = Partitions(self._client(), blocks, Rules(self._regression), list(range(len(blocks))))
         weight, right, _, squares, errors = rows.sum(_Score(_nameless(local, X), self._regression))
@@ -614,6 +621,40 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
             As `BudgetedSVC.decision_function` returns them, with the partitions of X.
         """
         return self._mapped("decision_function", X)
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probabilities of the classes lazily.
+
+        Available with ``loss="log_loss"``.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            The rows; rows in memory are predicted at once.
+
+        Returns
+        -------
+        probabilities : dask array or dataframe of shape (n_samples, n_classes)
+            As `BudgetedSVC.predict_proba` returns them, with the partitions of X.
+        """
+        return self._mapped("predict_proba", X)
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the logarithms of the probabilities of the classes lazily.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            The rows; rows in memory are predicted at once.
+
+        Returns
+        -------
+        logarithms : dask array or dataframe of shape (n_samples, n_classes)
+            As `BudgetedSVC.predict_log_proba` returns them, with the partitions of X.
+        """
+        return self._mapped("predict_log_proba", X)
 
 
 class DaskBudgetedSVR(_OnDask, BudgetedSVR):

@@ -1,4 +1,4 @@
-"""Scores of rankings."""
+"""Scores of rankings and of probabilities."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from .data.queries import query_numbers
 
-__all__ = ["mean_ndcg", "pairwise_accuracy"]
+__all__ = ["expected_calibration_error", "mean_ndcg", "pairwise_accuracy"]
 
 
 def mean_ndcg(y: Any, scores: Any, qid: Any = None, *, k: int | None = None) -> float:
@@ -99,3 +99,61 @@ def _queries(y: Any, scores: Any, qid: Any) -> list[tuple[NDArray[Any], NDArray[
     ends = np.cumsum(np.bincount(numbers))[:-1]
     parts = zip(np.split(y[order], ends), np.split(scores[order], ends), strict=True)
     return [(relevance, found) for relevance, found in parts if np.ptp(relevance) > 0]
+
+
+def expected_calibration_error(
+    y: Any,
+    probabilities: Any,
+    *,
+    labels: Any = None,
+    n_bins: int = 10,
+    sample_weight: Any = None,
+) -> float:
+    """Return how far the probabilities of predicted classes are from how often they are right.
+
+    Rows are put into bins by the probability of their predicted class. The error is the mean, over
+    all rows, of the difference between the mean probability of a bin and its accuracy.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The true labels.
+
+    probabilities : array-like of shape (n_samples, n_classes)
+        The predicted probabilities.
+
+    labels : array-like of shape (n_classes,), default=None
+        The labels of the columns. None means the sorted labels in y.
+
+    n_bins : int, default=10
+        Number of bins of the same width.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    error : float
+        Between 0 and 1; 0 is best.
+
+    Examples
+    --------
+    >>> from pocketsvm.metrics import expected_calibration_error
+    >>> sure = [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]
+    >>> round(expected_calibration_error([0, 0, 1, 1], sure), 3)
+    0.1
+    """
+    found = check_array(probabilities, input_name="probabilities")
+    y = np.asarray(y)
+    check_consistent_length(y, found, sample_weight)
+    names = np.unique(y) if labels is None else np.asarray(labels)
+    if len(names) != found.shape[1]:
+        raise ValueError(
+            f"probabilities have {found.shape[1]} columns, but there are {len(names)} labels. Pass "
+            "the labels of all columns as labels."
+        )
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    confidence, right = found.max(axis=1), names[found.argmax(axis=1)] == y
+    bins = np.minimum((confidence * n_bins).astype(np.intp), n_bins - 1)
+    gaps = np.bincount(bins, weights * (confidence - right), minlength=n_bins)
+    return float(np.abs(gaps).sum() / weights.sum())

@@ -58,6 +58,25 @@ def stream():
     return clf.partial_fit(X, y, classes=[0, 1, 2]), X[:5]
 
 
+def probabilities():
+    X, y = make_blobs(300, n_features=2, centers=3, cluster_std=2.0, random_state=1)
+    return BudgetedSVC(9, max_iter=3, loss="log_loss", random_state=0).fit(X, y), X[:5]
+
+
+def quantiles():
+    X, y = make_friedman2(300, noise=20.0, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    setting = {"loss": "quantile", "quantile": [0.1, 0.5, 0.9], "max_iter": 3, "random_state": 0}
+    return BudgetedSVR(12, 100.0, **setting).fit(X, y), X[:5]
+
+
+def several_targets():
+    X, y = make_friedman2(300, noise=20.0, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = BudgetedSVR(12, 100.0, loss="squared_error", max_iter=3, random_state=0)
+    return model.fit(X, np.column_stack([y, 0.01 * y**2])), X[:5]
+
+
 def scaled():
     clf, X = three_classes()
     rows = X * [100.0, 0.01] + [5.0, -3.0]
@@ -120,6 +139,9 @@ KINDS = {
     "scaled": scaled,
     "prepared": prepared,
     "stream": stream,
+    "probabilities": probabilities,
+    "quantiles": quantiles,
+    "several-targets": several_targets,
     "novelty": novelty,
     "ranking": ranking,
 }

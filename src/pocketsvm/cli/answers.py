@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, BinaryIO
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from .._replacing import replacing
 from ..data import Batch
+from ..model.prediction import probabilities
 from .console import Task, one_line_of_json
 from .escaping import escaped
 from .saved import Saved
@@ -20,10 +22,19 @@ from .saved import Saved
 Columns = dict[str, NDArray[Any]]  # name -> one value, or one row of values, per row of the file
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is written for a row, besides its label or number."""
+
+    decision: bool = False
+    proba: bool = False
+    ids: bool = False
+
+
 def answers(
-    saved: Saved, batches: Iterable[Batch], decision: bool, task: Task
+    saved: Saved, batches: Iterable[Batch], wanted: Wanted, task: Task
 ) -> Iterator[Columns]:
-    """Yield the answers for each batch that has rows: labels or numbers, and decision values."""
+    """Yield the answers for each batch that has rows."""
     labels = None if saved.is_regression else np.array(saved.labels, dtype=object)
     for batch in batches:
         n_rows = batch.X.shape[0]
@@ -34,7 +45,11 @@ def answers(
                 yield found | {"prediction": values}
             else:
                 found["label"] = labels[saved.codes(values)]
-                yield found | {"decision": values} if decision else found
+                if wanted.decision:
+                    found["decision"] = values
+                if wanted.proba:
+                    found["probability"] = probabilities(values.reshape(n_rows, -1))
+                yield found
             task.advance(n_rows, n_rows)
 
 
@@ -68,27 +83,33 @@ def is_parquet(path: str | None) -> bool:
     return path is not None and path.lower().endswith((".parquet", ".pq"))
 
 
-def as_parquet(
-    batches: Iterable[Columns], stream: Any, saved: Saved, *, decision: bool, ids: bool
-) -> None:
+def as_parquet(batches: Iterable[Columns], stream: Any, saved: Saved, wanted: Wanted) -> None:
     """Write batches to a Parquet file, one row group for each.
 
-    Columns are "id", "label" or "prediction", and "decision" or one "decision_<label>" per class.
+    Columns are "id", "label" or "prediction", "decision" or one "decision_<label>" per class, and
+    one "probability_<label>" per class. Several quantiles are "prediction_<quantile>".
     """
     if find_spec("pyarrow") is None:
         raise ImportError("writing Parquet needs pyarrow: pip install 'pocketsvm[data]'")
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    names = [("id", pa.string())] if ids else []
-    if saved.is_regression:
-        names.append(("prediction", pa.float64()))
-    else:
+    names = [("id", pa.string())] if wanted.ids else []
+    found: list[str] = []
+    if not saved.is_regression:
         names.append(("label", pa.string()))
-    if decision:
+    elif isinstance(saved.quantile, tuple):
+        found += [f"prediction_{share:g}" for share in saved.quantile]
+    elif saved.n_targets > 1:
+        found += [f"prediction_{k}" for k in range(saved.n_targets)]
+    else:
+        found.append("prediction")
+    if wanted.decision:
         several = len(saved.labels) > 2
-        found = [f"decision_{label}" for label in saved.labels] if several else ["decision"]
-        names += [(name, pa.float64()) for name in found]
+        found += [f"decision_{label}" for label in saved.labels] if several else ["decision"]
+    if wanted.proba:
+        found += [f"probability_{label}" for label in saved.labels]
+    names += [(name, pa.float64()) for name in found]
     schema = pa.schema(names)
     with parquet.ParquetWriter(stream, schema) as writer:
         for columns in batches:

@@ -29,8 +29,10 @@ def evaluate(
     """Compare a model's predictions with the labels of a data file.
 
     Shows accuracy, ROC-AUC, the precision, recall and F1 of each class, and the confusion matrix;
-    for a regression R2 and mean errors; for a ranking NDCG and the share of pairs in the right
-    order. A row counts as often as its weight in the column --weights says.
+    log loss, Brier score and calibration error if the model has probabilities. For a regression it
+    shows R2 and mean errors, or the pinball loss and coverage of quantiles; for a ranking NDCG and
+    the share of pairs in the right order. A row counts as often as its weight in the column
+    --weights says.
     """
     from .console import Reporter, print_json
     from .reading import open_data

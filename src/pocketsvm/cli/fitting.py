@@ -41,7 +41,7 @@ SCALERS = {
 }
 NO_TASK = TaskOptions()
 # The values of parameters that some estimators do not have.
-DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True}
+DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True, "loss": None}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
@@ -119,6 +119,24 @@ def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any
     branches = [("numbers", make_pipeline(*numbers) if numbers else "passthrough", others)]
     branches = [*branches[: len(others)], ("texts", make_pipeline(*words), texts)]
     return join([ColumnTransformer(branches)], machine)
+
+
+def loss_parameters(loss: str | None, quantiles: str | None, *, regression: bool) -> dict[str, Any]:
+    """Return the parameters that --loss and --quantiles mean."""
+    if quantiles is None:
+        return {} if loss is None else {"loss": loss}
+    if not regression or loss not in (None, "quantile"):
+        raise typer.BadParameter(
+            "quantiles need --regression and the loss quantile.", param_hint="--quantiles"
+        )
+    found = [number(text) for text in quantiles.split(",")]
+    shares = [share for share in found if share is not None]
+    if len(shares) < len(found) or shares != sorted({q for q in shares if 0 < q < 1}):
+        raise typer.BadParameter(
+            f"{quantiles!r} are not numbers between 0 and 1 that increase, separated by commas.",
+            param_hint="--quantiles",
+        )
+    return {"loss": "quantile", "quantile": shares[0] if len(shares) == 1 else shares}
 
 
 def number_or_word(text: str) -> float | str:
@@ -213,15 +231,22 @@ def cross_validate(
         return _cross_validate_queries(estimator, rows, folds, seed, reporter, output)
     regression = is_regressor(estimator)
     splitter = (KFold if regression else StratifiedKFold)(folds, shuffle=True, random_state=seed)
-    scores = new_scores(None if regression else rows.class_names)
+    svm = split(estimator)[1]
+    scores = new_scores(
+        None if regression else rows.class_names,
+        has_probabilities=svm.loss == "log_loss",
+        quantile=svm.quantile if svm.loss == "quantile" else None,
+    )
     X, y, classes = rows.X, rows.y, np.unique(rows.y)
     with reporter.task("cross-validating", total=folds) as task:
         for fitted, left_out in splitter.split(X, y):
-            predicted = clone(estimator).fit(X[fitted], y[fitted]).predict(X[left_out])
+            model = clone(estimator).fit(X[fitted], y[fitted])
+            predicted = model.predict(X[left_out])
             if regression:
                 scores.add(y[left_out], predicted)
             else:
-                scores.add(*np.searchsorted(classes, (y[left_out], predicted)))
+                true, answers = np.searchsorted(classes, (y[left_out], predicted))
+                scores.add(true, answers, model.decision_function(X[left_out]))
             task.advance(len(left_out))
     _show_folds(folds, scores, output)
 

@@ -34,6 +34,10 @@ class PredictionOptions:
             "--decision", help="Add the decision values of the classes, separated by tabs."
         ),
     ] = False
+    proba: Annotated[
+        bool,
+        typer.Option("--proba", help="Add the probabilities of the classes, separated by tabs."),
+    ] = False
     id: Annotated[
         str | None,
         typer.Option(
@@ -59,10 +63,12 @@ def predict(
 ) -> None:
     """Predict the rows of a data file: one label per line, in their order.
 
+    For a regression with several quantiles, a line has one number for each.
+
     The file may have labels; they are ignored. It is read in batches, so it may be larger than
     memory.
     """
-    from .answers import answers, as_json, as_lines, as_parquet, is_parquet, open_output
+    from .answers import Wanted, answers, as_json, as_lines, as_parquet, is_parquet, open_output
     from .console import Reporter
     from .reading import data_files, open_data
     from .saved import Saved
@@ -73,6 +79,12 @@ def predict(
         raise typer.BadParameter(
             "a regression has no decision values, nor does a ranking.",
             param_hint="--decision",
+        )
+    if output.proba and not saved.has_probabilities:
+        raise typer.BadParameter(
+            "the model has no probabilities; train one with --loss log_loss, or calibrate it in "
+            "Python with CalibratedClassifierCV.",
+            param_hint="--proba",
         )
     # Progress must not appear between the labels on a terminal.
     reporter = Reporter(output.quiet or (output.out is None and sys.stdout.isatty()))
@@ -85,9 +97,10 @@ def predict(
                 yield from file.batches(saved.layout, n_jobs=n_jobs)
 
     with open_output(output.out) as stream, reporter.task("predicting") as task:
-        found = answers(saved, batches(), output.decision, task)
+        wanted = Wanted(output.decision, output.proba, output.id is not None)
+        found = answers(saved, batches(), wanted, task)
         if is_parquet(output.out):
-            as_parquet(found, stream, saved, decision=output.decision, ids=output.id is not None)
+            as_parquet(found, stream, saved, wanted)
             return
         for text in as_json(found) if output.json else as_lines(found):
             stream.write(text.encode())

@@ -87,6 +87,23 @@ class Saved:
         return self.task in ("regression", "ranking")
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether its decision values have probabilities."""
+        return str(split(self.estimator)[1]._loss) == "log_loss"
+
+    @property
+    def quantile(self) -> float | tuple[float, ...] | None:
+        """The quantiles that it predicts; None if it predicts something else."""
+        quantile: float | tuple[float, ...] | None = split(self.estimator)[1]._quantile
+        return quantile
+
+    @property
+    def n_targets(self) -> int:
+        """The number of targets that a regression predicts."""
+        is_regression = self.task == "regression" and self.quantile is None
+        return len(split(self.estimator)[1].intercept_) if is_regression else 1
+
+    @property
     def classes(self) -> NDArray[Any]:
         """The labels that it predicts."""
         classes: NDArray[Any] = (

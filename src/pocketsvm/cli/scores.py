@@ -13,8 +13,11 @@ from sklearn.metrics import (
 )
 
 from ..data import DataFile
+from ..metrics import expected_calibration_error
+from ..model.prediction import log_probabilities, probabilities
 from .console import Task, show
 from .escaping import escaped
+from .quantile_scores import QuantileScores
 from .rank_scores import RankScores
 from .reading import numbers_of
 from .saved import Saved
@@ -30,8 +33,8 @@ class ClassScores:
     Decision values are kept for ROC-AUC, unless there are very many.
     """
 
-    def __init__(self, labels: list[str]) -> None:
-        self.labels = labels
+    def __init__(self, labels: list[str], has_probabilities: bool = False) -> None:
+        self.labels, self.has_probabilities = labels, has_probabilities
         self.counts = np.zeros((len(labels) + 1, len(labels)))
         self.n_rows, self.n_unknown = 0, 0
         self.kept: list[tuple[NDArray[Any], ...]] | None = []
@@ -60,16 +63,42 @@ class ClassScores:
 
         None if a class has no rows, or all of them, or if the decision values were not kept.
         """
-        if not self.kept:
+        if (rows := self._kept_rows()) is None:
             return None
-        true, weights, values = map(np.concatenate, zip(*self.kept, strict=True))
-        counted = (true >= 0) & (weights > 0)
-        true, weights, values = true[counted], weights[counted], values[counted]
+        true, weights, values = rows
         if len(np.unique(true)) < len(self.labels):
             return None
         columns = {1: values} if values.ndim == 1 else dict(enumerate(values.T))
         areas = [roc_auc_score(true == k, v, sample_weight=weights) for k, v in columns.items()]
         return float(np.mean(areas))
+
+    def _kept_rows(self) -> tuple[NDArray[Any], ...] | None:
+        """Return classes, weights and decision values of the rows whose class is known."""
+        if not self.kept:
+            return None
+        true, weights, values = map(np.concatenate, zip(*self.kept, strict=True))
+        counted = (true >= 0) & (weights > 0)
+        return true[counted], weights[counted], values[counted]
+
+    def probability_scores(self) -> dict[str, float | None]:
+        """Return how good the probabilities are; None if there are none, or too many to keep."""
+        rows = self._kept_rows() if self.has_probabilities else None
+        if rows is None or not len(rows[0]):
+            return {"log_loss": None, "brier": None, "calibration_error": None}
+        true, weights, values = rows
+        columns = values.reshape(len(values), -1)
+        found = probabilities(columns)
+        errors = np.square(found - np.eye(len(self.labels))[true])
+        squares = errors[:, 1] if len(self.labels) == 2 else errors.sum(axis=1)
+        own = log_probabilities(columns)[np.arange(len(true)), true]
+        numbers = np.arange(len(self.labels))
+        return {
+            "log_loss": float(np.average(-own, weights=weights)),
+            "brier": float(np.average(squares, weights=weights)),
+            "calibration_error": expected_calibration_error(
+                true, found, labels=numbers, sample_weight=weights
+            ),
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Return all scores."""
@@ -90,8 +119,7 @@ class ClassScores:
             "correct": self._numbers(right.sum()),
             "accuracy": float(right.sum() / self.counts.sum()),
             "roc_auc": self.roc_auc(),
-            "log_loss": None,
-            "brier": None,
+            **self.probability_scores(),
             "classes": [
                 dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
             ],
@@ -117,7 +145,13 @@ class ClassScores:
         if found["roc_auc"] is not None:
             mean = "" if len(self.labels) == 2 else ", mean of each class against the rest"
             show(f"ROC-AUC {found['roc_auc']:.4f}{mean}")
-        show("log loss and Brier score: none, because the model predicts no probabilities")
+        if found["log_loss"] is not None:
+            show(
+                f"log loss {found['log_loss']:.4f}, Brier score {found['brier']:.4f}, "
+                f"expected calibration error {found['calibration_error']:.4f}"
+            )
+        elif not self.has_probabilities:
+            show("log loss and Brier score: none, because the model predicts no probabilities")
         if found["unknown_labels"]:
             show(f"{found['unknown_labels']:,} rows have labels that the model does not know")
         table = _table("class", "precision", "recall", "F1", "rows")
@@ -199,16 +233,28 @@ class RegressionScores:
         show(self.summary())
 
 
-Scores = ClassScores | RegressionScores | RankScores
+Scores = ClassScores | RegressionScores | QuantileScores | RankScores
 
 
-def new_scores(labels: list[str] | None) -> ClassScores | RegressionScores:
+def new_scores(
+    labels: list[str] | None, *, has_probabilities: bool = False, quantile: Any = None
+) -> ClassScores | RegressionScores | QuantileScores:
     """Return scores of a classifier with these labels, or of a regression if there are none."""
-    return RegressionScores() if labels is None else ClassScores(labels)
+    if quantile is not None:
+        return QuantileScores(np.ravel(quantile).tolist())
+    return RegressionScores() if labels is None else ClassScores(labels, has_probabilities)
 
 
-def _new(saved: Saved) -> ClassScores | RegressionScores:
-    return new_scores(None if saved.is_regression else saved.labels)
+def _new(saved: Saved) -> ClassScores | RegressionScores | QuantileScores:
+    if saved.n_targets > 1:
+        raise ValueError(
+            f"the model predicts {saved.n_targets} targets, but a data file has one label a row."
+        )
+    return new_scores(
+        None if saved.is_regression else saved.labels,
+        has_probabilities=saved.has_probabilities,
+        quantile=saved.quantile,
+    )
 
 
 def score_file(saved: Saved, file: DataFile, task: Task, n_jobs: int) -> Scores:

@@ -32,6 +32,23 @@ class SvmOptions:
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="Regularisation strength, in place of C.")
     ] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOSS",
+            help="Loss to minimise: hinge, squared_hinge or log_loss (which gives probabilities); "
+            "with --regression epsilon_insensitive, squared_error, huber or quantile.",
+            show_default="hinge or epsilon_insensitive",
+        ),
+    ] = None
+    quantiles: Annotated[
+        str | None,
+        typer.Option(
+            metavar="Q,Q,...",
+            help="Predict these quantiles, such as 0.1,0.5,0.9.",
+            rich_help_panel=options.REGRESSION,
+        ),
+    ] = None
     maintenance: Annotated[
         Literal[STRATEGIES],  # type: ignore[valid-type]
         typer.Option(
@@ -111,6 +128,7 @@ def train(
         C=svm.c,
         **({} if svm.gamma is None else {"gamma": fitting.number_or_word(svm.gamma)}),
         alpha=svm.alpha,
+        **fitting.loss_parameters(svm.loss, svm.quantiles, regression=machine.regression),
         maintenance=svm.maintenance,
         fit_intercept=not svm.no_intercept,
         polish=POLISH[svm.polish],

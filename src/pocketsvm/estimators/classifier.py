@@ -27,7 +27,7 @@ from .streams import StreamReservoir, keep_rows, polish_on, reservoir_rows
 LOSSES = TASKS["classification"]
 
 
-def _has_probabilities(estimator: "BudgetedSVC") -> bool:
+def has_probabilities(estimator: "BudgetedSVC") -> bool:
     """Tell whether the fitted model has probabilities, or a fit would give it some."""
     loss = getattr(estimator, "_loss", estimator.loss)
     if loss == "log_loss":
@@ -402,7 +402,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         check_classes(targets.classes, self.budget)
         before = getattr(self, "profile_", Profile())
         self._train(checked, rows, targets, given, stream=True)
-        if self.half_life is None:
+        if self.half_life is None and self.loss != "log_loss":  # there, every row has a slope
             warn_about_drift(before, self.profile_)
         keep_rows(self, kept, X, y, sample_weight)
         return self
@@ -460,7 +460,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of the classes.
 
@@ -480,7 +480,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         """
         return probabilities(self._decision_values(X))
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities of the classes.
 

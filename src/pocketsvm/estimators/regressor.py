@@ -404,11 +404,12 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         values = self.predict(X)
         if self._quantile is None:
             return float(r2_score(y, values, sample_weight=sample_weight))
-        columns = values.reshape(len(values), -1)
-        quantiles = np.ravel(self._quantile)
+        parts: Any = [(values, self._quantile)]
+        if isinstance(self._quantile, tuple):
+            parts = zip(values.T, self._quantile, strict=True)
         scores = [
-            d2_pinball_score(y, column, sample_weight=sample_weight, alpha=share)
-            for column, share in zip(columns.T, quantiles.tolist(), strict=True)
+            d2_pinball_score(y, predicted, sample_weight=sample_weight, alpha=share)
+            for predicted, share in parts
         ]
         return float(np.mean(scores))
 

@@ -94,6 +94,8 @@ def loss_of(targets: AnyTargets, choices: Choices) -> Loss:
     if isinstance(targets, RankTargets):
         return PairwiseHinge(targets.queries, choices.hinge_width)
     if isinstance(targets, ValueTargets):
-        widths = choices.relative_width * targets.spreads()
+        is_quantile = targets.loss == "quantile"
+        width = choices.quantile_width if is_quantile else choices.relative_width
+        widths = width * targets.spreads()
         return VALUE_LOSSES[targets.loss].of(targets.values, targets.parameters, widths)
     return CLASS_LOSSES[targets.loss].of(targets.codes, targets.positives, choices.hinge_width)

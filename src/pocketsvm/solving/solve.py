@@ -211,12 +211,14 @@ class Solver:
 
     def filled(self, vectors: Array) -> Array:
         """Add rows, drawn at random, up to the budget."""
-        n_free = min(self._settings.budget - len(vectors), len(self.part.c))
-        if n_free <= 0:
+        budget, n_rows = self._settings.budget, len(self.part.c)
+        if len(vectors) >= budget:
             return vectors
-        drawn = np.sort(self._random.choice(len(self.part.c), n_free, replace=False))
+        # Some of the drawn rows may be vectors already: if rows are scarce, more are drawn.
+        n_drawn = n_rows if n_rows <= budget else budget - len(vectors)
+        drawn = np.sort(self._random.choice(n_rows, n_drawn, replace=False))
         rows = self.part.rows.take(drawn).dense().astype(vectors.dtype, copy=False)
-        return distinct(np.concatenate([vectors, rows]))
+        return distinct(np.concatenate([vectors, rows]))[:budget]
 
     def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
         """Solve for the coefficients of these vectors; `minimise` explains the second argument."""

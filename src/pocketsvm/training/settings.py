@@ -35,6 +35,9 @@ class Choices:
     relative_width : float
         The same for losses on target values, as a share of the spread of the targets.
 
+    quantile_width : float
+        The same for quantiles: a wider one covers a larger share of the rows than was asked for.
+
     relative_tube : float
         If the solver follows, the passes of a regression use the epsilon-insensitive loss. For
         other losses, its epsilon is this share of the spread of the targets.
@@ -61,6 +64,7 @@ class Choices:
     passes_of_few: int = 2
     hinge_width: float = 0.5
     relative_width: float = 0.1
+    quantile_width: float = 0.05
     relative_tube: float = 0.25
     fills: bool = True
     class_moves: int = 100

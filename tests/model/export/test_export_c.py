@@ -269,3 +269,28 @@ def test_c_numbers_beyond_float_are_refused(tmp_path):
     model = Model.of(models.fitted()[0])
     with pytest.raises(ValueError, match="too large for float32"):
         export_c(replace(model, intercept=np.array([1e39])), tmp_path / "model.h")
+
+
+PROBABILITIES = PROGRAM.replace("values[MODEL_OUTPUTS]", "values[MODEL_OUTPUTS + 1]").replace(
+    "MODEL_OUTPUTS; ++o", "N_CLASSES; ++o"
+)
+
+
+@models.LOG_LOSS
+def test_c_probabilities(tmp_path, compile_c, n_classes):
+    clf, X = models.fitted(n_classes, loss="log_loss")
+    export_c(clf, tmp_path / "model.h")
+    program = PROBABILITIES.replace("N_CLASSES", str(n_classes))
+    table = compile_c(program.replace("model_decision", "model_probabilities"))(X)
+    assert_allclose(table[:, :-1], clf.predict_proba(X), atol=1e-4)
+    models.assert_same_labels(table[:, -1], clf, X)
+
+
+@models.SEVERAL_VALUES
+def test_c_several_values(tmp_path, compile_c, kind):
+    model, X = models.several_values(kind)
+    export_c(model, tmp_path / "model.h")
+    program = PROGRAM.replace("model_decision", "model_predict")
+    program = program.replace("(double)model_predict(x)", "(double)values[0]")
+    found = compile_c(program)(X)[:, :-1]
+    assert_allclose(found, model.predict(X), rtol=1e-6, atol=models.tolerance(model))

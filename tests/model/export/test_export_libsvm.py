@@ -99,6 +99,30 @@ def test_libsvm_has_no_place_for_scaling(tmp_path):
         export_libsvm(models.scaled()[0], tmp_path / "svm.model")
 
 
+@models.LOG_LOSS
+def test_libsvm_probabilities(tmp_path, n_classes):
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    clf, X = models.fitted(n_classes, loss="log_loss")
+    export_libsvm(clf, tmp_path / "svm.model")
+    model = svmutil.svm_load_model(str(tmp_path / "svm.model"))
+    rows = np.asarray(X, dtype=np.float64)
+    labels, _, found = svmutil.svm_predict([], rows, model, "-b 1 -q")
+    order = np.argsort(model.get_labels())
+    # LIBSVM couples the probabilities of pairs by an iteration that ends at 0.005.
+    assert_allclose(np.array(found)[:, order], clf.predict_proba(X), atol=5e-3)
+    models.assert_same_labels(labels, clf, X)
+
+
+@models.SEVERAL_VALUES
+def test_libsvm_has_no_place_for_several_values(tmp_path, kind):
+    model, _ = models.several_values(kind)
+    if len(model.intercept_) == 1:
+        export_libsvm(model, tmp_path / "svm.model")
+        return
+    with pytest.raises(ValueError, match=r"one output for a regression.*C or ONNX"):
+        export_libsvm(model, tmp_path / "svm.model")
+
+
 @models.POLISHED
 def test_libsvm_finds_the_same_outliers(tmp_path, run_libsvm, polish):
     model, X = models.novelty(polish=polish)

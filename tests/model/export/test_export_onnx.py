@@ -172,6 +172,26 @@ def test_onnx_keeps_feature_names(tmp_path):
     assert (kept.key, kept.value) == ("feature_names", '["a", "gr\\u00f6\\u00dfe"]')
 
 
+@models.LOG_LOSS
+def test_onnx_probabilities(tmp_path, run_onnx, n_classes):
+    clf, X = models.fitted(n_classes, loss="log_loss")
+    export_onnx(clf, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    assert list(found) == ["label", "probabilities", "decision"]
+    assert_allclose(found["probabilities"], clf.predict_proba(X), atol=1e-4)
+    assert_allclose(found["decision"], clf.decision_function(X), rtol=0, atol=models.tolerance(clf))
+    models.assert_same_labels(found["label"], clf, X)
+
+
+@models.SEVERAL_VALUES
+def test_onnx_several_values(tmp_path, run_onnx, kind):
+    model, X = models.several_values(kind)
+    export_onnx(model, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)["value"]
+    assert found.shape == model.predict(X).shape
+    assert_allclose(found, model.predict(X), rtol=1e-6, atol=models.tolerance(model))
+
+
 @models.POLISHED
 def test_onnx_finds_the_same_outliers(tmp_path, run_onnx, polish):
     model, X = models.novelty(polish=polish)

@@ -17,7 +17,18 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import cluster, exact, growth, peers, scale, solver, speed, tasks, tuning
+from . import (
+    cluster,
+    exact,
+    growth,
+    learners,
+    peers,
+    scale,
+    solver,
+    speed,
+    tasks,
+    tuning,
+)
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -30,6 +41,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "scale": scale.measure,
     "cluster": cluster.measure,
     "solver": solver.measure,
+    "learners": learners.measure,
     "tasks": tasks.measure,
     "tuning": tuning.measure,
 }
@@ -155,6 +167,7 @@ TITLES = {
     "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
     "solver": "Solver",
+    "learners": "Probabilities, quantiles, squared errors",
     "tasks": "Novelty detection and ranking",
     "tuning": "Tuning",
     "speed": "Speed",

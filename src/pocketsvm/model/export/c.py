@@ -97,6 +97,21 @@ static inline {real} {name}_predict(const {real} *x)
     return value;
 }}
 """
+PREDICT_VALUES = """
+/* The {NAME}_OUTPUTS values of a row. */
+static inline void {name}_predict(const {real} *x, {real} *out)
+{{
+    {name}_decision(x, out);
+{sort}}}
+"""
+SORT = """\
+    for (int i = 1; i < {NAME}_OUTPUTS; ++i) /* quantiles do not cross */
+        for (int j = i; j > 0 && out[j] < out[j - 1]; --j) {{
+            const {real} larger = out[j - 1];
+            out[j - 1] = out[j];
+            out[j] = larger;
+        }}
+"""
 PREDICT_TWO = """
 /* {answer} */
 static inline int {name}_predict(const {real} *x)
@@ -119,6 +134,33 @@ static inline int {name}_predict(const {real} *x)
     return {label};
 }}
 """
+PROBABILITIES_TWO = """
+/* The probabilities of both classes, in the order of {name}_labels. */
+static inline void {name}_probabilities(const {real} *x, {real} *out)
+{{
+    {real} value;
+    {name}_decision(x, &value);
+    const {real} rare = {exp}(value < {zero} ? value : -value);
+    const {real} smaller = rare / ({one} + rare);
+    out[0] = value < {zero} ? {one} - smaller : smaller;
+    out[1] = value < {zero} ? smaller : {one} - smaller;
+}}
+"""
+PROBABILITIES_SEVERAL = """
+/* The probabilities of the {NAME}_OUTPUTS classes, in the order of {name}_labels. */
+static inline void {name}_probabilities(const {real} *x, {real} *out)
+{{
+    {name}_decision(x, out);
+    {real} largest = out[0], sum = {zero};
+    for (int o = 1; o < {NAME}_OUTPUTS; ++o)
+        if (out[o] > largest) largest = out[o];
+    for (int o = 0; o < {NAME}_OUTPUTS; ++o) {{
+        out[o] = {exp}(out[o] - largest);
+        sum += out[o];
+    }}
+    for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] /= sum;
+}}
+"""
 
 
 def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exported:
@@ -127,8 +169,11 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     With the name "model", ``void model_decision(const float *x, float *out)`` writes the
     ``MODEL_OUTPUTS`` decision values of a row of ``MODEL_FEATURES`` numbers.
     ``int model_predict(const float *x)`` returns the label of the row, which is 1 or -1 in novelty
-    detection; for a regression or a ranking, it returns the value, a float. Link with ``-lm`` if
-    ``expf`` needs it.
+    detection; for a regression or a ranking, it returns the value, a float. If a regression has
+    several outputs, ``void model_predict(const float *x, float *out)`` writes them; quantiles are
+    sorted. If the model has probabilities (the loss "log_loss"),
+    ``void model_probabilities(const float *x, float *out)`` writes one for each class. Link with
+    ``-lm`` if ``expf`` needs it.
 
     Parameters
     ----------
@@ -186,9 +231,9 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     model = exportable(estimator)
     words = _words(model, name)
     tables = _number_tables(model, words) + _text_tables(model, words)
-    predict, labels = PREDICT_VALUE, None
+    predict, labels = _predict_values(model, words), None
     if model.classes is not None:
-        predict = PREDICT_TWO if len(model.classes) == 2 else PREDICT_SEVERAL
+        predict = _predict_labels(model)
         table, labels = _label_table(model.classes, words)
         tables.append(table)
     table_size = sum(table.size for table in tables)
@@ -199,6 +244,22 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     words["checksum"] = _checksum("{tables}{scale}{gamma}".format(**words))
     content = (HEADER + "{tables}{code}" + DECISION + predict + FOOTER).format(**words)
     return write(path, content.encode("ascii"), table_size, labels)
+
+
+def _predict_values(model: Model, words: dict[str, Any]) -> str:
+    """Return the template of the function that predicts numbers."""
+    words["sort"] = SORT.format(**words) if isinstance(model.quantile, tuple) else ""
+    several = len(model.intercept) > 1 or isinstance(model.quantile, tuple)
+    return PREDICT_VALUES if several else PREDICT_VALUE
+
+
+def _predict_labels(model: Model) -> str:
+    """Return the templates of the functions that predict labels and probabilities."""
+    two = len(model.intercept) == 1
+    predict = PREDICT_TWO if two else PREDICT_SEVERAL
+    if model.loss != "log_loss":
+        return predict
+    return predict + (PROBABILITIES_TWO if two else PROBABILITIES_SEVERAL)
 
 
 def _name_of(path: PathLike) -> str:
@@ -255,6 +316,7 @@ def _words(model: Model, name: str) -> dict[str, Any]:
         "exp": "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
         "above": ">=" if model.task == "novelty" else ">",
+        "one": "1.0f" if is_float else "1.0",
         "minus_one": "-1.0f" if is_float else "-1.0",
         "gamma": gamma,
         "bound": bound,

@@ -37,6 +37,11 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
 
     Notes
     -----
+    A model with the loss "log_loss" has LIBSVM's probabilities, too (``svm-predict -b 1``). With
+    more than two classes, LIBSVM couples the probabilities of pairs, which are exact, by an
+    iteration that ends at a precision of 0.005. A regression with several outputs has no place in
+    the format.
+
     Novelty detection has the type ``one_class``; LIBSVM counts a value of zero as an outlier. Its
     format has no type for ranking.
 
@@ -77,6 +82,11 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     if model.task == "ranking":
         raise ValueError(
             "LIBSVM's model format has no type for ranking. Export the model to C or ONNX."
+        )
+    if model.task == "regression" and len(model.intercept) > 1:
+        raise ValueError(
+            f"LIBSVM's model format has one output for a regression, and this model has "
+            f"{len(model.intercept)}. Export it to C or ONNX, or fit one model for each."
         )
     labels = None
     if model.classes is not None:
@@ -123,7 +133,12 @@ def _header(svm_type: str, model: Model, labels: list[int] | None, blocks: _Bloc
     ]
     if labels:
         counts = [len(members) for members in blocks.members]
-        lines += [f"label {_joined(labels[::-1])}", f"nr_sv {_joined(counts)}"]
+        lines.append(f"label {_joined(labels[::-1])}")
+        if model.loss == "log_loss":
+            # The probability of the first class of a pair is 1 / (1 + exp(A f + B)).
+            n_pairs = len(blocks.rho)
+            lines += [f"probA {_joined([-1.0] * n_pairs)}", f"probB {_joined([0.0] * n_pairs)}"]
+        lines.append(f"nr_sv {_joined(counts)}")
     return [*lines, "SV"]
 
 

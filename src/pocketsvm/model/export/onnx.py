@@ -34,9 +34,11 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     rows. NaN stands for a missing number, and an empty string for a missing text.
 
     The outputs are "label", of shape (batch,), and "decision", shaped like the result of
-    `decision_function`: (batch,) for two classes, else (batch, n_classes). The labels of novelty
-    detection are -1 and 1. A regression or a ranking has a single output "value", of shape
-    (batch,).
+    `decision_function`: (batch,) for two classes, else (batch, n_classes). A model with the loss
+    "log_loss" has "probabilities" between them, of shape (batch, n_classes): the names that
+    scikit-learn's converters use. The labels of novelty detection are -1 and 1. A regression or a
+    ranking has a single output "value", of shape (batch,), or (batch, n_outputs) for several
+    targets or a list of quantiles, which are sorted in each row.
 
     Parameters
     ----------
@@ -81,11 +83,13 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     model = exportable(estimator)
     graph, labels = _Graph(onnx), None
     if model.classes is None:
-        outputs = [_add_decision(graph, model, "value")]
+        outputs = [_add_value(graph, model)]
     else:
         values, labels = _label_values(model.classes)
         decision = _add_decision(graph, model, "decision")
         outputs = [_add_label(graph, values, model), decision]
+        if model.loss == "log_loss":
+            outputs.insert(1, _add_probabilities(graph, model))
     inputs = _inputs(graph, model)
     has_texts = inputs[-1].name == "texts"
     domains = [("", OPSET), (TEXT_DOMAIN, TEXT_OPSET)][: 1 + has_texts]
@@ -181,6 +185,34 @@ def _add_decision(graph: _Graph, model: Model, name: str) -> Any:
         return graph.value(name, model.vectors.dtype, ["batch", len(model.intercept)])
     graph.add("Squeeze", [values, axes], name)
     return graph.value(name, model.vectors.dtype, ["batch"])
+
+
+def _add_value(graph: _Graph, model: Model) -> Any:
+    """Add the predicted numbers; several quantiles are sorted."""
+    if not isinstance(model.quantile, tuple):
+        return _add_decision(graph, model, "value")
+    n_outputs, dtype = len(model.intercept), model.vectors.dtype
+    _add_decision(graph, model, "unsorted")
+    shape = graph.constant("shape", np.array([-1, n_outputs], dtype=np.int64))
+    columns = graph.add("Reshape", ["unsorted", shape], "quantiles")
+    count = graph.constant("count", np.array([n_outputs], dtype=np.int64))
+    outputs = {"largest": 0, "sorted": 1, "axis": 1}
+    node = graph.helper.make_node("TopK", [columns, count], ["value", "order"], **outputs)
+    graph.nodes.append(node)
+    return graph.value("value", dtype, ["batch", n_outputs])
+
+
+def _add_probabilities(graph: _Graph, model: Model) -> Any:
+    """Add the probabilities of the classes, under the name that scikit-learn's converters use."""
+    assert model.classes is not None
+    if len(model.intercept) > 1:
+        graph.add("Softmax", ["decision"], "probabilities", axis=1)
+    else:
+        axes = graph.constant("last", np.array([1], dtype=np.int64))
+        odds = graph.add("Unsqueeze", ["decision", axes], "log_odds")
+        both = [graph.add("Neg", [odds], "negative_log_odds"), odds]
+        graph.add("Sigmoid", [graph.add("Concat", both, "both", axis=1)], "probabilities")
+    return graph.value("probabilities", model.vectors.dtype, ["batch", len(model.classes)])
 
 
 def _precision(model: Model, centre: Array) -> np.dtype[Any]:
