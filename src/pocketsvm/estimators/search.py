@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import available_if, fit_context
-from .classifier import BudgetedSVC, _has_probabilities
+from .classifier import BudgetedSVC, has_probabilities
 from .regressor import BudgetedSVR
 from .search_base import BudgetedSearch
 
@@ -230,7 +230,7 @@ n_features_in_, feature_names_in_
         values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
         return values
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of the classes, with ``loss="log_loss"``.
 
@@ -248,7 +248,7 @@ n_features_in_, feature_names_in_
         found: NDArray[np.float64] = self.best_estimator_.predict_proba(X)
         return found
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities of the classes.
 
