@@ -51,7 +51,7 @@ class Batches:
 def cluster():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
     ):
         yield cluster
 

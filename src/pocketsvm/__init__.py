@@ -22,7 +22,9 @@ __all__ = [
     "BudgetedOneClassSVM",
     "BudgetedRanker",
     "BudgetedSVC",
+    "BudgetedSVCCV",
     "BudgetedSVR",
+    "BudgetedSVRCV",
     "MergeTable",
     "golden_section",
     "load_model",
@@ -36,7 +38,14 @@ if TYPE_CHECKING:
     from ._versions import show_versions
     from .data.dataset import open_dataset
     from .data.svmlight import load_svmlight
-    from .estimators import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR
+    from .estimators import (
+        BudgetedOneClassSVM,
+        BudgetedRanker,
+        BudgetedSVC,
+        BudgetedSVCCV,
+        BudgetedSVR,
+        BudgetedSVRCV,
+    )
     from .estimators.loading import load_model
     from .estimators.saving import save_model
     from .merge_table import MergeTable, golden_section
@@ -47,7 +56,9 @@ else:
         "BudgetedOneClassSVM": "estimators",
         "BudgetedRanker": "estimators",
         "BudgetedSVC": "estimators",
+        "BudgetedSVCCV": "estimators",
         "BudgetedSVR": "estimators",
+        "BudgetedSVRCV": "estimators",
         "MergeTable": "merge_table",
         "golden_section": "merge_table",
         "load_model": "estimators.loading",

@@ -29,6 +29,7 @@ __all__ = [
     "num_samples",
     "parameter_names",
     "safe_indexing",
+    "takes_weights",
     "validate_data",
     "validate_parameters",
 ]
@@ -90,3 +91,9 @@ def num_samples(X: Any) -> int:
 def safe_indexing(X: Any, indices: Any) -> Any:
     """Return the rows at the indices, of an array, a sparse matrix or a data frame."""
     return _safe_indexing(X, indices)
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Whether a scorer of scikit-learn takes sample weights; others are not asked to."""
+    accepts = getattr(scorer, "_accept_sample_weight", None)
+    return bool(accepts()) if accepts is not None else False

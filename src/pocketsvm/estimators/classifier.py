@@ -12,7 +12,7 @@ from .._sklearn import StrOptions, available_if, check_partial_fit_first_call, f
 from ..data.batch import RowBatch
 from ..data.dataset import as_dataset
 from ..data.rows import CheckedRows, check_rows_and_targets
-from ..data.targets import check_classes, class_targets, class_weights
+from ..data.targets import ClassTargets, check_classes, class_targets, class_weights
 from ..model.model import TASKS
 from ..model.prediction import log_probabilities, probabilities
 from ..profile import Profile
@@ -318,6 +318,12 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         targets = targets.take(np.arange(rows.n_rows), elsewhere.survey.factors)
         given = given_data(given, None, None)
         self._train(copy.copy(self), rows, targets, given, stream=False, elsewhere=elsewhere)
+
+    def _fold_targets(
+        self, rows: CheckedRows, y: NDArray[Any], sample_weight: Any, classes: NDArray[Any] | None
+    ) -> tuple[CheckedRows, ClassTargets]:
+        """Return the targets of the training rows of a fold, which may lack some classes."""
+        return class_targets(rows, y, sample_weight, self.class_weight, self.loss, classes)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
         """Refuse classes that a continued model does not have, or too many for the budget."""

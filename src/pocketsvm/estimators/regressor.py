@@ -414,6 +414,12 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         rows, values = check_rows_and_targets(checked, X, y, reset=start is None, multi_output=True)
         return checked, *self._targets(rows, values, sample_weight, start)
 
+    def _fold_targets(
+        self, rows: CheckedRows, y: NDArray[Any], sample_weight: Any, classes: NDArray[Any] | None
+    ) -> tuple[CheckedRows, ValueTargets]:
+        """Return the targets of the training rows of a fold."""
+        return self._targets(rows, y, sample_weight, None)
+
     def _targets(
         self, rows: CheckedRows, values: NDArray[Any], sample_weight: Any, start: VectorSet | None
     ) -> tuple[CheckedRows, ValueTargets]:

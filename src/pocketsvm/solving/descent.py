@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .factor import Factor
-from .problem import Place, Problem, Slopes, row_products
+from .problem import ROWS_PER_VECTOR, Place, Problem, Slopes, row_products
 
 Array = NDArray[Any]
 
@@ -45,13 +45,22 @@ class Solution:
         return float(self.slopes.objective.sum())
 
 
-def minimise(problem: Problem, random: np.random.Generator, factor_tolerance: float) -> Solution:
-    """Solve a problem from zero; `Choices.factor_tolerance` is the last argument."""
+def minimise(
+    problem: Problem,
+    random: np.random.Generator,
+    factor_tolerance: float,
+    rows_per_vector: int = ROWS_PER_VECTOR,
+) -> Solution:
+    """Solve a problem from zero, until `Choices.factor_tolerance` is reached.
+
+    Factors are made of at most `rows_per_vector` rows for each vector.
+    """
     place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
     steps = 0
     for number in range(MOST_FACTORS):
-        factor = problem.factor(curvatures, random, decisions=place.decisions if number else None)
+        decisions = place.decisions if number else None
+        factor = problem.factor(curvatures, random, rows_per_vector, decisions)
         n_steps = STEPS_PER_FACTOR if number else FIRST_STEPS
         # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
         solution = descend(problem, factor, place, n_steps, least_steps=1 if number < 2 else 0)
@@ -68,6 +77,7 @@ def resume(
     random: np.random.Generator,
     n_steps: int = STEPS_PER_FACTOR,
     tolerance: float = TOLERANCE,
+    rows_per_vector: int = ROWS_PER_VECTOR,
 ) -> Solution:
     """Solve a problem whose solution is close to these decision values.
 
@@ -76,7 +86,7 @@ def resume(
     cancel only where they were solved for.
     """
     curvatures = problem.curvatures(decisions)
-    factor = problem.factor(curvatures, random, decisions=decisions)
+    factor = problem.factor(curvatures, random, rows_per_vector, decisions)
     pulls = problem.bent_products(decisions, curvatures) - problem.row_slopes(decisions)
     start = factor.solve(problem.pull(pulls))
     return descend(problem, factor, problem.place(start), n_steps, tolerance)

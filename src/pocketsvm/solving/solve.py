@@ -25,7 +25,7 @@ from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, loss_of
 from .moving import Path
-from .problem import Problem, row_products
+from .problem import ROWS_PER_VECTOR, Problem, row_products
 from .query_readings import in_memory
 from .readings import Readings, near_rows
 from .sample import Sample
@@ -215,10 +215,11 @@ class Solver:
         rows = self.part.rows.take(drawn).dense().astype(vectors.dtype, copy=False)
         return distinct(np.concatenate([vectors, rows]))
 
-    def solve(self, vectors: Array) -> Answer:
-        """Solve for the coefficients of these vectors."""
+    def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
+        """Solve for the coefficients of these vectors; `minimise` explains the second argument."""
         problem = Problem(vectors, self.part, *self._common)
-        solution = minimise(problem, self._random, self._settings.choices.factor_tolerance)
+        tolerance = self._settings.choices.factor_tolerance
+        solution = minimise(problem, self._random, tolerance, rows_per_vector)
         if self.whole is None:
             return self._answer(vectors, solution)
         answer = self._refined(vectors, solution.place.point)

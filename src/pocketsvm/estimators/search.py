@@ -1,0 +1,337 @@
+"""`BudgetedSVCCV` and `BudgetedSVRCV`: C and gamma by cross-validation, inside `fit`."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._sklearn import fit_context
+from .classifier import BudgetedSVC
+from .regressor import BudgetedSVR
+from .search_base import BudgetedSearch
+
+
+class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
+    """`BudgetedSVC` that finds C and gamma by cross-validation.
+
+    `fit` tries at least 30 pairs of C and gamma, and fits the best one on all rows. It takes about
+    as long as ten fits of `BudgetedSVC`: the candidates of a fold share their support vectors and
+    kernel values, and those that cannot win are dropped early.
+
+    Parameters
+    ----------
+    budget : int, default=500
+        Maximum number of support vectors in the whole model, as in `BudgetedSVC`.
+
+    Cs : array-like of float, default=None
+        Values of C to try. None means five powers of two from 1/16 to 256, further ones if the best
+        lies at the border, and values between them around the best.
+
+    gammas : array-like of float, default=None
+        Values of gamma to try. None means six powers of two, a factor of four apart, from 1/64 to
+        16 times "scale"; further ones if the best lies at the border, and values between them
+        around the best.
+
+    cv : int, splitter or iterable, default=5
+        The folds. A number means so many shuffled folds, stratified by class. A splitter may use
+        the `groups` given to `fit`.
+
+    scoring : str or callable, default=None
+        The score to maximise, as in `sklearn.model_selection.GridSearchCV`. None means accuracy.
+
+    max_iter : int, default=20
+        Largest number of passes of the final fit, as in `BudgetedSVC`. Candidates make fewer.
+
+    maintenance : str, default="merge"
+        What keeps the budget, as in `BudgetedSVC`.
+
+    polish : bool or "thorough", default=True
+        As in `BudgetedSVC`. Candidates are solved but their vectors are not moved. If False, every
+        candidate makes all passes of its own.
+
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+
+    class_weight : dict or "balanced", default=None
+        Weight of each class, as in `BudgetedSVC`. "balanced" is computed for every fold anew.
+
+    n_jobs : int, default=None
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context. -1 means using
+        all processors. The result is the same for any number of threads.
+
+    random_state : int, RandomState instance or None, default=None
+        Controls the folds, samples and the order of the rows. Pass an int for reproducible results.
+
+    verbose : int, default=0
+        Whether to print a line for each round of the search.
+
+    Attributes
+    ----------
+    C_, gamma_ : float
+        The best values.
+
+    best_params_ : dict
+        The same by name: ``{"C": ..., "gamma": ...}``.
+
+    best_score_ : float
+        The mean score of the best pair on the held-out rows. Like that of any search, it is the
+        highest of many: expect a little less on new rows.
+
+    best_index_ : int
+        The position of the best pair in `cv_results_`.
+
+    best_estimator_ : BudgetedSVC
+        The plain estimator with these values, fitted on all rows.
+
+    cv_results_ : dict of str to ndarray
+        All pairs that were tried, as in `sklearn.model_selection.GridSearchCV`. A pair that was
+        dropped has NaN for the folds that it was not scored on, and ranks behind the others.
+        ``n_resources`` tells how many rows the mean score is based on.
+
+    Cs_, gammas_ : ndarray
+        The values that were tried, ascending.
+
+    scores_ : ndarray of shape (n_gammas, n_Cs, n_folds)
+        The score of each pair on each fold; NaN where a pair was dropped or not tried.
+
+    n_splits_ : int
+        The number of folds.
+
+    support_vectors_, dual_coef_, intercept_, classes_, alpha_, n_iter_, profile_, \
+n_features_in_, feature_names_in_
+        As in `BudgetedSVC`, of the final fit.
+
+    See Also
+    --------
+    BudgetedSVC : The plain estimator.
+    pocketsvm.tuning.tune : The same search for a pipeline as a whole.
+
+    Notes
+    -----
+    No row that scores a fold had a part in training on this fold. The support vectors of a
+    candidate come from a few passes, at the middle one of the values of C that are tried for a
+    gamma. If there are many rows, candidates are compared on a sample of 128 rows per support
+    vector, or of 20,000 rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVCCV
+    >>> X, y = make_moons(600, noise=0.2, random_state=0)
+    >>> clf = BudgetedSVCCV(budget=30, random_state=0).fit(X, y)
+    >>> bool(clf.best_score_ > 0.95), clf.score(X, y) > 0.95
+    (True, True)
+    >>> clf.best_params_ == {"C": clf.C_, "gamma": clf.gamma_}
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BudgetedSearch._parameter_constraints,
+        "class_weight": BudgetedSVC._parameter_constraints["class_weight"],
+    }
+
+    _machine = BudgetedSVC
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        budget: int = 500,
+        *,
+        Cs: Any = None,
+        gammas: Any = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        max_iter: int = 20,
+        maintenance: str = "merge",
+        polish: bool | str = True,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.max_iter = max_iter
+        self.maintenance = maintenance
+        self.polish = polish
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+    ) -> Self:
+        """Find C and gamma, and fit the model to the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        y : array-like of shape (n_samples,)
+            The class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows, for training and for scores.
+
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for a splitter that uses groups.
+
+        Returns
+        -------
+        self : BudgetedSVCCV
+            The fitted estimator.
+        """
+        self._fit(X, y, sample_weight, groups)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Evaluate the decision function of the model that was fitted on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `BudgetedSVC.decision_function`.
+        """
+        check_is_fitted(self)
+        values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
+        return values
+
+
+class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
+    """`BudgetedSVR` that finds C and gamma by cross-validation.
+
+    The search is that of `BudgetedSVCCV`.
+
+    Parameters
+    ----------
+    budget : int, default=500
+        Maximum number of support vectors.
+
+    Cs : array-like of float, default=None
+        Values of C to try. None means the values of `BudgetedSVCCV` times the median distance of
+        the targets from their median, because C is in units of the targets.
+
+    gammas : array-like of float, default=None
+        Values of gamma to try, as in `BudgetedSVCCV`.
+
+    epsilon : float, default=0.1
+        Half of the width of the tube, in units of the targets, as in `BudgetedSVR`.
+
+    cv : int, splitter or iterable, default=5
+        The folds. A number means so many shuffled folds.
+
+    scoring : str or callable, default=None
+        The score to maximise, as in `sklearn.model_selection.GridSearchCV`. None means R2.
+
+    max_iter, maintenance, polish, fit_intercept
+        As in `BudgetedSVCCV`.
+
+    n_jobs, random_state, verbose
+        As in `BudgetedSVCCV`.
+
+    Attributes
+    ----------
+    C_, gamma_, best_params_, best_score_, best_index_, best_estimator_, cv_results_, Cs_, \
+gammas_, scores_, n_splits_
+        As in `BudgetedSVCCV`.
+
+    support_vectors_, dual_coef_, intercept_, alpha_, n_iter_, profile_, n_features_in_, \
+feature_names_in_
+        As in `BudgetedSVR`, of the final fit.
+
+    See Also
+    --------
+    BudgetedSVR : The plain estimator.
+    pocketsvm.tuning.tune : The same search for a pipeline as a whole.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from pocketsvm import BudgetedSVRCV
+    >>> X, y = make_friedman1(600, noise=0.5, random_state=0)
+    >>> model = BudgetedSVRCV(budget=50, random_state=0).fit(X, y)
+    >>> bool(model.best_score_ > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BudgetedSearch._parameter_constraints,
+        "epsilon": BudgetedSVR._parameter_constraints["epsilon"],
+    }
+
+    _machine = BudgetedSVR
+    epsilon: float
+
+    def __init__(
+        self,
+        budget: int = 500,
+        *,
+        Cs: Any = None,
+        gammas: Any = None,
+        epsilon: float = 0.1,
+        cv: Any = 5,
+        scoring: Any = None,
+        max_iter: int = 20,
+        maintenance: str = "merge",
+        polish: bool | str = True,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.Cs = Cs
+        self.gammas = gammas
+        self.epsilon = epsilon
+        self.cv = cv
+        self.scoring = scoring
+        self.max_iter = max_iter
+        self.maintenance = maintenance
+        self.polish = polish
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+    ) -> Self:
+        """Find C and gamma, and fit the model to the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        y : array-like of shape (n_samples,)
+            The targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows, for training and for scores.
+
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for a splitter that uses groups.
+
+        Returns
+        -------
+        self : BudgetedSVRCV
+            The fitted estimator.
+        """
+        self._fit(X, y, sample_weight, groups)
+        return self

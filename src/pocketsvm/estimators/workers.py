@@ -1,0 +1,81 @@
+"""Tasks on threads: results in the order of the tasks, and no thread left after an interrupt."""
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class TaskIsOver(Exception):  # noqa: N818
+    """Ends a task whose caller was interrupted; nobody sees it but the task's own thread."""
+
+
+def run_tasks(
+    tasks: Sequence[Callable[[], Result]], n_threads: int, on_end: Callable[[], None]
+) -> list[Result]:
+    """Return the results of all tasks, in their order.
+
+    `on_end` is called in this thread whenever a task has ended. An exception, also an interrupt,
+    ends all tasks and is raised once their threads have ended.
+    """
+    if n_threads == 1 or len(tasks) == 1:
+        results = []
+        for task in tasks:
+            results.append(task())
+            on_end()
+        return results
+    running = _Running()
+    pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
+    try:
+        futures = [pool.submit(running.run, task) for task in tasks]
+        waiting: set[Future[Result]] = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+                on_end()
+        return [future.result() for future in futures]
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        running.end()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Running:
+    """The threads that are in a task, where an exception may be raised."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads: set[int] = set()
+        self._is_over = False
+
+    def run(self, task: Callable[[], Result]) -> Result:
+        """Run a task, unless all tasks are over."""
+        with self._lock:
+            if self._is_over:
+                raise TaskIsOver
+            self._threads.add(threading.get_ident())
+        try:
+            return task()
+        finally:
+            with self._lock:
+                self._threads.discard(threading.get_ident())
+
+    def end(self) -> None:
+        """End all tasks."""
+        with self._lock:
+            self._is_over = True
+            for thread_id in self._threads:
+                raise_in(thread_id, TaskIsOver)
+
+
+def raise_in(thread_id: int, exception: type[Exception]) -> None:
+    """Raise an exception in another thread, as Ctrl-C does in the main thread."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread_id), ctypes.py_object(exception)
+    )

@@ -1,0 +1,140 @@
+"""The race: which candidates are tried, dropped and added."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pocketsvm.estimators import race
+from pocketsvm.estimators.folds import Result
+from pocketsvm.estimators.race import Board, Candidate, Grid, Race, by_gamma
+
+
+class Rows:
+    n_rows = 100
+
+
+class FakeFold:
+    """A fold of few rows, whose score is a known function of the candidate."""
+
+    rows = Rows()
+
+    def __init__(self, number):
+        self.number = number
+
+
+def run_on(surface, noise=0.0, n_parts=8):
+    """Return what scores candidates by a function of log2 gamma and log2 C, and what it ran."""
+    ran = []
+
+    def run(fold, groups):
+        found = {}
+        for gamma, cs in groups.items():
+            for c in cs:
+                random = np.random.default_rng([fold.number, hash((gamma, c)) % 2**32])
+                parts = surface(math.log2(gamma), math.log2(c)) + noise * random.normal(
+                    size=n_parts
+                )
+                found[Candidate(gamma, c)] = Result(float(parts.mean()), parts, 0.0, 0.0)
+                ran.append((fold.number, gamma, c))
+        return found
+
+    return run, ran
+
+
+def decide(surface, grid, noise=0.0, n_folds=5):
+    run, ran = run_on(surface, noise)
+    found = Race(grid, [FakeFold(k) for k in range(n_folds)], run, lambda _: None, 0)
+    return found.decide(100), found, ran
+
+
+DEFAULT = Grid.of(None, None, 1.0, 1.0)
+
+
+def test_the_default_grid_has_thirty_candidates_in_units_of_the_data():
+    assert len(DEFAULT.candidates()) == 30
+    other = Grid.of(None, None, 0.26, 1000.0)
+    assert other.gammas == tuple(gamma / 4 for gamma in DEFAULT.gammas)
+    assert other.Cs == tuple(1024 * c for c in DEFAULT.Cs)
+
+
+def test_values_between_those_of_the_grid_are_found():
+    best, *_ = decide(lambda g, c: -((g + 1.1) ** 2) - (c - 3.4) ** 2, DEFAULT)
+    assert abs(math.log2(best.gamma) + 1.1) <= 0.5
+    assert abs(math.log2(best.C) - 3.4) <= 0.75
+
+
+@pytest.mark.parametrize(("gamma", "c"), [(-10.0, 2.0), (8.0, 2.0), (0.0, 13.0), (-9.0, 14.0)])
+def test_the_grid_grows_where_the_best_lies_at_its_border(gamma, c):
+    best, *_ = decide(lambda g, k: -((g - gamma) ** 2) - (k - c) ** 2, DEFAULT)
+    assert abs(math.log2(best.gamma) - gamma) <= 1
+    assert abs(math.log2(best.C) - c) <= 1.5
+
+
+def test_the_grid_does_not_grow_beyond_its_limits():
+    best, *_ = decide(lambda g, c: g + c, DEFAULT)
+    assert best.C <= 2.0**17
+    assert best.gamma <= 2.0**12
+
+
+def test_only_the_given_values_are_tried():
+    grid = Grid.of([1.0, 0.1], [10.0], 1.0, 1.0)
+    best, _, ran = decide(lambda g, c: g, grid)
+    assert best == (1.0, 10.0)
+    assert {(gamma, c) for _, gamma, c in ran} == {(0.1, 10.0), (1.0, 10.0)}
+
+
+def test_losers_are_dropped_and_the_winner_has_all_folds():
+    best, found, ran = decide(lambda g, c: -0.01 * abs(g) - 0.01 * abs(c), DEFAULT, noise=1e-4)
+    assert len(found.board.results[best]) == 5
+    in_last = {(gamma, c) for fold, gamma, c in ran if fold == 4}
+    assert len(in_last) < 10
+
+
+def test_nothing_is_dropped_by_chance_alone():
+    """Candidates that are equal up to noise are dropped only because there are too many."""
+    board, random = Board(5), np.random.default_rng(0)
+    candidates = [Candidate(1.0, float(k)) for k in range(1, 41)]
+    for candidate in candidates:
+        for fold in range(5):
+            parts = random.normal(size=8)
+            board.add(candidate, fold, Result(float(parts.mean()), parts, 0.0, 0.0))
+    ordered = board.ordered(candidates, range(5))
+    middle = ordered[len(ordered) // 2]
+    dropped = [board.is_beaten(each, middle, range(5)) for each in candidates]
+    assert sum(dropped) <= 4  # 2.3 % of 40, one-sided
+
+
+def test_a_clear_lead_drops_a_candidate():
+    board = Board(1)
+    parts = np.array([0.9, 0.8, 0.7, 0.9])
+    board.add(Candidate(1, 1), 0, Result(0.825, parts, 0, 0))
+    board.add(Candidate(1, 2), 0, Result(0.725, parts - [0.1, 0.11, 0.1, 0.09], 0, 0))
+    assert board.is_beaten(Candidate(1, 2), Candidate(1, 1), [0])
+    assert not board.is_beaten(Candidate(1, 1), Candidate(1, 1), [0])
+
+
+def test_the_smoother_model_wins_among_equals():
+    best, *_ = decide(lambda g, c: 1.0, Grid.of([0.5, 2.0], [1.0, 4.0], 1.0, 1.0))
+    assert best == (0.5, 1.0)
+
+
+def test_candidates_without_a_score_lose():
+    best, *_ = decide(
+        lambda g, c: math.nan if c > 0 else -abs(g), Grid.of([1.0, 4.0], [0.5, 2.0], 1.0, 1.0)
+    )
+    assert best == (1.0, 0.5)
+    with pytest.raises(ValueError, match="No candidate has a finite score"):
+        decide(lambda g, c: math.nan, DEFAULT)
+
+
+def test_candidates_are_grouped_by_gamma():
+    groups = by_gamma([Candidate(2, 4), Candidate(1, 3), Candidate(2, 1)])
+    assert groups == {1: [3], 2: [1, 4]}
+
+
+def test_the_same_value_has_the_same_bits():
+    up = race._times(race._times(0.25, 1.5), 1.5)
+    assert up == 2.0
+    assert race._times(up, -1.5) == race._times(0.25, 1.5)
+    assert race._times(0.1, 0) == 0.1

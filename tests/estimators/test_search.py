@@ -1,0 +1,325 @@
+"""BudgetedSVCCV and BudgetedSVRCV: what they find, folds, weights, files, interrupts."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from children import interrupt
+from models import blobs, expected_failures, friedman, moons
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    StratifiedKFold,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR, BudgetedSVRCV, load_model, save_model
+from pocketsvm.estimators import folds
+from pocketsvm.model.export import export_model
+
+X, Y = moons(400)
+
+
+def few(**parameters):
+    """Return a search of few candidates."""
+    given = {"Cs": [0.01, 10.0], "gammas": [1e-3, 1.0], "cv": 3, "random_state": 0}
+    return BudgetedSVCCV(20, **given | parameters)
+
+
+@parametrize_with_checks(
+    [
+        BudgetedSVCCV(20, Cs=[1.0, 10.0], gammas=[0.1], cv=2, max_iter=5),
+        BudgetedSVRCV(20, Cs=[1.0, 10.0], gammas=[0.1], cv=2, max_iter=5),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# --- what it finds --------------------------------------------------------------------------------
+
+
+def test_the_best_candidate_is_fitted_on_all_rows():
+    found = few().fit(X, Y)
+    assert (found.C_, found.gamma_) == (10.0, 1.0)
+    assert found.best_params_ == {"C": 10.0, "gamma": 1.0}
+    assert found.cv_results_["params"][found.best_index_] == found.best_params_
+    twin = BudgetedSVC(20, 10.0, gamma=1.0, random_state=0).fit(X, Y)
+    assert_array_equal(found.decision_function(X), twin.decision_function(X))
+    assert_array_equal(found.support_vectors_, twin.support_vectors_)
+    assert_array_equal(found.predict(X), twin.predict(X))
+
+
+def test_scores_are_those_of_held_out_rows():
+    """Without polishing, candidates are trained just as a plain estimator is."""
+    found = few(polish=False, max_iter=3).fit(X, Y)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    parts = StratifiedKFold(3, shuffle=True, random_state=seed)
+    plain = BudgetedSVC(20, 10.0, gamma=1.0, polish=False, max_iter=3, random_state=seed)
+    expected = cross_val_score(plain, X, Y, cv=parts)
+    assert_allclose(found.scores_[1, 1], expected)
+    assert_allclose(found.best_score_, expected.mean())
+
+
+@pytest.mark.parametrize("data", [moons, blobs])
+def test_the_default_search_scores_as_well_as_a_full_grid(data):
+    rows, y = data()
+    found = BudgetedSVCCV(30, random_state=0).fit(rows[::2], y[::2])
+    assert len(found.cv_results_["params"]) >= 30
+    scores = [
+        BudgetedSVC(30, C, gamma=gamma, random_state=0)
+        .fit(rows[::2], y[::2])
+        .score(rows[1::2], y[1::2])
+        for C in (0.1, 1.0, 10.0, 100.0)
+        for gamma in (0.03, 0.1, 0.3, 1.0)
+    ]
+    assert found.score(rows[1::2], y[1::2]) >= max(scores) - 0.03
+
+
+def test_regressions_are_tuned_in_the_units_of_their_targets():
+    rows, y = friedman()
+    one = BudgetedSVRCV(40, epsilon=0.1, random_state=0).fit(rows, y)
+    other = BudgetedSVRCV(40, epsilon=0.1 * 1024, random_state=0).fit(rows, 1024 * y)
+    assert one.best_score_ > 0.85
+    assert other.C_ == 1024 * one.C_
+    assert_allclose(other.predict(rows), 1024 * one.predict(rows), rtol=1e-3, atol=1)
+
+
+def test_results_are_lists_of_what_was_tried():
+    found = BudgetedSVCCV(20, cv=3, random_state=0).fit(X, Y)
+    results, n_tried = found.cv_results_, len(found.cv_results_["params"])
+    assert all(len(values) == n_tried for values in results.values())
+    assert found.scores_.shape == (len(found.gammas_), len(found.Cs_), 3)
+    splits = np.column_stack([results[f"split{k}_test_score"] for k in range(3)])
+    for params, line in zip(results["params"], splits, strict=True):
+        place = list(found.gammas_).index(params["gamma"]), list(found.Cs_).index(params["C"])
+        assert_array_equal(found.scores_[place], line)
+    complete = np.isfinite(splits).all(axis=1)
+    assert_allclose(results["mean_test_score"][complete], splits[complete].mean(axis=1))
+    assert results["rank_test_score"][found.best_index_] == 1
+    assert results["rank_test_score"][complete].max() <= complete.sum()
+    assert np.isnan(found.scores_).sum() >= np.isnan(splits).sum() > 0  # some were dropped
+    assert found.best_score_ == results["mean_test_score"][complete].max()
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads():
+    one, two = (BudgetedSVCCV(20, random_state=0, n_jobs=n).fit(X, Y) for n in (1, 2))
+    assert_array_equal(one.scores_, two.scores_)
+    assert one.best_params_ == two.best_params_
+    assert_array_equal(one.dual_coef_, two.dual_coef_)
+
+
+def test_sparse_rows_give_the_same_result():
+    dense, sparse = (few().fit(rows, Y) for rows in (X, sp.csr_array(X)))
+    assert_array_equal(dense.scores_, sparse.scores_)
+
+
+def test_large_data_are_screened_and_compared_on_samples(monkeypatch):
+    monkeypatch.setattr(folds, "LEAST_SAMPLE", 4000)
+    monkeypatch.setattr(folds, "ROWS_PER_VECTOR", 10)
+    monkeypatch.setattr(folds, "MOST_HELD", 1000)
+    rows, y = moons(10_000)
+    found = BudgetedSVCCV(20, random_state=0, gammas=[1e-4, 1.0, 4.0]).fit(rows, y)
+    results = found.cv_results_
+    assert found.best_score_ > 0.95
+    dropped = np.array([params["gamma"] == 1e-4 for params in results["params"]])
+    # Screening has dropped them: they have a score, but none on a whole fold.
+    assert np.isfinite(results["mean_test_score"][dropped]).all()
+    assert np.isnan(results["split0_test_score"][dropped]).all()
+    assert (results["n_resources"][dropped] < len(y)).all()
+    assert results["n_resources"][found.best_index_] == len(y)
+
+
+def test_honest_scores_of_labels_without_a_pattern():
+    """Rows that are held out choose neither vectors nor coefficients."""
+    random = np.random.default_rng(0)
+    rows, y = random.normal(size=(600, 5)), random.integers(2, size=600)
+    found = BudgetedSVCCV(100, random_state=0).fit(rows, y)
+    # The highest of some forty scores of a coin, whose standard error is 0.02.
+    assert 0.45 < found.best_score_ < 0.58
+    assert found.score(rows, y) > found.best_score_
+
+
+# --- pipelines, folds, groups, weights ------------------------------------------------------------
+
+
+def test_it_works_in_pipelines_and_cross_validation():
+    model = make_pipeline(StandardScaler(), few())
+    assert cross_val_score(model, X * [1, 1000], Y, cv=3).mean() > 0.9
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    found = few().fit(frame, np.where(Y, "yes", "no"))
+    assert_array_equal(found.feature_names_in_, ["a", "b"])
+    assert set(found.predict(frame)) == {"yes", "no"}
+
+
+def test_sorted_labels_are_shuffled():
+    order = np.argsort(Y, kind="stable")
+    assert few().fit(X[order], Y[order]).best_score_ > 0.9
+
+
+def test_groups_reach_the_splitter():
+    groups = np.arange(len(Y)) % 7
+    found = few(cv=LeaveOneGroupOut()).fit(X, Y, groups=groups)
+    assert found.n_splits_ == 7
+    with pytest.raises(ValueError, match="groups"):
+        few(cv=GroupKFold(3)).fit(X, Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        few(cv=GroupKFold(3)).fit(X, Y, groups=groups[:10])
+
+
+def test_metadata_is_routed():
+    groups, weights = np.arange(len(Y)) % 7, np.linspace(0.5, 1.5, len(Y))
+    with config_context(enable_metadata_routing=True):
+        machine = few(cv=GroupKFold(3)).set_fit_request(groups=True, sample_weight=True)
+        machine.set_score_request(sample_weight=False)
+        given = {"groups": groups, "sample_weight": weights}
+        scores = cross_validate(machine, X, Y, cv=2, params=given)["test_score"]
+    assert scores.mean() > 0.9
+
+
+def test_weights_count_in_training_and_in_scores():
+    """Rows with wrong labels hurt, unless they have no weight."""
+    wrong = np.random.default_rng(0).random(len(Y)) < 0.4
+    y, weights = np.where(wrong, 1 - Y, Y), np.where(wrong, 0.0, 1.0)
+    assert few().fit(X, y).best_score_ < 0.7
+    found = few().fit(X, y, sample_weight=weights)
+    assert found.best_score_ > 0.9
+    cut = [(np.flatnonzero(~wrong)[::2], np.arange(1, len(Y), 2))]
+    one = few(cv=cut).fit(X, y, sample_weight=weights)
+    assert one.best_score_ > 0.9
+
+
+def test_weights_reach_scorers_that_take_them():
+    rows, y = friedman()
+    weights = np.random.default_rng(0).integers(0, 2, len(y)).astype(float)
+    cut = [(np.arange(0, 200), np.arange(200, 400))]
+    scorer = make_scorer(mean_absolute_error, greater_is_better=False)
+    model = BudgetedSVRCV(30, Cs=[1.0], gammas=[0.1], cv=cut, scoring=scorer, random_state=0)
+    weighted = model.fit(rows, y, sample_weight=weights).best_score_
+    kept = weights > 0
+    cut = [(np.arange(kept[:200].sum()), np.arange(kept[:200].sum(), kept.sum()))]
+    alone = clone(model).set_params(cv=cut).fit(rows[kept], y[kept]).best_score_
+    assert_allclose(weighted, alone, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy", "f1"])
+def test_other_scores_are_maximised(scoring):
+    found = few(scoring=scoring).fit(X, Y)
+    assert found.best_params_ == {"C": 10.0, "gamma": 1.0}
+    assert 0.9 < found.best_score_ < 1
+
+
+def test_a_scorer_may_look_at_other_rows():
+    def on_the_first(estimator, rows, y):
+        return estimator.score(rows[:10], y[:10])
+
+    assert 0.5 < few(scoring=on_the_first).fit(X, Y).best_score_ <= 1
+
+
+def test_a_fold_may_lack_a_class():
+    rows, y = blobs()
+    y = y.copy()
+    y[:3], y[y == 2] = 2, 0
+    y[:3] = 2
+    cut = [(np.arange(450, 900), np.arange(450)), (np.arange(450), np.arange(450, 900))]
+    found = few(cv=cut, gammas=[0.1]).fit(rows, y)
+    assert found.best_score_ > 0.8
+    with pytest.raises(ValueError, match=r"fold 1 have none of \[2\]"):
+        few(cv=cut, class_weight="balanced").fit(rows, y)
+
+
+def test_rare_classes_are_handled():
+    y = Y.copy()
+    y[:3] = 7
+    with pytest.warns(UserWarning, match="least populated class"):
+        found = few(cv=5).fit(X, y)
+    assert list(found.classes_) == [0, 1, 7]
+
+
+def test_bad_input_is_named():
+    order = np.argsort(Y, kind="stable")
+    with pytest.raises(ValueError, match="All training rows of fold 1 belong to the class 1"):
+        few(cv=KFold(2)).fit(X[order], Y[order])
+    with pytest.raises(ValueError, match="Cs must be a list of positive numbers"):
+        few(Cs=[1.0, -1.0]).fit(X, Y)
+    with pytest.raises(ValueError, match="gammas must be a list of positive numbers"):
+        few(gammas=[]).fit(X, Y)
+    with pytest.raises(ValueError, match="gives no folds"):
+        few(cv=[]).fit(X, Y)
+    with pytest.raises(ValueError, match=r"Fold 1 of .* has no held-out rows"):
+        few(cv=[(np.arange(9), np.arange(0))]).fit(X, Y)
+    with pytest.raises(ValueError, match="No candidate has a finite score"):
+        few(scoring=lambda *_: np.nan).fit(X, Y)
+    one_class = [(np.arange(200), np.flatnonzero(Y == 1))]
+    with pytest.raises(ValueError, match="No candidate has a finite score"):
+        few(cv=one_class, scoring="roc_auc").fit(X, Y)
+
+    class Source:
+        def batches(self):
+            yield X, Y
+
+    with pytest.raises(TypeError, match="needs the rows in memory"):
+        few().fit(Source(), None)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_it_is_saved_and_exported_as_the_plain_estimator(tmp_path):
+    found = few().fit(X, Y)
+    for path in (tmp_path / "a.psvm", tmp_path / "b.psvm"):
+        found.save(path) if path.name == "a.psvm" else save_model(found, path)
+        plain = load_model(path)
+        assert isinstance(plain, BudgetedSVC)
+        assert (plain.C, plain.gamma) == (found.C_, found.gamma_)
+        assert_array_equal(plain.decision_function(X), found.decision_function(X))
+    pipeline = make_pipeline(StandardScaler(), few()).fit(X, Y)
+    save_model(pipeline, tmp_path / "c.psvm")
+    assert_array_equal(load_model(tmp_path / "c.psvm").predict(X), pipeline.predict(X))
+    export_model(found, tmp_path / "model.c", to="c")
+    assert (tmp_path / "model.c").exists()
+    twin = pickle.loads(pickle.dumps(found))
+    assert_array_equal(twin.predict(X), found.predict(X))
+
+
+def test_a_regression_is_saved_as_the_plain_estimator(tmp_path):
+    rows, y = friedman()
+    found = BudgetedSVRCV(20, Cs=[1.0], gammas=[0.1], cv=2, random_state=0).fit(rows, y)
+    found.save(tmp_path / "a.psvm")
+    assert isinstance(load_model(tmp_path / "a.psvm"), BudgetedSVR)
+
+
+# --- interrupts -----------------------------------------------------------------------------------
+
+INTERRUPTED = """
+import signal, threading
+import numpy as np
+from sklearn.datasets import make_classification
+from pocketsvm import BudgetedSVCCV
+signal.signal(signal.SIGINT, signal.default_int_handler)
+X, y = make_classification(30_000, 20, n_informative=10, random_state=0)
+clf = BudgetedSVCCV(400, random_state=0, n_jobs=N_JOBS)
+print("started", flush=True)
+try:
+    clf.fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted", threading.active_count(), hasattr(clf, "best_score_"), flush=True)
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_ends_the_search_and_its_threads(n_jobs):
+    lines, _ = interrupt(f"N_JOBS = {n_jobs}\n{INTERRUPTED}", delay=0.7)
+    assert lines == ["started", "interrupted 1 False"]

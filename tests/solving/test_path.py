@@ -1,0 +1,90 @@
+"""A path of C: each model is the one that the solver finds for this C alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models import blobs, friedman, moons
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pocketsvm import BudgetedSVC, BudgetedSVR
+from pocketsvm.data.precision import training_rows
+from pocketsvm.data.rows import check_rows_and_targets
+from pocketsvm.solving import path
+from pocketsvm.solving.factor import Penalty
+from pocketsvm.solving.path import solve_path
+from pocketsvm.solving.readings import read
+from pocketsvm.solving.solve import sample_of
+from pocketsvm.training.passes import passes
+
+FACTORS = [0.01, 0.1, 1.0, 10.0]
+
+
+def trained(machine, X, y):
+    """Return the vectors of a machine, its rows, targets and settings."""
+    rows, y = check_rows_and_targets(machine, X, y, reset=True)
+    rows, targets = machine._fold_targets(rows, y, None, None)
+    ready = training_rows(rows, machine.gamma)
+    settings = machine._settings(ready, targets, stream=False)
+    return passes(ready, targets, settings, lambda _: False), ready, targets, settings
+
+
+def objective(model, rows, targets, settings, factor):
+    """Return the objective of a model for a multiple of C."""
+    sample = sample_of(rows, targets, replace(settings, alpha=settings.alpha / factor))
+    point = np.column_stack([model.dual_coef, model.intercept - targets.offset])
+    penalty = Penalty(model.vectors, model.gamma, 1).product(model.dual_coef)
+    losses = read(model.vectors, point, sample, 1).losses.sum()
+    return losses + 0.5 * (penalty * model.dual_coef).sum()
+
+
+@pytest.mark.parametrize(
+    ("machine", "data"),
+    [
+        (BudgetedSVC(20, 8.0, gamma=1.0, max_iter=3, random_state=0), moons),
+        (BudgetedSVC(30, 8.0, gamma=0.1, max_iter=3, random_state=0), blobs),
+        (BudgetedSVR(30, 1.0, gamma=0.1, max_iter=3, random_state=0), friedman),
+    ],
+)
+def test_each_model_minimises_the_objective_of_its_c(machine, data):
+    found = trained(machine, *data())
+    models = solve_path(*found, FACTORS, moves=False)
+    table = [[objective(model, *found[1:], factor) for model in models] for factor in FACTORS]
+    assert_array_equal(np.argmin(table, axis=1), range(len(FACTORS)))
+    for k, factor in enumerate(FACTORS):
+        (alone,) = solve_path(*found, [factor], moves=False)
+        best = objective(alone, *found[1:], factor)
+        assert_allclose(table[k][k], best, rtol=0.02)
+
+
+def test_the_models_of_a_path_share_their_vectors():
+    found = trained(BudgetedSVC(20, 8.0, gamma=1.0, max_iter=3, random_state=0), *moons())
+    models = solve_path(*found, FACTORS, moves=False)
+    assert all(model.vectors is models[0].vectors for model in models)
+    assert len(models[0].vectors) == 20
+
+
+def test_a_tight_path_reaches_the_minimum(monkeypatch):
+    monkeypatch.setattr(path, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(path, "STEPS", 200)
+    found = trained(BudgetedSVC(20, 8.0, gamma=1.0, max_iter=3, random_state=0), *moons())
+    *_, last = solve_path(*found, FACTORS, moves=False)
+    *_, again = solve_path(*found, [1.0, 3.0, 10.0], moves=False)
+    first, second = (objective(model, *found[1:], 10.0) for model in (last, again))
+    assert_allclose(first, second, rtol=1e-5)
+
+
+def test_vectors_move_where_that_pays():
+    svr = BudgetedSVR(20, 1.0, gamma=0.1, max_iter=3, random_state=0)
+    found = trained(svr, *friedman())
+    still, moved = (solve_path(*found, FACTORS, moves=moves) for moves in (False, True))
+    for factor, one, other in list(zip(FACTORS, still, moved, strict=True))[1:]:
+        before, after = (objective(model, *found[1:], factor) for model in (one, other))
+        assert after < before
+    assert all(model.vectors is moved[0].vectors for model in moved)
+
+
+def test_a_regression_without_vectors_has_a_path():
+    svr = BudgetedSVR(10, epsilon=100.0, gamma=1.0, random_state=0)
+    models = solve_path(*trained(svr, *friedman()), FACTORS, moves=True)
+    assert [model.dual_coef.shape for model in models] == [(1, 0)] * len(FACTORS)
