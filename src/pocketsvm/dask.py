@@ -675,7 +675,7 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     >>> from sklearn.datasets import make_friedman1
     >>> from pocketsvm.dask import DaskBudgetedSVR
     >>> X, y = make_friedman1(2000, noise=0.1, random_state=0)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     rows, values = da.from_array(X, chunks=500), da.from_array(y, chunks=500)
     ...     model = DaskBudgetedSVR(budget=50, C=10, random_state=0).fit(rows, values)
     ...     score = model.score(rows, values)
