@@ -22,7 +22,9 @@ from sklearn.base import clone
 
 import pocketsvm.dask
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
+from pocketsvm.callbacks import Checkpoint
 from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR
+from pocketsvm.estimators.checkpoint_file import read_checkpoint
 
 # Dask leaves some sockets to the garbage collector.
 pytestmark = [
@@ -139,6 +141,19 @@ def test_dataframes_and_unknown_chunk_sizes(client):
         found.predict(frame[list("dcba")])
 
 
+def test_columns_of_one_frame_have_its_partitions(client, tmp_path):
+    """Dask would join the small partitions of y, but not those of X."""
+    X, y = problem()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
+    frame = frame.assign(**{f"more{k}": frame["a"] for k in range(20)})
+    for k in range(8):
+        frame[375 * k : 375 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
+    rows = dd.read_parquet(tmp_path)
+    found = DaskBudgetedSVC(**SETTINGS).fit(rows[list("abcd")], rows["y"])
+    expected = DaskBudgetedSVC(**SETTINGS).fit(*arrays(X, y, chunks=375))
+    assert_same_model(found.to_local(), expected.to_local())
+
+
 @pytest.mark.parametrize("order", ["label", "feature"])
 def test_sorted_partitions_give_the_vectors_of_rows_in_memory(client, order):
     X, y = problem()
@@ -191,6 +206,31 @@ def test_a_worker_that_dies_does_not_change_a_bit(client, tmp_path, reading):
     assert (tmp_path / f"{reading}").exists()
     assert_same_model(found.to_local(), expected.to_local())
     client.wait_for_workers(2, timeout=60)
+
+
+def test_a_fit_that_was_interrupted_goes_on(client, tmp_path):
+    X, y = arrays(*problem(), chunks=500)
+    expected = DaskBudgetedSVC(**SETTINGS).fit(X, y)
+    fatal = X.blocks[3].map_blocks(fails, str(tmp_path), 4, dtype=X.dtype, meta=X._meta)
+    rows = da.concatenate([X.blocks[:3], fatal, X.blocks[4:]])
+    path = tmp_path / "state"
+    found = DaskBudgetedSVC(**SETTINGS).set_callbacks(Checkpoint(path, every=0))
+    with pytest.raises(RuntimeError, match="read for the fifth time"):
+        found.fit(rows, y)
+    assert len(read_checkpoint(path)[1].sums) == 1
+    found.fit(X, y)
+    assert not path.exists()
+    assert_same_model(found.to_local(), expected.to_local())
+
+
+def fails(block, folder, k):
+    """Fail when a block is read for the k-th time or later."""
+    number = len(os.listdir(folder))
+    with open(os.path.join(folder, f"reading-{number}"), "x"):
+        pass
+    if sum(name.startswith("reading") for name in os.listdir(folder)) > k:
+        raise RuntimeError("read for the fifth time")
+    return block
 
 
 def test_bad_input_is_named_and_workers_stay_alive(client):

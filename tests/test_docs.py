@@ -61,6 +61,17 @@ def test_links_lead_to_files(page):
             assert (page.parent / link).exists(), link
 
 
+def test_tests_that_the_pages_name_exist():
+    named = [
+        found
+        for page in PAGES
+        for found in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text())
+    ]
+    assert len(named) > 10
+    for file, name in named:
+        assert f"\ndef {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+
+
 @pytest.mark.parametrize("page", API, ids=[page.name for page in API])
 def test_public_names_have_an_example(page):
     """In their docstring, which runs in test_package.py, or on their page, which runs above."""

@@ -16,7 +16,7 @@ LAYERS = (
     ("model",),
     ("solving",),
     ("estimators",),
-    ("tuning", "dask"),
+    ("tuning", "dask", "callbacks"),
     ("plots",),
     ("merge_table",),
     ("experiments",),

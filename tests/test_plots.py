@@ -18,7 +18,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
-from pocketsvm import BudgetedOneClassSVM, BudgetedSVC, BudgetedSVR, MergeTable, plots
+from pocketsvm import (
+    BudgetedOneClassSVM,
+    BudgetedSVC,
+    BudgetedSVCCV,
+    BudgetedSVR,
+    MergeTable,
+    plots,
+)
 from pocketsvm.plots import (
     BoundaryDisplay,
     BudgetDisplay,
@@ -318,7 +325,12 @@ def test_the_map_shows_every_score_and_frames_the_best():
 def test_scores_of_dropped_candidates_are_in_italics():
     rows, y = make_moons(4000, noise=0.2, random_state=0)
     search = tune(
-        BudgetedSVC(budget=20, max_iter=2, random_state=0), rows, y, C=[1, 8], gamma=[0.125, 1, 4]
+        BudgetedSVC(budget=20, max_iter=2, random_state=0),
+        rows,
+        y,
+        C=[1, 8],
+        gamma=[0.125, 1, 4],
+        search="halving",
     )
     display = TuningDisplay.from_estimator(search)
     styles = [text.get_style() for text in display.texts_.flat]
@@ -343,3 +355,16 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, moons)
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=re.escape("pip install 'pocketsvm[plot]'")):
         ProfileDisplay.from_estimator(moons)
+
+
+def test_one_fit_gives_the_scores_of_all_budgets():
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    search = BudgetedSVCCV("auto", Cs=[10], gammas=[1.0], cv=3, random_state=0)
+    with pytest.raises(NotFittedError):
+        BudgetDisplay.from_estimator(search)
+    display = BudgetDisplay.from_estimator(search.fit(X, y))
+    assert_array_equal(display.budgets, search.budgets_)
+    assert_array_equal(display.scores, search.budget_scores_)
+    assert_allclose(display.line_.get_ydata(), search.budget_scores_.mean(axis=1))
+    with pytest.raises(ValueError, match="compared no budgets"):
+        BudgetDisplay.from_estimator(search.set_params(budget=20).fit(X, y))

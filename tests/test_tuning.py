@@ -17,7 +17,7 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
@@ -58,7 +58,7 @@ def test_first_steps_of_a_pipeline_may_need_the_labels():
 def test_the_default_grid_is_that_of_the_docs():
     assert list(DEFAULT_CS) == [2.0**k for k in (-5, -1, 3, 7, 11)]
     rows, y = X[:60], Y[:60]
-    search = tune(FAST, rows, y, cv=2, n_jobs=1)
+    search = tune(FAST, rows, y, cv=2, n_jobs=1, search="grid")
     tried = search.cv_results_["params"]
     assert len(tried) == 30
     assert {candidate["C"] for candidate in tried} == set(DEFAULT_CS)
@@ -82,7 +82,9 @@ def test_the_best_candidate_is_fitted_on_all_rows():
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
     rows, y = make_moons(4000, noise=0.2, random_state=0)
-    one, two = (tune(FAST, rows, y, C=[1, 8], gamma=[0.1, 1, 4], n_jobs=n) for n in (1, 2))
+    one, two = (
+        tune(FAST, rows, y, C=[1, 8], gamma=[0.1, 1, 4], n_jobs=n, search="halving") for n in (1, 2)
+    )
     assert one.n_resources_ == two.n_resources_ == [1333, 3999]
     assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
     assert one.best_params_ == two.best_params_
@@ -125,7 +127,7 @@ def test_callbacks_follow_every_fit():
             self.n_fits += context.task_name == "candidate-split-evaluation"
 
     counter = Counter()
-    tune(FAST, X, Y, C=[1, 10], gamma=[1.0], cv=3, callbacks=[counter])
+    tune(FAST, X, Y, C=[1, 10], gamma=[1.0], cv=3, callbacks=[counter], search="grid")
     assert counter.n_fits == 6
 
 
@@ -156,7 +158,7 @@ def test_an_interrupt_leaves_no_thread_behind():
     before = threading.active_count()
     slow = BudgetedSVC(budget=20, max_iter=2000, random_state=0)
     with pytest.raises(KeyboardInterrupt):
-        tune(slow, X, Y, C=[1] * 50, gamma=[1.0], n_jobs=2, callbacks=[Interrupt()])
+        tune(slow, X, Y, C=[1] * 50, gamma=[1.0], n_jobs=2, callbacks=[Interrupt()], search="grid")
     assert threading.active_count() == before
 
 
@@ -204,7 +206,7 @@ max_iter = 10**6 if PHASE == "passes" else 1
 # Many merges would end the passes early.
 svc = BudgetedSVC(budget=20, max_iter=max_iter, maintenance="removal", random_state=0)
 try:
-    tune(svc, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2)
+    tune(svc, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2, search="grid")
 except KeyboardInterrupt:
     print("interrupted", n_late, threading.active_count(), flush=True)
 """
@@ -217,7 +219,9 @@ def test_an_interrupted_search_ends_its_fits_and_polishes_no_more(phase):
 
 
 def test_errors_name_what_is_wrong_with_the_input():
-    with pytest.raises(ValueError, match=re.escape("one of 'halving', 'grid', got 'random'")):
+    with pytest.raises(
+        ValueError, match=re.escape("one of 'race', 'halving', 'grid', got 'random'")
+    ):
         tune(FAST, X, Y, search="random")
     with pytest.raises(ValueError, match="alpha takes the place of C"):
         tune(clone(FAST).set_params(alpha=1e-3), X, Y)
@@ -231,7 +235,82 @@ def test_errors_name_what_is_wrong_with_the_input():
         pytest.warns(UserWarning, match="non-finite"),
         pytest.raises(ValueError, match="No candidate has a finite score"),
     ):
+        tune(FAST, X, Y, C=[1], gamma=[1], scoring=lambda *_: np.nan, search="grid")
+    with pytest.raises(ValueError, match="No candidate has a finite score"):
         tune(FAST, X, Y, C=[1], gamma=[1], scoring=lambda *_: np.nan)
+
+
+# --- a race ---------------------------------------------------------------------------------------
+
+
+def test_a_race_finds_what_the_search_estimator_finds():
+    search = tune(BudgetedSVC(20, random_state=3), X, Y, cv=3, n_jobs=1)
+    assert len(search.cv_results_["params"]) >= 30
+    assert search.best_score_ > 0.95
+    assert search.best_index_ == search.cv_results_["rank_test_score"].argmin()
+    assert search.score(X, Y) == search.best_estimator_.score(X, Y)
+    found = ScoreMap.of(search)
+    assert found.best_score == search.best_score_
+    assert found.is_final[found.best]
+    assert not found.is_final.all()  # some candidates were dropped
+
+
+def test_a_race_fits_the_first_steps_once_a_fold():
+    n_fits = 0
+
+    class Counted(StandardScaler):
+        def fit(self, X, y=None, sample_weight=None):
+            nonlocal n_fits
+            n_fits += 1
+            return super().fit(X, y, sample_weight)
+
+    tune(make_pipeline(Counted(), FAST), X, Y, C=[1, 10], gamma=[0.1, 1.0], cv=4, n_jobs=1)
+    assert n_fits == 4 + 2  # and twice on all rows: for the scale of gamma, and the last fit
+
+
+@pytest.mark.parametrize("search", ["race", "halving", "grid"])
+def test_splitters_groups_and_weights(search):
+    groups = np.arange(len(Y)) % 5
+    wrong = np.random.default_rng(0).random(len(Y)) < 0.4
+    y, weights = np.where(wrong, 1 - Y, Y), np.where(wrong, 1e-6, 1.0)
+    given = {"C": [10], "gamma": [1.0], "groups": groups, "search": search}
+    pipeline = make_pipeline(StandardScaler(), FAST)
+    found = tune(pipeline, X, y, **given, cv=GroupKFold(5), sample_weight=weights)
+    assert found.best_estimator_.score(X, Y) > 0.9
+    assert found.n_splits_ == 5
+    if search == "race":
+        assert found.best_score_ > 0.9  # weights count in its scores
+
+
+def test_a_race_does_not_depend_on_the_number_of_threads():
+    one, two = (tune(FAST, X, Y, cv=3, n_jobs=n) for n in (1, 2))
+    assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert one.best_params_ == two.best_params_
+
+
+def test_callbacks_follow_a_race():
+    class Progress:
+        def __init__(self):
+            self.shares, self.rounds = [], []
+
+        def setup(self, estimator, context):
+            pass
+
+        teardown = setup
+
+        def on_fit_task_begin(self, estimator, context):
+            if context.task_name == "round":
+                self.rounds.append(estimator.round_)
+
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name == "candidates":
+                self.shares.append(estimator.progress_)
+
+    progress = Progress()
+    tune(FAST, X, Y, cv=3, n_jobs=2, callbacks=[progress])
+    assert progress.rounds[0] == "fold 1 of 3: 30 candidates"
+    assert progress.shares == sorted(progress.shares)
+    assert 0 < progress.shares[0] < 0.5 < progress.shares[-1] <= 1
 
 
 # --- the rounds -----------------------------------------------------------------------------------
@@ -258,9 +337,8 @@ def test_the_search_follows_the_plan(n_candidates, monkeypatch):
     monkeypatch.setattr("pocketsvm.tuning.MIN_ROWS", 10)
     rows, y = np.arange(1000.0)[:, None], np.arange(1000) % 2
     model = BudgetedSVC(budget=2, max_iter=1, polish=False, random_state=0)
-    search = tune(
-        model, rows, y, C=np.geomspace(0.1, 1, n_candidates), gamma=[1e-9], cv=2, n_jobs=1
-    )
+    values = np.geomspace(0.1, 1, n_candidates)
+    search = tune(model, rows, y, C=values, gamma=[1e-9], cv=2, n_jobs=1, search="halving")
     planned = rounds(n_candidates, 1000, largest_budget=2, n_rarest=500, cv=2)
     assert list(zip(search.n_candidates_, search.n_resources_, strict=True)) == planned
 
@@ -332,6 +410,7 @@ def test_candidates_that_cannot_be_fitted_have_no_score():
 
 def test_numbers_are_written_as_powers_of_two_if_all_are():
     assert written([0.5, 1, 8.0]) == ["2^-1", "2^0", "2^3"]
+    assert written([2**-1.5, 2]) == ["2^-1.5", "2^1"]
     assert written([0.5, 3, 8.0, "scale"]) == ["0.5", "3", "8", "scale"]
 
 
@@ -374,9 +453,10 @@ def test_the_command_prints_a_map_and_the_best(csv, tmp_path, capsys):
     assert lines[0].split() == ["C", "\\", "gamma", "2^-9", "2^0"]  # the longer axis goes down
     assert [line.split()[0] for line in lines[1:4]] == ["2^3", "2^0", "2^-3"]
     assert printed.count("*") == 1
-    assert re.search(r"^best: C \S+, gamma 1, budget 20: accuracy 0.9\d+ \(3 folds\)", lines[4])
+    assert lines[4] == "(in parentheses: dropped early, scored on fewer rows)"
+    assert re.search(r"^best: C \S+, gamma 1, budget 20: accuracy 0.9\d+ \(3 folds\)", lines[5])
     assert max(map(len, lines[:5])) <= 80
-    assert "round 1 of 1: 6 candidates, 18 fits" in said
+    assert "fold 1 of 3: 6 candidates" in said
     assert "<svg" in plot.read_text()
 
 
@@ -409,7 +489,7 @@ def test_scores_of_dropped_candidates_stand_in_parentheses(tmp_path, capsys):
     rows, y = make_moons(3000, noise=0.2, random_state=0)
     path = tmp_path / "moons.csv"
     pd.DataFrame(rows).assign(label=y).to_csv(path, index=False, header=False)
-    grid = ("-c", "1,8", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2)
+    grid = ("-c", "1,8", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2, "--search", "halving")
     assert pocketsvm("tune", path, tmp_path / "a.psvm", *grid) == 0
     printed, said = capsys.readouterr()
     assert len(re.findall(r"\(\.\d{3}\)", printed)) == 2
@@ -427,7 +507,7 @@ def test_scores_of_dropped_candidates_stand_in_parentheses(tmp_path, capsys):
         (["--log2g", "1,9,-1"], "'1,9,-1' is not BEGIN,END,STEP"),
         (["-c", "1", "--log2c", "1,2,1"], "--c or --log2c, not both"),
         (["--budgets", "1,5"], "'1,5' is not a list of budgets"),
-        (["--search", "random"], "'random' is not one of 'halving', 'grid'"),
+        (["--search", "random"], "'random' is not one of 'race', 'halving', 'grid'"),
         (["--scoring", "luck"], "no score 'luck'"),
         (["--plot", "map.doc"], "'map.doc' ends in none of"),
         (["--plot", "a.png"], "a.png is the model, too"),

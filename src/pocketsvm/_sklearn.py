@@ -73,7 +73,7 @@ def parameter_names(estimator: type) -> list[str]:
     return names
 
 
-def callback_context(estimator: Any, task_name: str, max_subtasks: int) -> Any:
+def callback_context(estimator: Any, task_name: str, max_subtasks: int | None) -> Any:
     """Return the task of a fit, for the callbacks of the estimator."""
     return estimator._init_callback_context(task_name=task_name, max_subtasks=max_subtasks)
 

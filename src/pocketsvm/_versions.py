@@ -9,6 +9,11 @@ from . import _core
 PACKAGES = ("pocketsvm", "numpy", "scipy", "scikit-learn", "joblib", "matplotlib")
 
 
+def instruction_set() -> str:
+    """Return the instruction set in use, on which the bits of a model depend."""
+    return _core.instruction_set()
+
+
 def show_versions() -> None:
     """Print the versions and the instruction set in use, for bug reports.
 
@@ -26,4 +31,4 @@ def show_versions() -> None:
     print(f"python: {sys.version.split()[0]} ({platform.python_implementation()})")
     print(f"machine: {platform.platform()}")
     usable = ", ".join(_core.instruction_sets())
-    print(f"instruction set: {_core.instruction_set()} (usable here: {usable})")
+    print(f"instruction set: {instruction_set()} (usable here: {usable})")

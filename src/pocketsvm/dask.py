@@ -34,7 +34,7 @@ from .estimators import BudgetedSVC, BudgetedSVR
 from .estimators.classifier import has_probabilities
 from .estimators.elsewhere import fit_survey, ignored_classes, plan_of
 from .solving.blas import ONE_BLAS_THREAD
-from .solving.elsewhere import Reading
+from .solving.elsewhere import Follower, Reading
 from .training.passes import OnPass, PassReport, make_trainers, run_passes
 from .training.settings import Settings
 from .training.state import VectorSet
@@ -143,7 +143,7 @@ class Partitions:
     rules: Rules
     first: list[int]
 
-    def sum(self, reading: Reading[T]) -> T:
+    def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all partitions, as a tree in a fixed order."""
         found = self.client.compute(self.tree(reading)).result()
         if found is None:
@@ -226,8 +226,14 @@ def _aligned(values: Any, X: Any) -> Any:
 
 
 def _lazy(values: Any) -> list[Any]:
+    """Return the partitions; those of frames that read few columns are not joined, as Dask would.
+
+    Dask's optimisation joins the partitions of a column, such as y, more than those of all others.
+    """
+    if _is_frame(values):
+        return list(values.simplify().to_delayed(optimize_graph=False))
     found = values.to_delayed()
-    return list(found.ravel() if isinstance(found, np.ndarray) else found)
+    return list(found.ravel())
 
 
 def _is_array(values: Any) -> bool:
@@ -524,15 +530,16 @@ class _RunPasses:
         settings: Settings,
         on_pass: OnPass,
         start: VectorSet | None,
+        before: VectorSet | None,
     ) -> VectorSet:
-        """Make all passes; the callbacks are told between them."""
+        """Make all passes, or those after `before`; the callbacks are told between them."""
         given = _Passes(targets, settings, rows.gamma, rows.core.dtype)
         chosen = np.flatnonzero(np.isin(self.drawn.numbers, self.found.numbers))
         token = uuid4().hex
         shared = self.client.submit(_same, given, key=f"passes-shared-{token}")
         at = self.client.submit(_same, chosen, key=f"passes-rows-{token}")
-        vectors: VectorSet | None = None
-        for done in range(1, settings.n_passes + 1):
+        vectors = before
+        for done in range(1 if before is None else before.n_passes + 1, settings.n_passes + 1):
             begin = time.perf_counter()
             found: VectorSet = self.client.submit(
                 _one_pass, self.lazy, at, shared, start, vectors, key=f"pass-{token}-{done}"
@@ -668,7 +675,7 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     >>> from sklearn.datasets import make_friedman1
     >>> from pocketsvm.dask import DaskBudgetedSVR
     >>> X, y = make_friedman1(2000, noise=0.1, random_state=0)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     rows, values = da.from_array(X, chunks=500), da.from_array(y, chunks=500)
     ...     model = DaskBudgetedSVR(budget=50, C=10, random_state=0).fit(rows, values)
     ...     score = model.score(rows, values)

@@ -1,11 +1,10 @@
 """Tuning: the best C, gamma and budget by cross-validation.
 
-`tune` runs one of scikit-learn's searches over a default grid, with a plan for successive halving
-(`rounds`), and returns the fitted search. `ScoreMap` holds the scores that displays and the command
-line show.
+`tune` runs a race of candidates that share work, or one of scikit-learn's searches over a default
+grid, with a plan for successive halving (`rounds`), and returns the fitted search. `ScoreMap` holds
+the scores that displays and the command line show.
 """
 
-import ctypes
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +33,8 @@ from .data.precision import training_rows
 from .data.rows import check_rows
 from .data.scales import TargetWarning
 from .estimators.base import BudgetedMachine
+from .estimators.pipeline_search import RaceSearchCV
+from .estimators.workers import raise_in
 
 __all__ = [
     "DEFAULT_CS",
@@ -48,7 +49,7 @@ __all__ = [
     "written",
 ]
 
-SEARCHES = ("halving", "grid")
+SEARCHES = ("race", "halving", "grid")
 # C begins where LIBSVM's guide begins, with factors of 16 instead of 4. It ends at 2^11 instead of
 # 2^15: polishing with larger values takes more time than all others together and rarely scores
 # better.
@@ -78,9 +79,11 @@ def tune(
     C: Sequence[float] | None = None,
     gamma: Sequence[float] | None = None,
     budget: Sequence[int] | None = None,
-    search: str = "halving",
-    cv: int = 5,
+    search: str = "race",
+    cv: Any = 5,
     scoring: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     n_jobs: int | None = -1,
     random_state: int = 0,
     callbacks: Iterable[Any] = (),
@@ -99,28 +102,38 @@ def tune(
         The labels or target values.
 
     C : sequence of float, default=None
-        Values to try. None means 2^-5, 2^-1, 2^3, 2^7 and 2^11.
+        Values to try. None means 2^-4, 2^-1, 2^2, 2^5 and 2^8 for a race (in units of the targets
+        for a regression), and others where they may be better; 2^-5, 2^-1, 2^3, 2^7 and 2^11 for
+        the other searches.
 
     gamma : sequence of float, default=None
         Values to try. None means six powers of two, a factor of four apart, from 1/64 to 16 times
-        the value of "scale" for these rows.
+        the value of "scale" for these rows; a race tries others where they may be better.
 
     budget : sequence of int, default=None
         Values to try. None keeps the budget of the estimator. A larger budget rarely scores worse:
         look at `pocketsvm.plots.BudgetDisplay` instead of searching for a budget.
 
-    search : {"halving", "grid"}, default="halving"
-        "grid" fits every candidate on all rows. "halving" begins with few rows and keeps the best
-        third of the candidates for three times as many rows, until all rows are used; if there are
-        too few rows for that, it is the same as "grid". See `rounds`.
+    search : {"race", "halving", "grid"}, default="race"
+        "race" is the search of `pocketsvm.BudgetedSVCCV`: candidates share their support vectors
+        and kernel values, and those that cannot win are dropped. It fits the first steps of a
+        pipeline once for each fold. "grid" fits every candidate on all rows. "halving" begins with
+        few rows and keeps the best third of the candidates for three times as many rows, until all
+        rows are used; if there are too few rows for that, it is the same as "grid". See `rounds`.
 
-    cv : int, default=5
-        The number of folds of the cross-validation. Folds are shuffled, and stratified for
+    cv : int, splitter or iterable, default=5
+        The folds of the cross-validation. A number means so many shuffled folds, stratified for
         classification.
 
     scoring : str or callable, default=None
         The score to maximize, as in `sklearn.model_selection.GridSearchCV`. None means accuracy,
         or R2 for regression.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, for training the estimator and, in a race, for scores.
+
+    groups : array-like of shape (n_samples,), default=None
+        The group of each row, for a splitter that uses groups.
 
     n_jobs : int, default=-1
         The number of fits that run in parallel, in threads of this process: training releases the
@@ -137,7 +150,8 @@ def tune(
     -------
     search : GridSearchCV or HalvingGridSearchCV
         The fitted search, with ``best_params_``, ``best_score_`` and ``cv_results_``. Its
-        ``best_estimator_`` is the best candidate, fitted on all rows.
+        ``best_estimator_`` is the best candidate, fitted on all rows. A race is a subclass of
+        GridSearchCV.
 
     See Also
     --------
@@ -157,7 +171,23 @@ def tune(
         raise ValueError(f"search must be one of {', '.join(map(repr, SEARCHES))}, got {search!r}.")
     if last_step(estimator).alpha is not None:
         raise ValueError("alpha takes the place of C, which is searched for: leave alpha at None.")
-    X, y = indexable(X, y)
+    if search == "race":
+        names = {"C": C, "gamma": gamma} | ({} if budget is None else {"budget": budget})
+        given = {parameter_name(estimator, name): values for name, values in names.items()}
+        race = RaceSearchCV(
+            clone(estimator),
+            given,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            cv=cv,
+            random_state=random_state,
+        )
+        race.set_callbacks(*callbacks)
+        return race.fit(X, y, sample_weight=sample_weight, groups=groups)
+    X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
+    weights = {}
+    if sample_weight is not None:
+        weights = {parameter_name(estimator, "sample_weight"): sample_weight}
     grid = {
         parameter_name(estimator, "C"): list(DEFAULT_CS if C is None else C),
         parameter_name(estimator, "gamma"): list(
@@ -176,12 +206,14 @@ def tune(
         # fitted later, where it can warn.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", TargetWarning)
-        searching.fit(X, y)
+        searching.fit(X, y, groups=groups, **weights)
     last_step(candidate).set_params(n_jobs=last_step(estimator).n_jobs).set_callbacks()
     searching.set_params(refit=True).set_callbacks(*callbacks)
     if not np.isfinite(searching.best_score_):
         raise ValueError(f"No candidate has a finite score by {scoring!r}: choose another one.")
-    searching.best_estimator_ = clone(estimator).set_params(**searching.best_params_).fit(X, y)
+    searching.best_estimator_ = (
+        clone(estimator).set_params(**searching.best_params_).fit(X, y, **weights)
+    )
     return searching
 
 
@@ -190,13 +222,16 @@ def _make_search(
     candidate: Any,
     grid: dict[str, list[Any]],
     y: Any,
-    cv: int,
+    cv: Any,
     random_state: int,
     settings: dict[str, Any],
 ) -> Any:
     """Return scikit-learn's search over the grid, not fitted yet."""
     classifies = is_classifier(candidate)
-    folds = (StratifiedKFold if classifies else KFold)(cv, shuffle=True, random_state=random_state)
+    folds = cv
+    if isinstance(cv, int | np.integer):
+        kind_of_folds = StratifiedKFold if classifies else KFold
+        folds = kind_of_folds(cv, shuffle=True, random_state=random_state)
     if kind == "grid":
         return GridSearchCV(candidate, grid, cv=folds, **settings)
     budgets = grid.get(parameter_name(candidate, "budget"), [last_step(candidate).budget])
@@ -205,7 +240,7 @@ def _make_search(
         len(y),
         largest_budget=max(budgets),
         n_rarest=min(np.unique(y, return_counts=True)[1]) if classifies else None,
-        cv=cv,
+        cv=folds.get_n_splits() if hasattr(folds, "n_splits") else 5,
     )
     return HalvingGridSearchCV(
         candidate,
@@ -263,17 +298,10 @@ class _Watch:
             with self._lock:
                 self.is_over = True
                 for thread_id in self._fitting - {threading.get_ident()}:
-                    _end_fit(thread_id)
+                    raise_in(thread_id, _SearchIsOver)
             for thread in self.threads - {threading.current_thread()}:
                 thread.join()
             raise
-
-
-def _end_fit(thread_id: int) -> None:
-    """Raise an exception in another thread, as Ctrl-C does in the main thread."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread_id), ctypes.py_object(_SearchIsOver)
-    )
 
 
 def default_gammas(estimator: Any, X: Any, y: Any = None) -> list[float]:
@@ -491,11 +519,12 @@ def _order(value: Any) -> tuple[bool, Any]:
 
 
 def written(values: Sequence[Any]) -> list[str]:
-    """Write numbers as powers of two if all of them are, else with three digits."""
+    """Write numbers as powers of two or its root if all of them are, else with three digits."""
     numbers = [value for value in values if not isinstance(value, str)]
-    if all(np.frexp(number)[0] == 0.5 for number in numbers):
-        form = "2^{:.0f}".format
-        return [value if isinstance(value, str) else form(log(value, 2)) for value in values]
+    if all(2.0 ** (round(2 * log(number, 2)) / 2) == number for number in numbers):
+        form = "2^{:g}".format
+        halves = {number: round(2 * log(number, 2)) / 2 for number in numbers}
+        return [value if isinstance(value, str) else form(halves[value]) for value in values]
     return [value if isinstance(value, str) else f"{value:.3g}" for value in values]
 
 

@@ -18,7 +18,7 @@ from models import (
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import REMOVING
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_digits, make_classification
+from sklearn.datasets import load_digits, make_classification, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -351,3 +351,14 @@ def test_calibration():
     calibrated.fit(X[:1000], y[:1000], sample_weight=weight)
     likely = calibrated.predict_proba(X[1000:])[:, 1]
     assert np.mean((likely - y[1000:]) ** 2) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_fit_into_the_budget_need_two_passes(seed):
+    X, y = make_moons(400, noise=0.25, random_state=seed)
+    clf = BudgetedSVC(random_state=0).fit(X, y)
+    assert clf.n_iter_ == 2
+    assert len(clf.support_vectors_) < 200
+    assert clf.score(X, y) > SVC().fit(X, y).score(X, y) - 0.01
+    assert BudgetedSVC(random_state=0, polish=False).fit(X, y).n_iter_ == 20
+    assert BudgetedSVC(budget=399, random_state=0).fit(X, y).n_iter_ > 2

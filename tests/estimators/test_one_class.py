@@ -139,7 +139,8 @@ def test_many_rows_are_solved_on_a_sample_first(monkeypatch):
     sampled = small(budget=20).fit(X)
     assert_allclose(sampled.offset_, whole.offset_, rtol=0.02)
     values = [model.decision_function(everywhere()) for model in (whole, sampled)]
-    assert np.corrcoef(*values)[0, 1] > 0.999
+    # Vectors move only if all rows are in the part that is solved on first.
+    assert np.corrcoef(*values)[0, 1] > 0.99
 
 
 def test_stream_finds_the_ring_and_the_share_of_outliers(tmp_path):

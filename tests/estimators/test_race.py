@@ -11,7 +11,7 @@ from pocketsvm.estimators.race import Board, Candidate, Grid, Race, by_gamma
 
 
 class Rows:
-    n_rows = 100
+    n_rows = 5000
 
 
 class FakeFold:
@@ -45,7 +45,7 @@ def run_on(surface, noise=0.0, n_parts=8):
 def decide(surface, grid, noise=0.0, n_folds=5):
     run, ran = run_on(surface, noise)
     found = Race(grid, [FakeFold(k) for k in range(n_folds)], run, lambda _: None, 0)
-    return found.decide(100), found, ran
+    return found.decide(1000), found, ran
 
 
 DEFAULT = Grid.of(None, None, 1.0, 1.0)

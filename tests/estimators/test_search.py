@@ -152,6 +152,41 @@ def test_honest_scores_of_labels_without_a_pattern():
     assert found.score(rows, y) > found.best_score_
 
 
+def test_the_smallest_budget_within_one_standard_error_is_chosen():
+    found = few(cv=5).set_params(budget="auto").fit(X, Y)
+    means, at = found.budget_scores_.mean(axis=1), list(found.budgets_).index(found.budget_)
+    assert list(found.budgets_) == [12, 25, 50, 100]
+    assert found.budget_scores_.shape == (4, 5)
+    best = means.argmax()
+    error = found.budget_scores_[best].std(ddof=1) / 5**0.5
+    assert means[at] >= means[best] - error
+    assert (means[:at] < means[best] - error).all()
+    assert found.best_params_ == {"C": found.C_, "gamma": found.gamma_, "budget": found.budget_}
+    assert found.best_score_ == means[at]
+    assert len(found.support_vectors_) <= found.budget_ < 100
+    assert found.best_estimator_.budget == found.budget_
+    assert not hasattr(found.set_params(budget=20).fit(X, Y), "budget_scores_")
+
+
+def test_scores_of_budgets_are_close_to_those_of_fits():
+    found = few(cv=3).set_params(budget="auto").fit(X, Y)
+    for budget, scores in zip(found.budgets_, found.budget_scores_, strict=True):
+        plain = BudgetedSVC(int(budget), found.C_, gamma=found.gamma_, random_state=0)
+        assert abs(cross_val_score(plain, X, Y, cv=3).mean() - scores.mean()) < 0.03
+
+
+def test_other_losses_are_tuned():
+    found = few(loss="log_loss", scoring="neg_log_loss").fit(X, Y)
+    assert found.predict_proba(X).shape == (len(Y), 2)
+    assert found.best_score_ > -0.3
+    assert not hasattr(few(), "predict_proba")
+    rows, y = friedman()
+    for loss in ("squared_error", "huber", "quantile"):
+        model = BudgetedSVRCV(20, loss=loss, cv=2, random_state=0).fit(rows, y)
+        assert model.best_score_ > 0.4
+        assert model.score(rows, y) == model.best_estimator_.score(rows, y)
+
+
 # --- pipelines, folds, groups, weights ------------------------------------------------------------
 
 

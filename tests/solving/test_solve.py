@@ -338,3 +338,20 @@ def test_partial_fit_does_not_polish():
     fitted = BudgetedSVC(20, random_state=0).fit(X, y)
     plain = BudgetedSVC(20, random_state=0, polish=False).fit(X, y)
     assert_same_states(fitted._state, plain._state)
+
+
+def rare_class(seed):
+    """Return rows of 24 clusters, of which one is the positive class."""
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(7).normal(size=(24, 8))
+    clusters = rng.integers(0, 24, 4000)
+    X = centres[clusters] + 0.45 * rng.normal(size=(4000, 8))
+    return X.astype(np.float32), clusters == 0
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_vectors_move_although_far_rows_get_a_loss(seed):
+    # Moved on the near rows alone, the vectors leave heavy rows that had no loss.
+    X, y = rare_class(seed)
+    clf = BudgetedSVC(40, 100.0, gamma=0.3, class_weight="balanced", random_state=0).fit(X, y)
+    assert clf.profile_.moves >= 10

@@ -13,8 +13,8 @@ def bench(
         str,
         typer.Option(
             metavar="PART,…",
-            help="Measure only these parts (speed, growth, peers, exact, scale, solver, learners, "
-            "tasks); "
+            help="Measure only these parts (speed, growth, peers, exact, scale, cluster, solver, "
+            "learners, tasks, tuning); "
             "'none' writes the pages from stored results.",
             show_default="all",
         ),
@@ -30,6 +30,16 @@ def bench(
             "the machine then affects the times.",
         ),
     ] = 1,
+    rows: Annotated[
+        float | None,
+        typer.Option(
+            min=100_000,
+            metavar="NUMBER",
+            help="Largest number of rows of the part 'scale', such as 1e8; 160 bytes of disk are "
+            "needed for each.",
+            show_default="1e7",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="Folder of the results and pages; quick ones go to 'quick' in it.")
     ] = Path("benchmarks"),
@@ -63,7 +73,9 @@ def bench(
             f"there is no part '{unknown[0]}'; there are {', '.join(PARTS)}, or 'none'",
             param_hint="--only",
         )
-    benchmarks = Benchmarks(out / "quick" if quick else out, quick, jobs)
+    benchmarks = Benchmarks(
+        out / "quick" if quick else out, quick, jobs, None if rows is None else int(rows)
+    )
     if readme:
         print(benchmarks.readme())
         return

@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.preprocessing import (
 
 from .. import estimators
 from .._sklearn import validate_parameters
+from ..callbacks import Checkpoint
 from ..data import DataFile, number
 from ..model.preparation import join, split
 from .console import FitProgress, Reporter, print_json, show
@@ -40,6 +42,7 @@ SCALERS = {
 NO_TASK = TaskOptions()
 # The values of parameters that some estimators do not have.
 DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True, "loss": None}
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
 
@@ -179,7 +182,29 @@ def check_writable(path: str) -> None:
         raise PermissionError(f"no permission to write into {folder}.")
 
 
-def fit(estimator: Any, rows: TrainingSet, reporter: Reporter) -> float:
+def checkpoints(
+    path: str | None, every: str, folds: int | None, others: Sequence[str | None]
+) -> list[Checkpoint]:
+    """Return the callback of --checkpoint, if it is given; the file must not be one of `others`."""
+    if path is None:
+        return []
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([smh]?)", every.strip())
+    if found is None:
+        raise typer.BadParameter(
+            f"{every!r} is not a time such as 60s or 5m.", param_hint="--every"
+        )
+    if folds is not None:
+        raise typer.BadParameter("a cross-validation has no checkpoint; leave out --checkpoint.")
+    for other in others:
+        if other is not None and os.path.realpath(other) == os.path.realpath(path):
+            raise typer.BadParameter(f"--checkpoint would replace {other}; name another file.")
+    check_writable(path)
+    return [Checkpoint(path, float(found[1]) * SECONDS[found[2]])]
+
+
+def fit(
+    estimator: Any, rows: TrainingSet, reporter: Reporter, callbacks: Sequence[Any] = ()
+) -> float:
     """Fit the preparation, if there is one, and the machine; return the seconds it took."""
     steps, svm = split(estimator)
     begin = time.perf_counter()
@@ -187,7 +212,7 @@ def fit(estimator: Any, rows: TrainingSet, reporter: Reporter) -> float:
     for step in steps:
         X = step.fit_transform(X)
     with reporter.task("training", total=svm.max_iter + bool(svm.polish)) as task:
-        svm.set_callbacks(FitProgress(task, X.shape[0]))
+        svm.set_callbacks(FitProgress(task, X.shape[0]), *callbacks)
         svm.fit(X, rows.y, **rows.metadata)
     svm.set_callbacks()
     return time.perf_counter() - begin

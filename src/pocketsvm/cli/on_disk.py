@@ -6,6 +6,7 @@ Rows are read in batches, several times (`pocketsvm.open_dataset`).
 import os
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -118,11 +119,14 @@ def set_class_weights(estimator: Any, given: list[str] | None) -> None:
     estimator.set_params(class_weight=weights)
 
 
-def fit(estimator: Any, dataset: FileDataset, reporter: Reporter) -> float:
+def fit(
+    estimator: Any, dataset: FileDataset, reporter: Reporter, callbacks: Sequence[Any] = ()
+) -> float:
     """Fit an estimator to a data set; return the seconds it took."""
     begin = time.perf_counter()
     with reporter.task("training", total=READINGS) as task:
         dataset.on_batch = ReadingProgress(task)
+        estimator.set_callbacks(*callbacks)
         try:
             estimator.fit(dataset)
         except ValueError as error:
@@ -132,6 +136,7 @@ def fit(estimator: Any, dataset: FileDataset, reporter: Reporter) -> float:
                 f"the labels are not classes, but numbers ({error}). To predict numbers, train "
                 f"with --regression. {label_hint(dataset)}"
             ) from error
+    estimator.set_callbacks()
     reporter.say(
         f"read {task.rows:,} rows in {dataset.n_readings} readings; label: {label_hint(dataset)}"
     )

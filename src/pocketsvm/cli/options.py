@@ -56,6 +56,18 @@ Memory = Annotated[
         show_default="half of what is there",
     ),
 ]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Keep the state of the training in this file; the same command goes on from it.",
+    ),
+]
+Every = Annotated[
+    str,
+    typer.Option("--every", metavar="TIME", help="Time between checkpoints, such as 60s or 5m."),
+]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
 Jobs = Annotated[
     int,

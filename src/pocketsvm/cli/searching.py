@@ -140,6 +140,8 @@ class _SearchProgress:
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Report a round."""
+        if context.task_name == "round":
+            self.reporter.say(estimator.round_)
         is_halving = hasattr(estimator, "min_resources_")
         if context.task_name == "search" and is_halving:
             self.n_rounds = context.max_subtasks
@@ -153,7 +155,9 @@ class _SearchProgress:
             )
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, X: Any = None) -> None:
-        """Count a fit, in whichever thread it ran."""
+        """Count a fit, in whichever thread it ran, or the candidates of a race for one gamma."""
+        if context.task_name == "candidates":
+            self.task.advance(X.shape[0], max(estimator.progress_ - self.task.done, 1e-9))
         if context.task_name == "candidate-split-evaluation":
             with self.lock:
                 self.task.advance(X.shape[0], self.share)

@@ -98,6 +98,8 @@ def train(
     validation: ValidationOptions,
     columns: options.TrainingDataOptions,
     memory: options.Memory = None,
+    checkpoint: options.Checkpoint = None,
+    every: options.Every = "60s",
     n_jobs: options.Jobs = -1,
     output: options.OutputOptions,
 ) -> None:
@@ -105,6 +107,9 @@ def train(
 
     A folder, or a pattern in quotes, stands for several files. Files that would take too much
     memory (--memory) are read in batches, several times.
+
+    If the command is killed, the same command with the same --checkpoint goes on, and writes the
+    same model.
 
     The short options are those of LIBSVM if they mean the same.
     """
@@ -115,6 +120,7 @@ def train(
     test, folds = validation.test, validation.folds
     _check_purpose(model, test, folds)
     options.check_apart(model, data, test)
+    callbacks = fitting.checkpoints(checkpoint, every, folds, (model, data, test))
     unprepared = fitting.new_estimator(
         machine,
         n_jobs,
@@ -141,7 +147,7 @@ def train(
             if model is None:
                 raise ValueError(f"{data} is read in batches; -v needs all rows in memory.")
             on_disk.set_class_weights(unprepared, machine.class_weight)
-            seconds = on_disk.fit(unprepared, dataset, reporter)
+            seconds = on_disk.fit(unprepared, dataset, reporter, callbacks)
             saved = fitting.save(unprepared, dataset, model, n_jobs)
             result = fitting.describe(saved, model, dataset.n_rows, seconds)
             fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)
@@ -152,7 +158,7 @@ def train(
         if folds is not None:
             fitting.cross_validate(estimator, rows, folds, machine.seed, reporter, output)
         elif model is not None:
-            seconds = fitting.fit(estimator, rows, reporter)
+            seconds = fitting.fit(estimator, rows, reporter, callbacks)
             saved = fitting.save(estimator, rows, model, n_jobs)
             result = fitting.describe(saved, model, rows.X.shape[0], seconds)
             fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)

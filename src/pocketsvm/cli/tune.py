@@ -24,7 +24,7 @@ class GridOptions:
             "-c",
             metavar="LIST",
             help="Values of C to try, such as 0.1,1,10 or 2^-5,2^0,2^5.",
-            show_default="2^-5,2^-1,2^3,2^7,2^11",
+            show_default="2^-4,2^-1,2^2,2^5,2^8, and others if they may be better",
             rich_help_panel=GRID,
         ),
     ] = None
@@ -35,7 +35,8 @@ class GridOptions:
             "-g",
             metavar="LIST",
             help="Values of gamma to try.",
-            show_default="six, from 1/64 to 16 times 'scale' ('auto' with --scale robust)",
+            show_default="six, from 1/64 to 16 times 'scale' ('auto' with --scale robust), and "
+            "others if they may be better",
             rich_help_panel=GRID,
         ),
     ] = None
@@ -71,11 +72,12 @@ class SearchOptions:
     """How to search, and what to show of it."""
 
     search: Annotated[
-        Literal["halving", "grid"],
+        Literal["race", "halving", "grid"],
         typer.Option(
-            help="Begin with few rows and keep the best third, or fit everything on all rows."
+            help="Drop candidates that cannot win; begin with few rows and keep the best third; or "
+            "fit everything on all rows."
         ),
-    ] = "halving"
+    ] = "race"
     folds: Annotated[
         int, typer.Option("-v", metavar="FOLDS", min=2, help="Number of cross-validation folds.")
     ] = 5

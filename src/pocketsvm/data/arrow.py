@@ -156,8 +156,12 @@ def _missing(at: str, selection: Selection) -> DataError:
 
 def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch:
     """Return a batch of pyarrow as arrays; a missing feature is NaN, if it is allowed."""
+    import pyarrow as pa
+
     n_features = len(selection.features)
-    X = np.empty((batch.num_rows, n_features), dtype=object if selection.texts else np.float64)
+    single = all(kind == pa.float32() for kind in batch.schema.types[:n_features])
+    kind = object if selection.texts else np.float32 if single else np.float64
+    X = np.empty((batch.num_rows, n_features), dtype=kind)
     for j, k in enumerate(selection.features):
         values = _texts(batch.column(j)) if k in selection.texts else _numbers(batch.column(j))
         is_missing = values != values
@@ -173,7 +177,7 @@ def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch
     if selection.label is not None:
         labels = _checked_labels(name, next(last), selection, n_before)
     if selection.weights is not None:
-        weights = _numbers(next(last))
+        weights = _numbers(next(last)).astype(np.float64, copy=False)
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if wrong.size:
             at = place(name, n_before + int(wrong[0]) + 1, selection, selection.weights)
@@ -184,9 +188,11 @@ def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch
 
 
 def _numbers(column: Any) -> Any:
-    """Return a column of numbers or booleans as float64; NaN is missing."""
+    """Return a column of numbers or booleans as float64, or float32 if it is; NaN is missing."""
     import pyarrow as pa
 
+    if column.type == pa.float32():
+        return column.to_numpy(zero_copy_only=False)
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
     return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)

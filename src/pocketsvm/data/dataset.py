@@ -477,7 +477,8 @@ def open_dataset(
         others from all rows.
 
     dtype : {"float32", "float64"}, default=None
-        The precision of the rows. By default float64, and float32 for LIBSVM text.
+        The precision of the rows. By default float32 for LIBSVM text and for Parquet files whose
+        features all are, and float64 for others.
 
     format : {"libsvm", "csv", "tsv", "parquet"}, default=None
         The format. By default the files tell.

@@ -15,13 +15,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .batch import RowBatch
-from .sampling import drawn_factors, quotas, random_numbers
+from .sampling import DEVIATIONS, MORE, drawn_factors, grouped, quotas, random_numbers, smallest
 from .summary import Summary
 
 Array = NDArray[Any]
 
-# The reservoir keeps so many standard deviations more than the share of a class, and some more.
-DEVIATIONS, MORE = 8.0, 64
 # Rows are dropped whenever their number has grown by this factor.
 GROWTH = 1.5
 
@@ -82,7 +80,8 @@ class Drawn:
 def candidates(batch: RowBatch, first: int, seed: int) -> Drawn:
     """Return the rows of a batch, of which the first one has this position among all rows."""
     numbers = np.arange(first, first + batch.n_rows)
-    return Drawn(batch, numbers, random_numbers(seed, first, batch.n_rows) / batch.weights)
+    priorities = random_numbers(seed, first, batch.n_rows)
+    return Drawn(batch, numbers, priorities if batch.weight is None else priorities / batch.weight)
 
 
 def joined(parts: list[Drawn]) -> Drawn:
@@ -134,12 +133,13 @@ class Reservoir:
             return
         found = candidates(batch, self.n_rows, self.plan.seed)
         self.n_rows += batch.n_rows
-        chosen = np.ones(batch.n_rows, dtype=bool)
-        for label, members in members_by_label(found.rows, self.regression):
-            self._seen[label] = self._seen.get(label, 0) + len(members)
-            dropped = self._dropped.get(label, math.inf)
-            chosen[members[found.priorities[members] >= dropped]] = False
-        found = found.take(chosen)
+        labels, codes = _codes(batch, self.regression)
+        for label, count in zip(labels, np.bincount(codes).tolist(), strict=True):
+            self._seen[label] = self._seen.get(label, 0) + count
+        dropped = np.array([self._dropped.get(label, math.inf) for label in labels])
+        chosen = found.priorities < dropped[codes]
+        if not chosen.all():
+            found = found.take(chosen)
         self._kept.append(found)
         self._n_kept += found.rows.n_rows
         if self._n_kept > GROWTH * max(self._n_compact, self.plan.n_rows):
@@ -158,7 +158,7 @@ class Reservoir:
             quota = wanted[label]
             quota += int(DEVIATIONS * math.sqrt(quota)) + MORE
             if len(members) > quota:
-                order = np.argpartition(every.priorities[members], quota)
+                order = smallest(every.priorities[members], quota)
                 dropped = float(every.priorities[members[order[quota]]])
                 self._dropped[label] = min(self._dropped.get(label, math.inf), dropped)
                 members = members[order[:quota]]
@@ -183,12 +183,17 @@ class Reservoir:
 
 def members_by_label(rows: RowBatch, regression: bool) -> list[tuple[Any, Array]]:
     """Return the positions of the rows of each label; a regression has one."""
+    labels, codes = _codes(rows, regression)
+    parts = np.split(grouped(codes, len(labels)), np.cumsum(np.bincount(codes))[:-1])
+    return list(zip(labels, parts, strict=True))
+
+
+def _codes(rows: RowBatch, regression: bool) -> tuple[list[Any], Array]:
+    """Return the labels that occur, and the position of each row's label among them."""
     if regression:
-        return [(0.0, np.arange(rows.n_rows))]
+        return [0.0], np.zeros(rows.n_rows, dtype=np.intp)
     labels, codes = np.unique(rows.y, return_inverse=True)
-    order = np.argsort(codes, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
-    return list(zip(labels.tolist(), parts, strict=True))
+    return labels.tolist(), codes
 
 
 def drawn_sample(
@@ -218,7 +223,7 @@ def drawn_sample(
             continue
         if len(members) <= quota:
             return None
-        order = np.argpartition(every.priorities[members], quota)
+        order = smallest(every.priorities[members], quota)
         threshold = float(every.priorities[members[order[quota]]])
         if not is_complete(label, threshold):
             return None

@@ -160,7 +160,9 @@ def _by_label(batch: RowBatch, regression: bool) -> tuple[Array, Array, Array]:
     labels, codes = np.unique(batch.y, return_inverse=True)
     _check_number(labels)
     counts = np.bincount(codes, minlength=len(labels))
-    return labels, counts, np.bincount(codes, batch.weights, len(labels))
+    if batch.weight is None:
+        return labels, counts, counts.astype(np.float64)
+    return labels, counts, np.bincount(codes, batch.weight, len(labels))
 
 
 def _joined(one: Summary, other: Summary) -> tuple[Array, Array, Array]:
@@ -191,7 +193,8 @@ def _columns(X: Any) -> tuple[Array, Array, Array, Array]:
     else:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = X.mean(axis=0, dtype=np.float64)
-            variance = np.einsum("ij,ij->j", X - mean, X - mean) / len(X)
+            centred = X - mean
+            variance = np.einsum("ij,ij->j", centred, centred) / len(X)
             found = mean, variance, X.min(axis=0), X.max(axis=0)
     mean, variance, least, most = (np.asarray(values, dtype=np.float64) for values in found)
     return mean, variance, least, most

@@ -7,6 +7,7 @@ that fails or is interrupted leaves the estimator as it was.
 import math
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -36,6 +37,7 @@ from ..training.settings import Settings
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
 from .callbacks import PassTasks
+from .checkpoints import Course, course_of
 from .elsewhere import Elsewhere
 from .saving import save_model
 
@@ -134,27 +136,40 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             # None replaces the names of an earlier fit in the estimator that callbacks get.
             return {"feature_names_in_": names} | _fitted_attributes(model)
 
+        course = Course()
+        if not stream:
+            summary = None if elsewhere is None else elsewhere.survey.summary
+            course = course_of(self, rows.X, targets, summary, start and start.states)
         task = callback_context(self, "partial_fit" if stream else "fit", settings.n_passes)
         task.call_on_fit_task_begin(estimator=self, **given)
         tell = PassTasks(self, task, given, attributes)
 
         def on_pass(report: PassReport) -> bool:
             self._say(report)
-            return tell(report)
+            stop = tell(report)
+            course.passed(report)
+            return stop
 
         if elsewhere is None:
             half_life = self._half_life(stream=stream)
-            vectors = passes(ready, targets, settings, on_pass, start, half_life)
+            vectors = course.passes(
+                lambda before: passes(ready, targets, settings, on_pass, start, half_life, before)
+            )
             model = solve(vectors, ready, targets, settings)
         else:
             assert isinstance(targets, ClassTargets | ValueTargets)
-            vectors = elsewhere.run(ready, targets, settings, on_pass, start)
-            readings = elsewhere.readings(targets, settings)
+            run = partial(elsewhere.run, ready, targets, settings, on_pass, start)
+            vectors = course.passes(run)
+            followed = replace(elsewhere, spread=course.followed(elsewhere.spread))
+            readings = followed.readings(targets, settings)
             model = solve(vectors, ready, targets, settings, readings)
         model = self._completed(model, ready, targets, stream)
         if model.training is not None and model.training.profile.seconds_polish:
             self._say(model.training.profile.polish_line())
         self._adopt(replace(model, feature_names=names), keeps_scaler=start is not None)
+        if not stream:
+            self.__dict__.pop("_reservoir", None)
+        course.end()
         task.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
 
     def _half_life(self, *, stream: bool) -> float:

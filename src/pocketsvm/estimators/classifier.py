@@ -2,13 +2,15 @@
 
 import copy
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import StrOptions, available_if, check_partial_fit_first_call, fit_context
+from .._sklearn import Interval, StrOptions, available_if, check_partial_fit_first_call, fit_context
 from ..data.batch import RowBatch
 from ..data.dataset import as_dataset
 from ..data.rows import CheckedRows, check_rows_and_targets
@@ -20,6 +22,7 @@ from .base import BudgetedMachine
 from .callbacks import given_data
 from .drift import warn_about_drift
 from .elsewhere import Elsewhere, fit_dataset
+from .streams import StreamReservoir, keep_rows, polish_on, reservoir_rows
 
 LOSSES = TASKS["classification"]
 
@@ -74,7 +77,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 400 merges per support vector, because further merges make the vectors worse.
+        after 200 merges per support vector, because further merges make the vectors worse, and
+        after two passes if all rows fit into the budget.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
@@ -129,6 +133,10 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         many rows before a quarter, and so on. Set it if the stream changes with time. If None, all
         rows count the same, so that the model follows a change more slowly the longer the stream
         is. `fit` ignores this parameter.
+
+    reservoir : int, default=None
+        Number of rows that `partial_fit` keeps for `polish_stream`: a random sample of all rows so
+        far, which forgets old rows as `half_life` says. If None, no rows are kept.
 
     warm_start : bool, default=False
         Whether `fit` continues from the previous call, with its support vectors, step size and
@@ -221,10 +229,13 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedMachine._parameter_constraints,
+        "reservoir": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [StrOptions(set(LOSSES))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
+    reservoir: int | None
+    _reservoir: StreamReservoir
     _task: ClassVar[str] = "classification"
     loss: str
     class_weight: Any
@@ -244,6 +255,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         class_weight: Any = None,
         alpha: float | None = None,
         half_life: float | None = None,
+        reservoir: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -260,6 +272,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self.class_weight = class_weight
         self.alpha = alpha
         self.half_life = half_life
+        self.reservoir = reservoir
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -382,6 +395,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         checked = copy.copy(self)
         check_partial_fit_first_call(checked, classes)
         rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
+        X, kept = rows.X, None if start is None else getattr(self, "_reservoir", None)
         rows, targets = class_targets(
             rows, y, sample_weight, self.class_weight, self.loss, checked.classes_
         )
@@ -390,6 +404,24 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         self._train(checked, rows, targets, given, stream=True)
         if self.half_life is None and self.loss != "log_loss":  # there, every row has a slope
             warn_about_drift(before, self.profile_)
+        keep_rows(self, kept, X, y, sample_weight)
+        return self
+
+    def polish_stream(self) -> Self:
+        """Solve for the coefficients on the reservoir, and move the vectors, as `fit` does.
+
+        The result is a better model than the last iterate. `partial_fit` continues from the last
+        iterate, so that this method can be called at any time.
+
+        Returns
+        -------
+        self : BudgetedSVC
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        rows, y, weight = reservoir_rows(self)
+        rows, targets = class_targets(rows, y, weight, self.class_weight, self._loss, self.classes_)
+        polish_on(self, rows, targets)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

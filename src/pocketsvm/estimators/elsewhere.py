@@ -21,7 +21,7 @@ from ..data.errors import DataError
 from ..data.rows import Dtype, checked_rows
 from ..data.survey import Survey, fitted_scaler, precision_and_gamma, survey
 from ..data.targets import ClassTargets, ValueTargets
-from ..solving.elsewhere import Reading, ReadingsElsewhere, Recipe, Spread
+from ..solving.elsewhere import Follower, Reading, ReadingsElsewhere, Recipe, Spread
 from ..solving.readings import Readings
 from ..solving.sample import Sample
 from ..training.passes import OnPass, make_trainers, run_passes
@@ -29,7 +29,7 @@ from ..training.settings import Choices, Settings
 from ..training.state import VectorSet
 
 T = TypeVar("T")
-RunPasses = Callable[[Any, Any, Settings, OnPass, VectorSet | None], VectorSet]
+RunPasses = Callable[[Any, Any, Settings, OnPass, VectorSet | None, VectorSet | None], VectorSet]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,27 @@ class OnDisk:
     source: Source
     ignored: Sequence[Any] = ()
 
-    def sum(self, reading: Reading[T]) -> T:
+    def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all batches that have rows, in their order."""
         total: T | None = None
-        n_rows = 0
+        n_done = n_rows = 0
+        if follow is not None:
+            total, n_done = follow.before
         for batch in self.source.read():
             batch = batch.counted(self.ignored)
-            if not batch.n_rows:
-                continue
-            part = reading(batch, n_rows)
             n_rows += batch.n_rows
+            if not batch.n_rows or n_rows <= n_done:  # read before an interruption
+                continue
+            first = n_rows - batch.n_rows
+            if first < n_done:
+                raise DataError(
+                    f"{batch.place}: the batches are not those that the checkpoint has read. "
+                    "Remove it to begin anew."
+                )
+            part = reading(batch, first)
             total = part if total is None else reading.merge([total, part])
+            if follow is not None:
+                follow(total, n_rows)
         if total is None:
             raise DataError(
                 "the first reading found rows, and another one none: a fit reads the rows several "
@@ -127,12 +137,16 @@ class Elsewhere:
 
 
 def run_here(
-    rows: Any, targets: Any, settings: Settings, on_pass: OnPass, start: VectorSet | None
+    rows: Any,
+    targets: Any,
+    settings: Settings,
+    on_pass: OnPass,
+    start: VectorSet | None,
+    before: VectorSet | None,
 ) -> VectorSet:
-    """Make the passes in this process."""
-    return run_passes(
-        make_trainers(rows, targets, settings, start), rows, targets, settings, on_pass
-    )
+    """Make the passes in this process; `before` is what they had found when interrupted."""
+    trainers = make_trainers(rows, targets, settings, before or start)
+    return run_passes(trainers, rows, targets, settings, on_pass, before)
 
 
 def plan_of(estimator: Any, random_state: np.random.RandomState) -> Plan:

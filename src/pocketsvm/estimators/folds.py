@@ -236,13 +236,46 @@ def _models(
 
     if not machine.polish:
         each = [settings(C) for C in Cs]
-        return [last_iterate(found(one), fold.targets, one) for one in each]
+        models = [last_iterate(found(one), fold.targets, one) for one in each]
+        return [machine._completed(model, rows, fold.targets, False) for model in models]
     middle = Cs[len(Cs) // 2]
     shared = settings(middle)
     n_passes = -(-STEPS_PER_VECTOR * shared.budget // rows.n_rows)
     shared = replace(shared, n_passes=min(shared.n_passes, max(n_passes, LEAST_PASSES)))
     factors = [C / middle for C in Cs]
-    return solve_path(found(shared), rows, fold.targets, shared, factors, moves=fold.moves)
+    models = solve_path(found(shared), rows, fold.targets, shared, factors, moves=fold.moves)
+    return [machine._completed(model, rows, fold.targets, False) for model in models]
+
+
+def evaluate_budgets(
+    machine: BudgetedMachine,
+    fold: Fold,
+    budgets: Sequence[int],
+    scorer: Scorer,
+    n_threads: int,
+) -> list[Result]:
+    """Score descending budgets on a fold, with the C and gamma of the machine.
+
+    The vectors of each budget are merged down to the next one, and solved for again.
+    """
+    rows = training_rows(fold.rows, machine.gamma)
+    vectors: VectorSet | None = None
+    results: list[Result] = []
+    for budget in budgets:
+        begin = time.perf_counter()
+        candidate = clone(machine).set_params(budget=budget, n_jobs=n_threads)
+        settings: Settings = candidate._settings(rows, fold.targets, stream=False)
+        settings = replace(settings, alpha=settings.alpha * rows.n_rows / fold.n_rows)
+        if vectors is not None:
+            settings = replace(settings, n_passes=1)
+        vectors = passes(rows, fold.targets, settings, lambda _: False, vectors)
+        models = [last_iterate(vectors, fold.targets, settings)]
+        if machine.polish:
+            models = solve_path(vectors, rows, fold.targets, settings, [1.0], moves=fold.moves)
+        models = [machine._completed(model, rows, fold.targets, False) for model in models]
+        seconds = time.perf_counter() - begin
+        results += _results([candidate], models, fold, scorer, seconds, n_threads)
+    return results
 
 
 def _results(

@@ -6,6 +6,7 @@ values between those of the grid are tried around the best.
 """
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,15 +26,19 @@ GAMMA_POWERS = range(-6, 5, GAMMA_STEP)
 C_LIMITS = (-13, 17)
 GAMMA_LIMITS = (-12, 12)
 # Screening sees this many training rows for each vector, or this many in all. It is skipped if the
-# fold has fewer than twice as many.
-SCREENED_PER_VECTOR = 16
+# fold has fewer than twice as many. So many candidates survive it at least: the best C and gamma
+# for a sample need not be the best for all rows.
+SCREENED_PER_VECTOR = 8
 LEAST_SCREENED = 2000
+LEAST_SURVIVORS = 6
 # A candidate is dropped if it is this many standard errors worse than the best one, by its scores
 # on at least this many parts of held-out rows.
 STANDARD_ERRORS = 2.0
 LEAST_PARTS = 4
-# The most candidates that go on to the next fold.
-SURVIVORS = (10, 6, 4)
+# The most candidates that go on to the next fold, if folds have this many training rows. With fewer
+# rows, one fold tells too little to drop more candidates than are beaten.
+SURVIVORS = (8, 4, 3)
+LEAST_ROWS = 2000
 
 
 class Candidate(NamedTuple):
@@ -130,12 +135,12 @@ class Board:
         return bool(lead.mean() > STANDARD_ERRORS * error)
 
     def survivors(
-        self, candidates: Iterable[Candidate], folds: Sequence[int], most: int
+        self, candidates: Iterable[Candidate], folds: Sequence[int], most: int, least: int = 1
     ) -> list[Candidate]:
         """Return the candidates that may still win, the best first."""
         ordered = self.ordered(candidates, folds)
-        alive = [each for each in ordered if not self.is_beaten(each, ordered[0], folds)]
-        return alive[:most]
+        rest = [each for each in ordered[least:] if not self.is_beaten(each, ordered[0], folds)]
+        return (ordered[:least] + rest)[:most]
 
     def complete(self) -> list[Candidate]:
         """Return the candidates that have a result on every fold."""
@@ -175,8 +180,12 @@ class Race:
         say: Callable[[str], None],
         seed: int,
     ) -> None:
-        self.grid, self.folds, self.run, self.say, self.seed = grid, folds, run, say, seed
+        self.grid, self.folds, self.say, self.seed = grid, folds, say, seed
+        self._run = run
         self.board = Board(len(folds))
+        # Tasks, one for each gamma of a round: those done, those planned, and the share done.
+        self._n_done, self._n_planned, self.progress = 0, 0, 0.0
+        self._refining = False
 
     def decide(self, budget: int) -> Candidate:
         """Run the race and return the winner."""
@@ -185,16 +194,30 @@ class Race:
         for fold in self.folds:
             numbers.append(fold.number)
             self._score(fold, alive)
-            most = SURVIVORS[min(len(numbers), len(SURVIVORS)) - 1]
-            alive = self.board.survivors(alive, numbers, most)
+            alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
             self._check_scores(alive[0], fold)
-        best = alive[0]
-        for _ in range(2):
-            tried = self._refined(best)
-            if tried == best:
-                break
-            best = tried
-        return best
+        self._refining = True
+        return self._refined(alive[0])
+
+    def _most(self, n_folds: int) -> int:
+        """Return how many candidates may go on after this many folds."""
+        if self.folds[0].rows.n_rows < LEAST_ROWS:
+            return sys.maxsize
+        return SURVIVORS[min(n_folds, len(SURVIVORS)) - 1]
+
+    def task_ended(self) -> None:
+        """Count a task; `progress` is the share of the search that is done, by an estimate."""
+        self._n_done += 1
+        self.progress = max(self.progress, min(1.0, self._n_done / self._n_planned))
+
+    def run(self, fold: Fold, candidates: Sequence[Candidate]) -> dict[Candidate, Result]:
+        """Run candidates on a fold."""
+        groups, n_folds = by_gamma(candidates), len(self.folds)
+        # About half of the values of gamma survive a fold, and three of them are refined.
+        n_refined = 3 * n_folds * (self.grid.free_gammas is not None) * (not self._refining)
+        n_later = (n_folds - 1 - fold.number) * -(-len(groups) // 2)
+        self._n_planned = self._n_done + len(groups) + n_later + n_refined
+        return self._run(fold, groups)
 
     def _score(self, fold: Fold, candidates: Iterable[Candidate]) -> None:
         """Score the candidates that have no score on the fold yet."""
@@ -205,7 +228,7 @@ class Race:
                 f"fold {fold.number + 1} of {len(self.folds)}: "
                 f"{len(missing)} candidate{'s' * (len(missing) > 1)}"
             )
-            for candidate, result in self.run(fold, by_gamma(missing)).items():
+            for candidate, result in self.run(fold, missing).items():
                 board.add(candidate, fold.number, result)
 
     def _check_scores(self, best: Candidate, fold: Fold) -> None:
@@ -228,12 +251,13 @@ class Race:
         while pending:
             what = f"{few.rows.n_rows:,} rows" if sampled else f"fold 1 of {len(self.folds)}"
             self.say(f"{what}: {len(pending)} candidates")
-            for candidate, result in self.run(few, by_gamma(pending)).items():
+            for candidate, result in self.run(few, pending).items():
                 board.add(candidate, 0, result)
             pending = self._beyond(board)
         if sampled:
             self.board.screened = {c: found[0] for c, found in board.results.items()}
-        alive = board.survivors(board.results, [0], SURVIVORS[0])
+        least = LEAST_SURVIVORS if sampled else 1
+        alive = board.survivors(board.results, [0], self._most(1), least)
         self._check_screened(board, alive[0])
         return alive
 
@@ -273,15 +297,14 @@ class Race:
                 break
             numbers.append(fold.number)
             self._score(fold, alive)
-            alive = self.board.survivors(alive, numbers, SURVIVORS[-1])
+            alive = self.board.survivors(alive, numbers, self._most(len(SURVIVORS)))
             if best not in alive:  # it has its scores on all folds: it costs nothing
                 alive.append(best)
         complete = [each for each in {*alive, best} if each in self.board.complete()]
         return self.board.ordered(complete, [fold.number for fold in self.folds])[0]
 
     def _between(self, best: Candidate) -> list[Candidate]:
-        # A wider kernel goes with a larger C.
-        moves = [(0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)]
+        moves = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
         found = [
             Candidate(_times(best.gamma, i * GAMMA_STEP / 2), _times(best.C, j * C_STEP / 2))
             for i, j in moves

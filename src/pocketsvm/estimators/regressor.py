@@ -3,13 +3,14 @@
 import copy
 from dataclasses import replace
 from itertools import pairwise
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
+from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, fit_context
 from ..data.batch import RowBatch
@@ -23,6 +24,7 @@ from ..training.state import VectorSet
 from .base import BudgetedMachine
 from .callbacks import given_data
 from .elsewhere import Elsewhere, fit_dataset
+from .streams import StreamReservoir, keep_rows, polish_on, reservoir_rows
 
 LOSSES = TASKS["regression"]
 
@@ -48,6 +50,12 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         In the units of y. With the epsilon-insensitive loss, errors up to this size have no loss.
         With the Huber loss, larger errors count linearly. Other losses ignore it.
 
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" uses
+        ``1 / (n_features * X.var())``, "auto" uses ``1 / n_features``. With `warm_start` and
+        `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
+        batch of a stream may be small.
+
     loss : {"epsilon_insensitive", "squared_error", "huber", "quantile"}, \
             default="epsilon_insensitive"
         The loss of a row, where r is the target less the prediction:
@@ -70,15 +78,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         "quantile". With a list, `predict` returns one column for each quantile, and sorts each row,
         so that quantiles do not cross.
 
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" uses
-        ``1 / (n_features * X.var())``, "auto" uses ``1 / n_features``. With `warm_start` and
-        `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
-        batch of a stream may be small.
-
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 400 merges per support vector, because further merges make the vectors worse.
+        after 200 merges per support vector, because further merges make the vectors worse, and
+        after two passes if all rows fit into the budget.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
@@ -118,6 +121,10 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         many rows before a quarter, and so on. Set it if the stream changes with time. If None, all
         rows count the same, so that the model follows a change more slowly the longer the stream
         is. `fit` ignores this parameter.
+
+    reservoir : int, default=None
+        Number of rows that `partial_fit` keeps for `polish_stream`: a random sample of all rows so
+        far, which forgets old rows as `half_life` says. If None, no rows are kept.
 
     warm_start : bool, default=False
         Whether `fit` continues from the previous call, with its support vectors, step size and
@@ -193,11 +200,14 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedMachine._parameter_constraints,
+        "reservoir": [Interval(Integral, 1, None, closed="left"), None],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "loss": [StrOptions(set(LOSSES))],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
     }
 
+    reservoir: int | None
+    _reservoir: StreamReservoir
     _task: ClassVar[str] = "regression"
     epsilon: float
     loss: str
@@ -218,6 +228,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         fit_intercept: bool = True,
         alpha: float | None = None,
         half_life: float | None = None,
+        reservoir: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -235,6 +246,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self.fit_intercept = fit_intercept
         self.alpha = alpha
         self.half_life = half_life
+        self.reservoir = reservoir
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -323,8 +335,30 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             The fitted estimator.
         """
         given = given_data(X, y, sample_weight)
-        data = self._check(X, y, sample_weight, self._previous(stream=True))
-        self._train(*data, given, stream=True)
+        start = self._previous(stream=True)
+        kept = None if start is None else getattr(self, "_reservoir", None)
+        checked = copy.copy(self)
+        rows, values = check_rows_and_targets(checked, X, y, reset=start is None, multi_output=True)
+        data = self._targets(rows, values, sample_weight, start)
+        self._train(checked, *data, given, stream=True)
+        keep_rows(self, kept, rows.X, values, sample_weight)
+        return self
+
+    def polish_stream(self) -> Self:
+        """Solve for the coefficients on the reservoir, and move the vectors, as `fit` does.
+
+        The result is a better model than the last iterate. `partial_fit` continues from the last
+        iterate, so that this method can be called at any time.
+
+        Returns
+        -------
+        self : BudgetedSVR
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        rows, y, weight = reservoir_rows(self)
+        rows, targets = self._targets(rows, y, weight, self._state)
+        polish_on(self, rows, targets)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

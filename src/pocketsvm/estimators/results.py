@@ -1,6 +1,6 @@
 """The results of a search, as `sklearn.model_selection.GridSearchCV` has them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,16 @@ from .race import Board, Candidate
 Array = NDArray[Any]
 
 
-def cv_results(board: Board, C_name: str, gamma_name: str, n_rows: int) -> dict[str, Any]:
+def cv_results(
+    board: Board, C_name: str, gamma_name: str, n_rows: int, fixed: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return ``cv_results_``: a list of all candidates that were tried.
 
     Candidates that were dropped have NaN where they have no score. Their mean is that of the scores
     they have; ``n_resources`` tells how many rows it is based on. They rank behind the others.
+    `fixed` are parameters that are the same for all.
     """
+    fixed = fixed or {}
     tried = sorted({*board.results, *board.screened})
     scores, seconds = _scores(board, tried), _seconds(board, tried)
     n_scored = np.isfinite(scores).sum(axis=1)
@@ -40,7 +44,11 @@ def cv_results(board: Board, C_name: str, gamma_name: str, n_rows: int) -> dict[
         "std_score_time": np.array([_spread(row) for row in seconds[1]]),
         f"param_{C_name}": np.ma.MaskedArray([each.C for each in tried]),
         f"param_{gamma_name}": np.ma.MaskedArray([each.gamma for each in tried]),
-        "params": [{C_name: each.C, gamma_name: each.gamma} for each in tried],
+        **{
+            f"param_{name}": np.ma.MaskedArray([value] * len(tried))
+            for name, value in fixed.items()
+        },
+        "params": [{C_name: each.C, gamma_name: each.gamma, **fixed} for each in tried],
     }
     results |= {f"split{k}_test_score": scores[:, k] for k in range(board.n_folds)}
     return results | {
@@ -49,6 +57,23 @@ def cv_results(board: Board, C_name: str, gamma_name: str, n_rows: int) -> dict[
         "rank_test_score": _ranks(mean, has_all),
         "n_resources": rows,
     }
+
+
+def joined(tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Join the results of several searches on the same folds."""
+    if len(tables) == 1:
+        return tables[0]
+    results: dict[str, Any] = {
+        name: np.ma.MaskedArray(np.concatenate([table[name] for table in tables]))
+        if name.startswith("param_")
+        else np.concatenate([table[name] for table in tables])
+        for name in tables[0]
+        if name != "params"
+    }
+    results["params"] = [each for table in tables for each in table["params"]]
+    complete = results["n_resources"] == results["n_resources"].max()
+    results["rank_test_score"] = _ranks(results["mean_test_score"], complete)
+    return results
 
 
 def score_array(board: Board, gammas: Sequence[float], Cs: Sequence[float]) -> Array:

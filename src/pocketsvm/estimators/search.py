@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import fit_context
-from .classifier import BudgetedSVC
+from .._sklearn import available_if, fit_context
+from .classifier import BudgetedSVC, has_probabilities
 from .regressor import BudgetedSVR
 from .search_base import BudgetedSearch
 
@@ -22,8 +22,11 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
 
     Parameters
     ----------
-    budget : int, default=500
-        Maximum number of support vectors in the whole model, as in `BudgetedSVC`.
+    budget : int or "auto", default=500
+        Maximum number of support vectors in the whole model, as in `BudgetedSVC`. With "auto", C
+        and gamma are found with 500 support vectors, or one for four rows if there are fewer than
+        2,000. Then the vectors of every fold are merged down, again and again to half as many, and
+        the smallest budget whose score is within one standard error of the best is chosen.
 
     Cs : array-like of float, default=None
         Values of C to try. None means five powers of two from 1/16 to 256, further ones if the best
@@ -33,6 +36,9 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         Values of gamma to try. None means six powers of two, a factor of four apart, from 1/64 to
         16 times "scale"; further ones if the best lies at the border, and values between them
         around the best.
+
+    loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
+        The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds, stratified by class. A splitter may use
@@ -73,7 +79,7 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         The best values.
 
     best_params_ : dict
-        The same by name: ``{"C": ..., "gamma": ...}``.
+        The same by name: ``{"C": ..., "gamma": ...}``, and the budget if it was "auto".
 
     best_score_ : float
         The mean score of the best pair on the held-out rows. Like that of any search, it is the
@@ -98,6 +104,15 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
 
     n_splits_ : int
         The number of folds.
+
+    budget_ : int
+        The budget.
+
+    budgets_ : ndarray of shape (n_budgets,)
+        The budgets that were compared, ascending. Only with ``budget="auto"``.
+
+    budget_scores_ : ndarray of shape (n_budgets, n_folds)
+        Their scores on each fold. `pocketsvm.plots.BudgetDisplay` draws them.
 
     support_vectors_, dual_coef_, intercept_, classes_, alpha_, n_iter_, profile_, \
 n_features_in_, feature_names_in_
@@ -129,18 +144,21 @@ n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSearch._parameter_constraints,
+        "loss": BudgetedSVC._parameter_constraints["loss"],
         "class_weight": BudgetedSVC._parameter_constraints["class_weight"],
     }
 
     _machine = BudgetedSVC
+    loss: str
     classes_: NDArray[Any]
 
     def __init__(
         self,
-        budget: int = 500,
+        budget: int | str = 500,
         *,
         Cs: Any = None,
         gammas: Any = None,
+        loss: str = "hinge",
         cv: Any = 5,
         scoring: Any = None,
         max_iter: int = 20,
@@ -155,6 +173,7 @@ n_features_in_, feature_names_in_
         self.budget = budget
         self.Cs = Cs
         self.gammas = gammas
+        self.loss = loss
         self.cv = cv
         self.scoring = scoring
         self.max_iter = max_iter
@@ -211,6 +230,42 @@ n_features_in_, feature_names_in_
         values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
         return values
 
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes, with ``loss="log_loss"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            As `BudgetedSVC.predict_proba`.
+        """
+        check_is_fitted(self)
+        found: NDArray[np.float64] = self.best_estimator_.predict_proba(X)
+        return found
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            As `BudgetedSVC.predict_log_proba`.
+        """
+        check_is_fitted(self)
+        found: NDArray[np.float64] = self.best_estimator_.predict_log_proba(X)
+        return found
+
 
 class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     """`BudgetedSVR` that finds C and gamma by cross-validation.
@@ -219,8 +274,8 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
 
     Parameters
     ----------
-    budget : int, default=500
-        Maximum number of support vectors.
+    budget : int or "auto", default=500
+        Maximum number of support vectors. "auto" is as in `BudgetedSVCCV`.
 
     Cs : array-like of float, default=None
         Values of C to try. None means the values of `BudgetedSVCCV` times the median distance of
@@ -230,7 +285,11 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
         Values of gamma to try, as in `BudgetedSVCCV`.
 
     epsilon : float, default=0.1
-        Half of the width of the tube, in units of the targets, as in `BudgetedSVR`.
+        As in `BudgetedSVR`, in units of the targets.
+
+    loss, quantile
+        As in `BudgetedSVR`. With the losses "squared_error" and "huber", the default values of C do
+        not depend on the targets.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds.
@@ -247,7 +306,7 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     Attributes
     ----------
     C_, gamma_, best_params_, best_score_, best_index_, best_estimator_, cv_results_, Cs_, \
-gammas_, scores_, n_splits_
+gammas_, scores_, n_splits_, budget_, budgets_, budget_scores_
         As in `BudgetedSVCCV`.
 
     support_vectors_, dual_coef_, intercept_, alpha_, n_iter_, profile_, n_features_in_, \
@@ -271,19 +330,26 @@ feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSearch._parameter_constraints,
-        "epsilon": BudgetedSVR._parameter_constraints["epsilon"],
+        **{
+            name: BudgetedSVR._parameter_constraints[name]
+            for name in ("epsilon", "loss", "quantile")
+        },
     }
 
     _machine = BudgetedSVR
     epsilon: float
+    loss: str
+    quantile: Any
 
     def __init__(
         self,
-        budget: int = 500,
+        budget: int | str = 500,
         *,
         Cs: Any = None,
         gammas: Any = None,
         epsilon: float = 0.1,
+        loss: str = "epsilon_insensitive",
+        quantile: Any = 0.5,
         cv: Any = 5,
         scoring: Any = None,
         max_iter: int = 20,
@@ -298,6 +364,8 @@ feature_names_in_
         self.Cs = Cs
         self.gammas = gammas
         self.epsilon = epsilon
+        self.loss = loss
+        self.quantile = quantile
         self.cv = cv
         self.scoring = scoring
         self.max_iter = max_iter
@@ -335,3 +403,25 @@ feature_names_in_
         """
         self._fit(X, y, sample_weight, groups)
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the score of `BudgetedSVR`: R2, or its counterpart for quantiles.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        y : array-like of shape (n_samples,)
+            The targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            As `BudgetedSVR.score`.
+        """
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y, sample_weight))

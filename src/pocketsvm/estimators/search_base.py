@@ -2,7 +2,8 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
@@ -26,7 +27,7 @@ from ..data.targets import ClassTargets, ValueTargets, check_classes
 from ..model.model import Model
 from ..profile import Profile
 from .base import BudgetedMachine
-from .folds import Fold, Result, Scorer, evaluate, make_fold, splits
+from .folds import Fold, Result, Scorer, evaluate, evaluate_budgets, make_fold, splits
 from .race import Board, Candidate, Grid, Race
 from .results import cv_results, score_array
 from .saving import save_model
@@ -34,6 +35,8 @@ from .workers import run_tasks
 
 Array = NDArray[Any]
 
+# With budget="auto": the largest budget, the smallest one, and the rows for each vector.
+LARGEST_BUDGET, LEAST_BUDGET, ROWS_PER_VECTOR = 500, 8, 4
 # Fitted attributes of the plain estimator that its search has, too.
 SHARED = (
     *("support_vectors_", "dual_coef_", "intercept_", "classes_", "gamma_", "alpha_"),
@@ -47,8 +50,12 @@ class BudgetedSearch(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: BudgetedMachine._parameter_constraints[name]
-            for name in ("budget", "max_iter", "maintenance", "polish", "fit_intercept")
+            for name in ("max_iter", "maintenance", "polish", "fit_intercept")
         },
+        "budget": [
+            *BudgetedMachine._parameter_constraints["budget"],
+            StrOptions({"auto"}),
+        ],
         "Cs": ["array-like", None],
         "gammas": ["array-like", None],
         "cv": ["cv_object"],
@@ -59,7 +66,7 @@ class BudgetedSearch(BaseEstimator):
     }
 
     _machine: ClassVar[type[BudgetedMachine]]  # the plain estimator
-    budget: int
+    budget: int | str
     Cs: Sequence[float] | None
     gammas: Sequence[float] | None
     cv: Any
@@ -87,6 +94,9 @@ class BudgetedSearch(BaseEstimator):
     gammas_: NDArray[np.float64]
     scores_: NDArray[np.float64]
     n_splits_: int
+    budget_: int
+    budgets_: NDArray[np.int64]
+    budget_scores_: NDArray[np.float64]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,8 +117,11 @@ class BudgetedSearch(BaseEstimator):
                 "gamma with a sample of them, or use the command `pocketsvm tune`."
             )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        machine = self._plain(random_state=seed, n_jobs=1)
         rows, y = check_rows_and_targets(copy.copy(self), X, y, reset=True)
+        budget = self.budget
+        if budget == "auto":
+            budget = min(LARGEST_BUDGET, max(rows.n_rows // ROWS_PER_VECTOR, LEAST_BUDGET))
+        machine = self._plain(budget=budget, random_state=seed, n_jobs=1)
         weights = None
         if sample_weight is not None:
             weights = check_weights(
@@ -132,14 +145,45 @@ class BudgetedSearch(BaseEstimator):
         ]
         scorer = weighted_scorer(machine, self.scoring)
         race, best = run_race(machine, grid, folds, scorer, self.n_jobs, self._say, seed)
-        found = {"C": best.C, "gamma": best.gamma}
-        plain = self._plain(random_state=self.random_state, n_jobs=self.n_jobs, **found)
+        found: dict[str, Any] = {"C": best.C, "gamma": best.gamma}
+        sizes: dict[str, Any] = {"budget_": int(machine.budget)}
+        if self.budget == "auto":
+            sizes = self._sizes(machine.set_params(**found), folds, scorer)
+            found["budget"] = sizes["budget_"]
+        common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+        plain = self._plain(**common, **{"budget": machine.budget} | found)
         plain.fit(X, y, sample_weight=weights)
-        self._adopt(plain, race.board, best, len(y))
+        self._adopt(plain, race.board, best, found, sizes, len(y))
+
+    def _sizes(
+        self, machine: BudgetedMachine, folds: Sequence[Fold], scorer: Scorer
+    ) -> dict[str, Any]:
+        """Return the smallest budget whose score is within one standard error of the best."""
+        n_outputs = folds[0].targets.n_problems
+        budgets = [int(machine.budget)]
+        while budgets[-1] // 2 >= max(LEAST_BUDGET, 2 * n_outputs):
+            budgets.append(budgets[-1] // 2)
+        self._say(f"budgets: {', '.join(map(str, budgets))}")
+        n_threads = effective_n_jobs(self.n_jobs)
+        share = max(1, n_threads // len(folds))
+        tasks = [partial(evaluate_budgets, machine, fold, budgets, scorer, share) for fold in folds]
+        with quiet():
+            found = run_tasks(tasks, n_threads, lambda: None)
+        scores = np.array([[result.score for result in results] for results in found]).T[::-1]
+        means = scores.mean(axis=1)
+        best = int(np.nanargmax(means))
+        error = scores[best].std(ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else 0.0
+        chosen = int(np.flatnonzero(means >= means[best] - error)[0])
+        return {
+            "budget_": budgets[::-1][chosen],
+            "budgets_": np.array(budgets[::-1]),
+            "budget_scores_": scores,
+            "best_score_": float(means[chosen]),
+        }
 
     def _grid(self, rows: CheckedRows, targets: ClassTargets | ValueTargets) -> Grid:
         """Return the values to begin with. C is in units of the targets."""
-        unit = float(targets.spreads().mean()) if isinstance(targets, ValueTargets) else 1.0
+        unit = unit_of_c(targets)
         gamma = training_rows(rows, "scale").gamma
         return Grid.of(
             checked_values("gammas", self.gammas), checked_values("Cs", self.Cs), gamma, unit
@@ -149,21 +193,29 @@ class BudgetedSearch(BaseEstimator):
         if self.verbose:
             print(f"[{type(self).__name__}] {message}")
 
-    def _adopt(self, plain: BudgetedMachine, board: Board, best: Candidate, n_rows: int) -> None:
+    def _adopt(
+        self,
+        plain: BudgetedMachine,
+        board: Board,
+        best: Candidate,
+        parameters: dict[str, Any],
+        sizes: dict[str, Any],
+        n_rows: int,
+    ) -> None:
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two fits."""
         tried = {*board.results, *board.screened}
         gammas, Cs = sorted({c.gamma for c in tried}), sorted({c.C for c in tried})
         results = cv_results(board, "C", "gamma", n_rows)
-        parameters = {"C": best.C, "gamma": best.gamma}
         shared = {name: getattr(plain, name) for name in SHARED if hasattr(plain, name)}
-        kept = {key: value for key, value in vars(self).items() if key not in SHARED}
+        dropped = (*SHARED, "budgets_", "budget_scores_")
+        kept = {key: value for key, value in vars(self).items() if key not in dropped}
         self.__dict__ = (
             kept
             | shared
             | {
                 "best_estimator_": plain,
                 "best_params_": parameters,
-                "best_index_": results["params"].index(parameters),
+                "best_index_": results["params"].index({"C": best.C, "gamma": best.gamma}),
                 "best_score_": board.mean(best, range(board.n_folds)),
                 "C_": best.C,
                 "Cs_": np.array(Cs),
@@ -172,6 +224,7 @@ class BudgetedSearch(BaseEstimator):
                 "cv_results_": results,
                 "n_splits_": board.n_folds,
             }
+            | sizes
         )
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -215,6 +268,13 @@ class BudgetedSearch(BaseEstimator):
         save_model(self.best_estimator_, path)
 
 
+def unit_of_c(targets: ClassTargets | ValueTargets) -> float:
+    """Return the unit of C: that of the targets, if the slope of the loss is bounded."""
+    if isinstance(targets, ClassTargets) or targets.loss in ("squared_error", "huber"):
+        return 1.0
+    return float(targets.spreads().mean())
+
+
 def checked_values(name: str, values: Any) -> Sequence[float] | None:
     """Return the values of a parameter as floats; they must be positive and finite."""
     if values is None:
@@ -252,9 +312,13 @@ def run_race(
     n_jobs: int | None,
     say: Callable[[str], None],
     seed: int,
-    on_task: Callable[[int], None] = lambda _: None,
+    on_task: Callable[[Fold, float], None] = lambda *_: None,
 ) -> tuple[Race, Candidate]:
-    """Search for the best candidate, on several threads."""
+    """Search for the best candidate, on several threads.
+
+    `say` is called with a line of text for each round, and `on_task` with the fold and the share of
+    the search that is done, whenever the candidates of one gamma have been scored on a fold.
+    """
     n_threads = effective_n_jobs(n_jobs)
 
     def run(fold: Fold, groups: dict[float, list[float]]) -> dict[Candidate, Result]:
@@ -263,7 +327,12 @@ def run_race(
             partial(evaluate, machine, fold, gamma, Cs, scorer, share)
             for gamma, Cs in groups.items()
         ]
-        found = run_tasks(tasks, n_threads, lambda: on_task(fold.rows.n_rows))
+
+        def on_end() -> None:
+            race.task_ended()
+            on_task(fold, race.progress)
+
+        found = run_tasks(tasks, n_threads, on_end)
         return {
             Candidate(gamma, C): result
             for (gamma, Cs), results in zip(groups.items(), found, strict=True)
@@ -271,10 +340,19 @@ def run_race(
         }
 
     race = Race(grid, folds, run, say, seed)
-    with warnings.catch_warnings():
-        # Extreme candidates may not converge, and their scores show it. The best one is fitted
-        # later, where it can warn. A score that is not defined is an error of its own.
-        for category in (ConvergenceWarning, TargetWarning, UndefinedMetricWarning):
-            warnings.simplefilter("ignore", category)
+    with quiet():
         best = race.decide(int(machine.budget))
     return race, best
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Ignore the warnings of candidates.
+
+    Extreme candidates may not converge, and their scores show it. The best one is fitted later,
+    where it can warn. A score that is not defined is an error of its own.
+    """
+    with warnings.catch_warnings():
+        for category in (ConvergenceWarning, TargetWarning, UndefinedMetricWarning):
+            warnings.simplefilter("ignore", category)
+        yield

@@ -28,7 +28,8 @@ def run_tasks(
             on_end()
         return results
     running = _Running()
-    pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
+    name = f"pocketsvm-{id(running)}"
+    pool = ThreadPoolExecutor(min(n_threads, len(tasks)), thread_name_prefix=name)
     try:
         futures = [pool.submit(running.run, task) for task in tasks]
         waiting: set[Future[Result]] = set(futures)
@@ -41,6 +42,10 @@ def run_tasks(
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         running.end()
+        # An interrupt may come before the pool knows a thread that it has just started.
+        for thread in threading.enumerate():
+            if thread.name.startswith(name):
+                thread.join()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import validation_curve
+from sklearn.utils.validation import check_is_fitted
 
+from ..estimators.search_base import BudgetedSearch
 from ..tuning import parameter_name
 from .axes import COLORS, GREY, one_panel
 
@@ -88,8 +90,8 @@ class BudgetDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
-        y: ArrayLike,
+        X: Any = None,
+        y: ArrayLike | None = None,
         *,
         budgets: Sequence[int] = (16, 32, 64, 128, 256, 512),
         cv: Any = 5,
@@ -101,10 +103,14 @@ class BudgetDisplay:
     ) -> Self:
         """Cross-validate an estimator for several budgets, and draw the scores.
 
+        A search that was fitted with ``budget="auto"`` has these scores already: then give it
+        alone.
+
         Parameters
         ----------
         estimator : BudgetedSVC, BudgetedSVR or Pipeline
-            The estimator, or a pipeline that ends in one; it is cloned.
+            The estimator, or a pipeline that ends in one; it is cloned. Or a fitted
+            `BudgetedSVCCV` or `BudgetedSVRCV` with ``budget="auto"``.
 
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
@@ -138,17 +144,21 @@ class BudgetDisplay:
         display : BudgetDisplay
             The display.
         """
-        _, scores = validation_curve(
-            clone(estimator),
-            X,
-            y,
-            param_name=parameter_name(estimator, "budget"),
-            param_range=budgets,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            error_score="raise",
-        )
+        if isinstance(estimator, BudgetedSearch):
+            budgets, scores = _found_scores(estimator)
+            scoring = estimator.scoring if scoring is None else scoring
+        else:
+            _, scores = validation_curve(
+                clone(estimator),
+                X,
+                y,
+                param_name=parameter_name(estimator, "budget"),
+                param_range=budgets,
+                cv=cv,
+                scoring=scoring,
+                n_jobs=n_jobs,
+                error_score="raise",
+            )
         default = "accuracy" if is_classifier(estimator) else "R²"
         display = cls(
             budgets=budgets,
@@ -215,3 +225,11 @@ class BudgetDisplay:
 
 def _name(scoring: Any) -> str:
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+
+
+def _found_scores(search: BudgetedSearch) -> tuple[list[int], NDArray[np.float64]]:
+    """Return the budgets and scores of a fitted search."""
+    check_is_fitted(search)
+    if not hasattr(search, "budget_scores_"):
+        raise ValueError('The search compared no budgets: fit it with budget="auto".')
+    return search.budgets_.tolist(), search.budget_scores_

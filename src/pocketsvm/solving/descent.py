@@ -57,18 +57,31 @@ def minimise(
     """
     place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
-    steps = 0
-    for number in range(MOST_FACTORS):
-        decisions = place.decisions if number else None
+    factor = problem.factor(curvatures, random, rows_per_vector)
+    # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
+    solution = descend(problem, factor, place, FIRST_STEPS, least_steps=1)
+    return improve(problem, solution, random, factor_tolerance, rows_per_vector, least_steps=1)
+
+
+def improve(
+    problem: Problem,
+    solution: Solution,
+    random: np.random.Generator,
+    factor_tolerance: float,
+    rows_per_vector: int = ROWS_PER_VECTOR,
+    least_steps: int = 0,
+) -> Solution:
+    """Make steps with new factors, until `Choices.factor_tolerance` is reached."""
+    for _ in range(MOST_FACTORS - 1):
+        decisions = solution.place.decisions
+        curvatures = problem.curvatures(decisions)
         factor = problem.factor(curvatures, random, rows_per_vector, decisions)
-        n_steps = STEPS_PER_FACTOR if number else FIRST_STEPS
-        # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
-        solution = descend(problem, factor, place, n_steps, least_steps=1 if number < 2 else 0)
-        place, steps = solution.place, steps + solution.steps
-        if number and solution.remaining <= factor_tolerance:
+        found = descend(problem, factor, solution.place, STEPS_PER_FACTOR, least_steps=least_steps)
+        solution = replace(found, steps=solution.steps + found.steps)
+        if solution.remaining <= factor_tolerance:
             break
-        curvatures = problem.curvatures(place.decisions)
-    return replace(solution, steps=steps)
+        least_steps = 0
+    return solution
 
 
 def resume(

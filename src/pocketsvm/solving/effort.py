@@ -7,6 +7,8 @@ from .kernel import MOST_KEPT
 from .problem import ROWS_PER_VECTOR
 from .sample import Sample
 
+# Steps for the coefficients that a step of the vectors usually takes.
+SOLVER_STEPS = 10
 # The cost of an exponential, and of a row's loss for one output, in multiply-adds.
 EXPONENTIAL = 20
 LOSS = 300

@@ -16,7 +16,7 @@ from ..data.batch import RowBatch
 from ..data.drawing import join_batches
 from ..data.errors import DataError
 from ..data.rows import Dtype, Rows, checked_rows
-from ..data.sampling import random_numbers
+from ..data.sampling import random_numbers, smallest
 from ..data.targets import ClassTargets, ValueTargets, encode_labels
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
@@ -43,10 +43,23 @@ class Reading(Protocol[T]):
         ...
 
 
+class Follower(Protocol):
+    """Is told how far a reading is, so that it can be continued."""
+
+    @property
+    def before(self) -> tuple[Any, int]:
+        """What the reading had found when it was interrupted, and in how many rows."""
+        ...
+
+    def __call__(self, part: Any, n_rows: int) -> None:
+        """Take note of what has been found in the first rows."""
+        ...
+
+
 class Spread(Protocol):
     """Rows that are somewhere else, in batches."""
 
-    def sum(self, reading: Reading[T]) -> T:
+    def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all batches that have rows, in their order."""
         ...
 
@@ -313,4 +326,4 @@ def _smallest(numbers: Array, n: int) -> NDArray[np.intp]:
     """Return the positions of the n smallest numbers, in their order."""
     if len(numbers) <= n:
         return np.arange(len(numbers))
-    return np.sort(np.argpartition(numbers, n)[:n])
+    return np.sort(smallest(numbers, n)[:n])

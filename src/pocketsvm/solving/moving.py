@@ -31,8 +31,9 @@ Array = NDArray[Any]
 # that the scale stays bounded.
 DAMPING = 0.1
 # The most steps for the coefficients after each step of the vectors, and the share of the objective
-# below which they end: L-BFGS compares objectives that differ by little.
-SOLVER_STEPS = 20
+# below which they end: L-BFGS compares objectives that differ by little. With heavy rows and a
+# large C, fewer steps do not get there, and then L-BFGS gives up.
+SOLVER_STEPS = 30
 SOLVER_TOLERANCE = 1e-6
 # Kernel values that a thread takes at once.
 VALUES_AT_ONCE = 2**20

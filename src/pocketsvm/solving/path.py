@@ -32,7 +32,7 @@ ROWS_PER_VECTOR = 8
 TOLERANCE = 1e-2
 STEPS = 10
 # The largest number of steps that move the vectors, of a classifier and of a regression.
-CLASS_MOVES, VALUE_MOVES = 15, 40
+CLASS_MOVES, VALUE_MOVES = 8, 30
 
 
 def solve_path(
@@ -85,7 +85,7 @@ def solve_path(
         if moves:
             answer = solver.move(answer)
         problem = Problem(answer.vectors, solver.part, settings.fit_intercept, settings.n_threads)
-        found = _along(problem, problem.place(answer.point).decisions, factors, random)
+        found = _along(problem, answer.point, factors, random)
     return [
         replace(
             model,
@@ -98,18 +98,18 @@ def solve_path(
 
 
 def _along(
-    whole: Problem, decisions: Array, factors: Sequence[float], random: np.random.Generator
+    whole: Problem, point: Array, factors: Sequence[float], random: np.random.Generator
 ) -> list[Array]:
-    """Return the point of every factor, found from the one closest to 1 outwards."""
-    middle = int(np.argmin(np.abs(np.log(factors))))
-    found: dict[int, Array] = {}
-    for way in (range(middle, len(factors)), range(middle - 1, -1, -1)):
-        before = decisions
-        for k in way:
+    """Return the point of every factor; the one given belongs to the factor 1."""
+    start = whole.place(point).decisions
+    found = {1.0: point}
+    larger = sorted(factor for factor in factors if factor > 1)
+    smaller = sorted((factor for factor in factors if factor < 1), reverse=True)
+    for way in (larger, smaller):
+        decisions = start
+        for factor in way:
             problem = copy(whole)
-            problem.sample = replace(whole.sample, c=whole.sample.c * factors[k])
-            place = resume(problem, before, random, STEPS, TOLERANCE, ROWS_PER_VECTOR).place
-            found[k], before = place.point, place.decisions
-            if k == middle:
-                decisions = place.decisions
-    return [found[k] for k in range(len(factors))]
+            problem.sample = replace(whole.sample, c=whole.sample.c * factor)
+            place = resume(problem, decisions, random, STEPS, TOLERANCE, ROWS_PER_VECTOR).place
+            found[factor], decisions = place.point, place.decisions
+    return [found[factor] for factor in factors]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..data.sampling import smallest
 from .kernel import KernelRows
 from .losses import REACH, KnownToCore
 from .sample import Part, Sample
@@ -157,7 +158,7 @@ def drawn_bent(curvatures: Array, wanted: Wanted) -> tuple[NDArray[np.intp], Arr
     if len(bent) <= wanted.n_bent:
         return bent, curvatures[bent]
     numbers = np.random.Generator(np.random.Philox(wanted.seed)).random(len(curvatures))
-    drawn = np.sort(bent[np.argpartition(numbers[bent], wanted.n_bent)[: wanted.n_bent]])
+    drawn = np.sort(bent[smallest(numbers[bent], wanted.n_bent)[: wanted.n_bent]])
     scale = curvatures.sum(dtype=np.float64) / curvatures[drawn].sum(dtype=np.float64)
     return drawn, curvatures[drawn] * scale
 

@@ -19,7 +19,7 @@ from ..training.settings import Settings
 from ..training.state import VectorSet
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
-from .descent import Solution, minimise, resume
+from .descent import Solution, improve, minimise, resume
 from .effort import Effort
 from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
@@ -35,6 +35,8 @@ Array = NDArray[Any]
 # Large data sets are solved on a sample first: as many rows as have their kernel values kept, but
 # at least this many for each vector, and at most as many as the passes see.
 LEAST_ROWS_PER_VECTOR = 64
+# How often vectors are moved again on more rows, if rows that were not near got a loss.
+MOST_WIDER = 3
 # Not converged if one more step would gain more than this share of the objective.
 NOT_CONVERGED = 0.5
 
@@ -148,6 +150,7 @@ class Answer:
     remaining: float  # the share of the objective that one more step would gain
     steps: int
     near: Sample | None  # the rows that have a loss, or nearly have one; None: too many
+    is_near: NDArray[np.bool_] | None = None  # which of the rows these are, if all are in memory
     moves: int = 0
 
 
@@ -232,14 +235,20 @@ class Solver:
         if self.whole is not None:
             return self._refined(vectors, point)
         problem = Problem(vectors, self.part, *self._common)
-        return self._answer(vectors, resume(problem, problem.place(point).decisions, self._random))
+        solution = resume(problem, problem.place(point).decisions, self._random)
+        tolerance = self._settings.choices.factor_tolerance
+        if solution.remaining > tolerance:
+            solution = improve(problem, solution, self._random, tolerance)
+        return self._answer(vectors, solution)
 
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
         is_near = self.part.loss.near(solution.place.decisions, REACH)
         near = near_rows(self.part, is_near, self._effort.most_near(len(vectors)))
         norm = self._norm(solution.slopes.gradient)
-        return Answer(vectors, point, objective, norm, solution.remaining, solution.steps, near)
+        return Answer(
+            vectors, point, objective, norm, solution.remaining, solution.steps, near, is_near
+        )
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
         assert self.whole is not None
@@ -262,6 +271,11 @@ class Solver:
         effort = self._effort
         for n_steps in effort.rounds():
             moved = self._moved(answer, n_steps)
+            for _ in range(MOST_WIDER):
+                if moved is None or moved.objective < answer.objective:
+                    break
+                answer = self._wider(answer, moved)
+                moved = self._moved(answer, n_steps)
             if moved is None or not moved.objective < answer.objective:
                 return answer
             gain = 1 - moved.objective / answer.objective
@@ -269,6 +283,14 @@ class Solver:
             if gain < effort.tolerance * moved.moves:
                 break
         return answer
+
+    def _wider(self, answer: Answer, moved: Answer) -> Answer:
+        """Let the rows that are near after a move take part in the next one, too."""
+        if answer.is_near is None or moved.is_near is None:
+            return replace(answer, near=None)
+        is_near = answer.is_near | moved.is_near
+        near = near_rows(self.part, is_near, self._effort.most_near(len(answer.vectors)))
+        return replace(answer, near=near, is_near=is_near)
 
     def _moved(self, answer: Answer, n_steps: int) -> Answer | None:
         """Make some steps; None if they cost too much or gain too little."""

@@ -71,6 +71,7 @@ def passes(
     on_pass: OnPass,
     start: VectorSet | None = None,
     half_life: float = math.inf,
+    before: VectorSet | None = None,
 ) -> VectorSet:
     """Make the passes.
 
@@ -96,6 +97,9 @@ def passes(
     half_life : float, default=inf
         A row that was seen this many rows before another counts half as much.
 
+    before : VectorSet, default=None
+        What the same passes had found when they were interrupted.
+
     Returns
     -------
     vectors : VectorSet
@@ -105,8 +109,8 @@ def passes(
         seed = int(settings.random_state.randint(2**63, dtype=np.uint64))
         least = settings.least_of_class(targets.n_problems)
         rows, targets = sampled(rows, targets, settings.most_sampled, least, seed)
-    trainers = make_trainers(rows, targets, settings, start, half_life)
-    return run_passes(trainers, rows, targets, settings, on_pass)
+    trainers = make_trainers(rows, targets, settings, before or start, half_life)
+    return run_passes(trainers, rows, targets, settings, on_pass, before)
 
 
 def make_trainers(
@@ -202,7 +206,7 @@ def run_passes(
         profile = earlier + _profile(trainers)
         return VectorSet(states, rows.gamma, unit_alpha, targets.offset, done, profile)
 
-    if before is not None and _is_enough(before.profile, settings):
+    if before is not None and _is_enough(done, before.profile, rows, settings):
         return snapshot()
     first = done + 1
     for done in range(first, settings.n_passes + 1):
@@ -215,15 +219,18 @@ def run_passes(
             time.perf_counter() - begin,
             snapshot,
         )
-        if on_pass(report) or _is_enough(earlier + _profile(trainers), settings):
+        so_far = earlier + _profile(trainers)
+        if on_pass(report) or _is_enough(done, so_far, rows, settings):
             break
     return snapshot()
 
 
-def _is_enough(profile: Profile, settings: Settings) -> bool:
-    """Whether further merges would make the vectors worse."""
-    most_merges = settings.choices.merges_per_vector * settings.budget
-    return settings.polish and profile.merges >= most_merges
+def _is_enough(n_passes: int, profile: Profile, rows: Rows, settings: Settings) -> bool:
+    """Whether further passes would make the vectors worse, or only add vectors of no use."""
+    choices = settings.choices
+    most_merges = choices.merges_per_vector * settings.budget
+    few = rows.n_rows <= settings.budget and n_passes >= choices.passes_of_few
+    return settings.polish and (few or profile.merges >= most_merges)
 
 
 def _make_pass(

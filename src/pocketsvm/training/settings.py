@@ -26,6 +26,9 @@ class Choices:
     merges_per_vector : int
         If the solver follows, passes end after this many merges for each vector.
 
+    passes_of_few : int
+        If the solver follows and all rows fit into the budget, this many passes find the vectors.
+
     hinge_width : float
         How far the solver rounds off the kink of a hinge, in units of the margin.
 
@@ -58,6 +61,7 @@ class Choices:
     rows_per_vector: int = 512
     class_rows_per_vector: int = 64
     merges_per_vector: int = 200
+    passes_of_few: int = 2
     hinge_width: float = 0.5
     relative_width: float = 0.1
     quantile_width: float = 0.05

@@ -8,12 +8,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score
 
 from ... import _core
+from ...data.dataset import open_dataset
 from ...data.svmlight import load_svmlight
 from ...estimators import BudgetedSVC
 from ..datasets.generated import SUSY_SHARPNESS, many_classes, susy_like
@@ -25,12 +28,24 @@ GAMMA = named("SUSY").gamma
 SQUARES = (128, 192, 256, 384)  # sizes of matrices that fit into the second-level cache, or nearly
 PRODUCTS = 20  # of matrices in one measurement
 WARM_UP_ROWS = 20_000
+TEST_ROWS = 100_000
 
 
-def call(function: str, environment: dict[str, str] | None = None, **arguments: Any) -> Any:
+def call(
+    function: str,
+    environment: dict[str, str] | None = None,
+    **arguments: Any,
+) -> Any:
     """Call a function of this module in a process of its own."""
+    return call_in(__name__, function, environment, **arguments)
+
+
+def call_in(
+    module: str, function: str, environment: dict[str, str] | None = None, **arguments: Any
+) -> Any:
+    """Call a function of another module in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", __name__, function, json.dumps(arguments)],
+        [sys.executable, "-m", module, function, json.dumps(arguments)],
         env={**os.environ, **(environment or {})},
         stdout=subprocess.PIPE,
         text=True,
@@ -114,18 +129,80 @@ def solving(
     fit = timed(lambda: model.fit(X, y))
     added = peak_memory() - before
     deciding = fastest({"": lambda: model.decision_function(X)}, 3)[""]
-    digest = hashlib.sha256()
-    for part in (model.support_vectors_, model.dual_coef_, model.intercept_):
-        digest.update(np.ascontiguousarray(part).tobytes())
     return {
         "fit": fit.seconds,
         "solving": model.profile_.seconds_polish,
         "deciding": deciding.seconds,
         "bytes": added,
-        "digest": digest.hexdigest(),
+        "digest": _digest(model),
         "accuracy": 100 * accuracy_score(y, model.predict(X)),
     }
 
 
+# --- rows on disk and on a cluster ----------------------------------------------------------------
+
+
+def fit_in_memory(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
+    """Fit a model to the rows of Parquet files, which are read first."""
+    import pyarrow.parquet as parquet
+
+    parts = [parquet.read_table(path).to_pandas().to_numpy(np.float32) for path in paths]
+    X, y = (
+        np.concatenate([part[:, :-1] for part in parts]),
+        np.concatenate([p[:, -1] for p in parts]),
+    )
+    del parts
+    model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
+    fit = timed_call(lambda: model.fit(X, y))
+    return fitted(model) | fit | {"readings": None, "peak_bytes": peak_memory()}
+
+
+def fit_on_disk(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
+    """Fit a model to files; return also the time that pyarrow takes to read Parquet files."""
+    model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
+    rows = open_dataset(paths)
+    fit = timed_call(lambda: model.fit(rows))
+    peak = peak_memory()
+    scan = timed_call(lambda: _scan(paths)) if paths[0].endswith(".parquet") else {}
+    found = fitted(model) | fit | {f"scan_{name}": value for name, value in scan.items()}
+    return found | {"readings": rows.n_readings, "peak_bytes": peak}
+
+
+def _scan(paths: list[str]) -> int:
+    """Read all columns of Parquet files once; return the number of rows."""
+    import pyarrow.dataset
+
+    return sum(batch.num_rows for batch in pyarrow.dataset.dataset(paths).to_batches())
+
+
+def timed_call(call: Callable[[], Any]) -> dict[str, float]:
+    """Return the wall-clock time of a call, and the time of all cores together."""
+    begin = process_time()
+    return {"seconds": timed(call).seconds, "cpu": process_time() - begin}
+
+
+def fitted(model: Any) -> dict[str, Any]:
+    """Return the time of the solver, the accuracy and a digest of a fitted model."""
+    X, y = susy_like(TEST_ROWS, model.n_features_in_, SUSY_SHARPNESS, seed=1)
+    model.__dict__.pop("feature_names_in_", None)
+    return {
+        "solving": model.profile_.seconds_polish,
+        "accuracy": accuracy_score(y, model.predict(X)),
+        "digest": _digest(model),
+    }
+
+
+def _digest(model: Any) -> str:
+    digest = hashlib.sha256()
+    for part in (model.support_vectors_, model.dual_coef_, model.intercept_):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def answer(functions: dict[str, Any]) -> None:
+    """Call the function that the command line names, and print its result."""
+    print(json.dumps(functions[sys.argv[1]](**json.loads(sys.argv[2]))))
+
+
 if __name__ == "__main__":
-    print(json.dumps(globals()[sys.argv[1]](**json.loads(sys.argv[2]))))
+    answer(globals())

@@ -17,7 +17,18 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import exact, growth, learners, peers, scale, solver, speed, tasks
+from . import (
+    cluster,
+    exact,
+    growth,
+    learners,
+    peers,
+    scale,
+    solver,
+    speed,
+    tasks,
+    tuning,
+)
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -28,9 +39,11 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "peers": peers.measure,
     "exact": exact.measure,
     "scale": scale.measure,
+    "cluster": cluster.measure,
     "solver": solver.measure,
     "learners": learners.measure,
     "tasks": tasks.measure,
+    "tuning": tuning.measure,
 }
 # Parts whose models may be trained at the same time.
 PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
@@ -70,17 +83,35 @@ class Record:
 
 @dataclass(frozen=True)
 class Benchmarks:
-    """The folder of the results and pages, whether the runs are quick, and processes at a time."""
+    """The folder of the results and pages, and how much is measured.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+
+    quick : bool
+        Whether sizes are small.
+
+    jobs : int
+        Processes at a time.
+
+    rows : int or None
+        The largest number of rows of the part "scale"; None means the usual one.
+    """
 
     folder: Path
     quick: bool
     jobs: int = 1
+    rows: int | None = None
 
     def measure(self, name: str, runs: Path | None = None) -> None:
         """Measure a part and store its record; the peers may come from the runs of a report."""
         print(f"=== {name}\n", flush=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         command = f"pocketsvm bench {'--quick ' if self.quick else ''}--only {name}"
+        if name == "scale" and self.rows is not None:
+            command += f" --rows {self.rows}"
         if runs:
             command = f"pocketsvm reproduce; {command} --runs {runs.name}"
         start = perf_counter()
@@ -102,6 +133,8 @@ class Benchmarks:
     def _tables(self, name: str) -> list[Table]:
         if name in PARALLEL_PARTS:
             return PARALLEL_PARTS[name](self.quick, self.jobs)
+        if name == "scale":
+            return scale.measure(self.quick, self.rows)
         return PARTS[name](self.quick)
 
     @property
@@ -136,9 +169,11 @@ TITLES = {
     "solver": "Solver",
     "learners": "Probabilities, quantiles, squared errors",
     "tasks": "Novelty detection and ranking",
+    "tuning": "Tuning",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",
+    "cluster": "Clusters",
 }
 TOP = (
     "Written by `make bench`, which measures everything below again. Times are the fastest of "

@@ -1,4 +1,4 @@
-"""The scale run: millions of generated rows, from LIBSVM text on disk to a model in one pass."""
+"""The scale run: millions of generated rows, from files on disk to a model."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 from ..datasets.generated import SUSY_SHARPNESS, susy_like
 from ..toolkit.measure import timed
 from ..toolkit.tables import Table
-from . import child
+from . import child, storage
 
 N_FEATURES = 18
 BUDGET = 500
@@ -17,9 +17,22 @@ ROW_BYTES = 300  # an upper limit for the text of a row
 CHUNK_ROWS = 100_000  # written at once; each chunk has its own seed
 
 
-def measure(quick: bool) -> list[Table]:
+LARGEST, QUICK_LARGEST = 10_000_000, 200_000
+SOURCE_ROWS, QUICK_SOURCE_ROWS = 2_000_000, 50_000
+
+
+def measure(quick: bool, largest: int | None = None) -> list[Table]:
+    """Return the tables of text in memory, of the formats, and of growth up to `largest` rows."""
+    largest = largest or (QUICK_LARGEST if quick else LARGEST)
+    return [
+        storage.by_source(QUICK_SOURCE_ROWS if quick else SOURCE_ROWS),
+        storage.growth(largest),
+        text_to_model(150_000 if quick else 4_500_000),
+    ]
+
+
+def text_to_model(n_rows: int) -> Table:
     """Return one table: with and without polishing, on one thread and on all cores."""
-    n_rows = 150_000 if quick else 4_500_000
     table = Table(
         "scale",
         f"{n_rows:,} generated rows of {N_FEATURES} features, one pass, B = {BUDGET}",
@@ -42,7 +55,7 @@ def measure(quick: bool) -> list[Table]:
     with tempfile.TemporaryDirectory() as folder:
         if shutil.disk_usage(folder).free < 2 * ROW_BYTES * n_rows:
             print("Skipped: there is not enough space in the temporary folder.\n")
-            return [table]
+            return table
         path = Path(folder) / "rows"
         writing = timed(lambda: write_text(path, n_rows, N_FEATURES))
         megabytes = path.stat().st_size / 1e6
@@ -51,7 +64,7 @@ def measure(quick: bool) -> list[Table]:
         for polish in (False, True):
             for n_jobs in sorted({1, os.cpu_count() or 1}):
                 _add_run(table, path, polish, n_jobs)
-    return [table]
+    return table
 
 
 def _add_run(table: Table, path: Path, polish: bool, n_jobs: int) -> None:

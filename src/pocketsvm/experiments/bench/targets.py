@@ -48,6 +48,9 @@ MIN_NOVELTY_SPEEDUP, NOVELTY_ROWS = 10, 20_000
 MIN_OVER_LINEAR = 0.05  # NDCG@10 of a ranking
 MAX_BELOW_LIGHTGBM = 0.01
 MAX_OFF_EXACT = 0.5  # share of pairs in the right order, in points
+# Rows on disk: time relative to its parts, memory, slope from 10^5 rows on, and accuracy.
+MAX_OVER_PARTS, MAX_DISK_MEGABYTES, MAX_DISK_SLOPE, MAX_DISK_FALL = 1.5, 1000, 1.1, 0.1
+MIN_WORKER_SPEEDUP, MAX_OVER_MEMORY = 1.8, 3.0  # of two Dask workers
 
 Rows = Mapping[str, Sequence[Row]]
 
@@ -58,7 +61,7 @@ def targets(rows: Rows) -> Table:
     groups: tuple[Callable[[Table, Rows], None], ...]
     groups = (
         *(_prediction, _training, _memory, _reading, _growth, _accuracy, _speedup),
-        *(_solver, _solver_scale, _novelty, _ranking),
+        *(_solver, _solver_scale, _novelty, _ranking, _disk, _cluster),
     )
     for add_group in groups:
         add_group(table, rows)
@@ -237,3 +240,30 @@ def _ranking(table: Table, rows: Rows) -> None:
     }
     what = "ranking, pairs in the right order, off the exact machine, points"
     add_target(table, what, off, "≤", MAX_OFF_EXACT, ".2f")
+
+
+def _disk(table: Table, rows: Rows) -> None:
+    found = rows.get("disk_growth", [])
+    for last in found[-1:]:
+        where = f"{last['rows']:,} rows"
+        what = "rows on disk, relative to reading and solving"
+        add_target(table, what, {where: last["ratio"]}, "≤", MAX_OVER_PARTS, ".2f")
+        what = "rows on disk, accuracy below that in memory, points"
+        fall = last["in_memory"] - last["accuracy"]
+        add_target(table, what, {where: fall}, "≤", MAX_DISK_FALL, ".2f")
+    slopes = {f"{row['rows']:,} rows": row["slope"] for row in found if row["slope"]}
+    add_target(table, "rows on disk, slope", slopes, "≤", MAX_DISK_SLOPE, ".2f")
+    peaks = {f"{row['rows']:,} rows": row["peak"] for row in found}
+    add_target(table, "rows on disk, peak memory, MB", peaks, "≤", MAX_DISK_MEGABYTES, ".0f")
+
+
+def _cluster(table: Table, rows: Rows) -> None:
+    two = select(rows.get("workers", []), where="2 workers")
+    found = {f"B = {row['budget']}": row["speedup"] for row in two}
+    add_target(table, "two Dask workers, speedup", found, "≥", MIN_WORKER_SPEEDUP, ".2f")
+    found = {f"B = {row['budget']}": row["ratio"] for row in two[-1:]}
+    what = "two Dask workers, relative to two threads in memory"
+    add_target(table, what, found, "≤", MAX_OVER_MEMORY, ".2f")
+    found = {row["data"]: row["worst"] for row in rows.get("partitions", [])}
+    what = "Dask, largest fall of the accuracy, points"
+    add_target(table, what, found, "≤", MAX_DISK_FALL, ".2f")

@@ -1,0 +1,136 @@
+"""Checkpoint files: how far a fit is, as an array file.
+
+The container is that of model files: it appears in one step, and its checksum is verified. No class
+in a file is trusted: a file holds numbers, texts, lists, arrays and the few dataclasses below.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._replacing import PathLike
+from ..data.batch import RowBatch
+from ..model.container import read_array, read_head, take, write_arrays
+from ..model.file import MAX_BYTES, errors_naming
+from ..profile import Profile
+from ..solving.elsewhere import PartOfFirst
+from ..training.state import PassState, VectorSet
+
+Array = NDArray[Any]
+
+KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (VectorSet, PassState, Profile, PartOfFirst, RowBatch)
+}
+
+
+@dataclass(eq=False)
+class Progress:
+    """How far a fit is.
+
+    Attributes
+    ----------
+    vectors : VectorSet or None
+        What the passes have found.
+
+    passes_done : bool
+        Whether these were the last passes.
+
+    sums : list
+        The results of the solver's readings of all rows, in their order.
+
+    part : object
+        What the current reading has found so far.
+
+    part_rows : int
+        The number of rows that it has read.
+    """
+
+    vectors: VectorSet | None = None
+    passes_done: bool = False
+    sums: list[Any] = field(default_factory=list)
+    part: Any = None
+    part_rows: int = 0
+
+
+def write_checkpoint(path: PathLike, identity: Mapping[str, str], progress: Progress) -> None:
+    """Write a checkpoint, which replaces an earlier one in one step."""
+    arrays: dict[str, Array] = {}
+    values = {f.name: _pack(getattr(progress, f.name), arrays) for f in fields(progress)}
+    write_arrays(path, {"checkpoint": {"identity": dict(identity), "progress": values}}, arrays)
+
+
+def read_checkpoint(path: PathLike) -> tuple[dict[str, str], Progress]:
+    """Read a checkpoint; return the identity of its fit, and how far that is."""
+    with open(path, "rb") as file, errors_naming(path):
+        head = read_head(file, os.fstat(file.fileno()).st_size, MAX_BYTES)
+        if "checkpoint" not in head.header:
+            raise ValueError("it is a model file, not a checkpoint.")
+        found = take(head.header, "checkpoint", dict)
+        arrays = {name: read_array(file, head.start, e) for name, e in head.entries.items()}
+        values = take(found, "progress", dict)
+        known = {f.name: _unpack(take_any(values, f.name), arrays) for f in fields(Progress)}
+        return take(found, "identity", dict), Progress(**known)
+
+
+def take_any(values: dict[str, Any], name: str) -> Any:
+    """Return a value of any type, which must exist."""
+    if name not in values:
+        raise ValueError(f"its header lacks {name!r}.")
+    return values[name]
+
+
+def _pack(value: Any, arrays: dict[str, Array]) -> Any:
+    """Return a value as JSON; arrays are set aside under a number."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return {"list": [_pack(each, arrays) for each in value], "tuple": isinstance(value, tuple)}
+    is_sparse: bool = sp.issparse(value)
+    if is_sparse:
+        parts = (value.data, value.indices, value.indptr)
+        return {"sparse": [_pack(part, arrays) for part in parts], "shape": list(value.shape)}
+    if isinstance(value, np.ndarray):
+        return _pack_array(value, arrays)
+    name = type(value).__name__
+    if KINDS.get(name) is not type(value):
+        raise TypeError(f"a checkpoint cannot keep {name}.")
+    found = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
+    return {"kind": name, "fields": found}
+
+
+def _pack_array(value: Array, arrays: dict[str, Array]) -> dict[str, Any]:
+    key, packed = str(len(arrays)), {"array": str(len(arrays))}
+    if value.dtype.kind == "U":  # a text is an array of its code points
+        width = value.dtype.itemsize // 4
+        arrays[key] = np.ascontiguousarray(value).view(np.uint32).reshape(len(value), width)
+        return {**packed, "texts": True}
+    arrays[key] = value
+    return packed
+
+
+def _unpack(value: Any, arrays: Mapping[str, Array]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "list" in value:
+        found = [_unpack(each, arrays) for each in take(value, "list", list)]
+        return tuple(found) if take(value, "tuple", bool) else found
+    if "sparse" in value:
+        parts = [_unpack(each, arrays) for each in take(value, "sparse", list)]
+        return sp.csr_array(tuple(parts), shape=tuple(take(value, "shape", list)))
+    if "array" in value:
+        array = arrays[take(value, "array", str)]
+        if not value.get("texts"):
+            return array
+        return array.view(f"U{array.shape[1]}").ravel() if array.size else np.empty(0, "U1")
+    kind = KINDS.get(take(value, "kind", str))
+    if kind is None:
+        raise ValueError(f"it holds {value['kind'][:100]!r}, which is unknown.")
+    known = {name: _unpack(each, arrays) for name, each in take(value, "fields", dict).items()}
+    return kind(**known)

@@ -1,0 +1,248 @@
+"""Checkpoints: a fit that is killed goes on where it was, and ends with the same bits.
+
+Everything in a fit follows from its settings, its rows and its seed. A checkpoint keeps what took
+long: the state of the passes, and the sums over all rows that the solver has read on a disk or a
+cluster. The rest is computed again.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._replacing import PathLike
+from .._versions import instruction_set
+from ..solving.elsewhere import Reading, Spread
+from ..training.passes import PassReport
+from ..training.state import VectorSet
+from .checkpoint_file import Progress, read_checkpoint, write_checkpoint
+
+T = TypeVar("T")
+
+# Parameters that do not change a bit of the model.
+FREE = {"n_jobs", "verbose", "client"}
+# The part of the identity that stands for the rows.
+ROWS = "rows"
+
+
+class Checkpoint:
+    """Callback that lets `fit` go on after its process was killed.
+
+    While `fit` runs, the state of the passes and of the solver is written to a file at intervals.
+    If the file exists when `fit` begins, `fit` goes on from it, and the model has the same bits as
+    that of a fit without an interruption. When `fit` ends, the file is removed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. It is replaced in one step, and has a checksum, as model files have.
+
+    every : float, default=60
+        Seconds between two checkpoints.
+
+    Notes
+    -----
+    A checkpoint belongs to one fit: a file of other rows, another order of them, or other
+    parameters is refused with a ValueError that names what differs. `n_jobs` and `verbose` may
+    differ. The `random_state` must be an int.
+
+    Passes are kept when they end. For rows on disk, the solver is kept in the middle of a reading,
+    on Dask after each reading. The survey, which is the first reading, is made again: it also
+    shows whether the rows are the same. For rows in memory, the solver begins again.
+
+    `partial_fit` writes no checkpoint; save the model after a batch instead.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVC
+    >>> from pocketsvm.callbacks import Checkpoint
+    >>> X, y = make_moons(1000, noise=0.1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(os.path.join(folder, "moons.checkpoint"), every=10)
+    ...     clf = BudgetedSVC(budget=20, random_state=0).set_callbacks(checkpoint).fit(X, y)
+    ...     os.listdir(folder)
+    []
+    """
+
+    def __init__(self, path: PathLike, every: float = 60.0) -> None:
+        if not every >= 0:
+            raise ValueError(f"every={every!r} must be a number of seconds that is not negative.")
+        self.path, self.every = path, float(every)
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Do nothing; the protocol of scikit-learn requires the method."""
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """Never stop the fit."""
+        return False
+
+
+class Course:
+    """The course of a fit without a checkpoint: it begins at the beginning, and keeps nothing."""
+
+    progress = Progress()
+
+    def passes(self, make: Callable[[VectorSet | None], VectorSet]) -> VectorSet:
+        """Make the passes; `make` continues from what it is given."""
+        return make(None)
+
+    def passed(self, report: PassReport) -> None:
+        """Take note of a pass."""
+
+    def followed(self, spread: Spread) -> Spread:
+        """Return rows whose sums are kept."""
+        return spread
+
+    def end(self) -> None:
+        """Take note that the fit is complete."""
+
+
+class KeptCourse(Course):
+    """The course of a fit that writes checkpoints."""
+
+    def __init__(self, checkpoint: Checkpoint, identity: dict[str, str]) -> None:
+        self._path, self._every, self._identity = checkpoint.path, checkpoint.every, identity
+        self._written = time.monotonic()
+        self.progress = Progress()
+        if os.path.exists(self._path):
+            found, self.progress = read_checkpoint(self._path)
+            _check(self._path, found, identity)
+
+    def save_if_due(self) -> None:
+        """Write a checkpoint if the last one is old enough."""
+        if time.monotonic() - self._written >= self._every:
+            write_checkpoint(self._path, self._identity, self.progress)
+            self._written = time.monotonic()
+
+    def passes(self, make: Callable[[VectorSet | None], VectorSet]) -> VectorSet:
+        """Make the passes that are missing."""
+        progress = self.progress
+        if not progress.passes_done:
+            progress.vectors = make(progress.vectors)
+            progress.passes_done = True
+            self.save_if_due()
+        assert progress.vectors is not None
+        return progress.vectors
+
+    def passed(self, report: PassReport) -> None:
+        """Keep the state after a pass, from time to time."""
+        if time.monotonic() - self._written >= self._every:
+            self.progress.vectors = report.snapshot()
+            self.save_if_due()
+
+    def followed(self, spread: Spread) -> Spread:
+        """Return rows whose sums are kept."""
+        return _KeptSums(spread, self)
+
+    def end(self) -> None:
+        """Remove the file."""
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)
+
+
+class _KeptSums:
+    """Sums over rows elsewhere: known ones are not read again."""
+
+    def __init__(self, spread: Spread, course: KeptCourse) -> None:
+        self._spread, self._course, self._number = spread, course, 0
+
+    def sum(self, reading: Reading[T], follow: Any = None) -> T:
+        """Return the sum, or go on with it."""
+        progress, number = self._course.progress, self._number
+        self._number += 1
+        if number < len(progress.sums):
+            known: T = progress.sums[number]
+            return known
+        found = self._spread.sum(reading, self)
+        progress.sums.append(found)
+        progress.part, progress.part_rows = None, 0
+        self._course.save_if_due()
+        return found
+
+    @property
+    def before(self) -> tuple[Any, int]:
+        """What the reading that was interrupted had found, and in how many rows."""
+        return self._course.progress.part, self._course.progress.part_rows
+
+    def __call__(self, part: Any, n_rows: int) -> None:
+        """Take note of what has been found in the first rows."""
+        self._course.progress.part, self._course.progress.part_rows = part, n_rows
+        self._course.save_if_due()
+
+
+def course_of(estimator: Any, *data: Any) -> Course:
+    """Return the course of a fit; the data tell whether a checkpoint belongs to it."""
+    found = [c for c in getattr(estimator, "_skl_callbacks", ()) if isinstance(c, Checkpoint)]
+    if not found:
+        return Course()
+    parameters = estimator.get_params(deep=False)
+    if not isinstance(parameters["random_state"], int | np.integer):
+        raise ValueError(
+            "a checkpoint needs a random_state that is an int, got "
+            f"{parameters['random_state']!r}: a fit that goes on must draw the same rows."
+        )
+    identity = {
+        "estimator": type(estimator).__name__,
+        **{name: _text(value) for name, value in parameters.items() if name not in FREE},
+        "version of pocketsvm": version("pocketsvm"),
+        "instruction set": instruction_set(),
+        ROWS: digest(*data),
+    }
+    return KeptCourse(found[0], identity)
+
+
+def _text(value: Any) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _check(path: PathLike, found: dict[str, str], wanted: dict[str, str]) -> None:
+    """Refuse the checkpoint of another fit."""
+    names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
+    if not names:
+        return
+    name = names[0]
+    what = f"with {name} {found.get(name)}, and this fit has {wanted.get(name)}"
+    if name == ROWS:
+        what = "for other rows, or for the same rows in another order"
+    raise ValueError(
+        f"{os.fspath(path)} is the checkpoint of another fit: it was written {what}. Remove the "
+        "file to begin anew, or use another one."
+    )
+
+
+def digest(*values: Any) -> str:
+    """Return a checksum of arrays, numbers, texts, and dataclasses of them."""
+    checksum = hashlib.sha256()
+    for value in values:
+        _update(checksum, value)
+    return checksum.hexdigest()
+
+
+def _update(checksum: Any, value: Any) -> None:
+    is_sparse: bool = sp.issparse(value)
+    if is_sparse:
+        value = (value.data, value.indices, value.indptr, tuple(value.shape))
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        checksum.update(f"{value.dtype.str}{value.shape}".encode())
+        checksum.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+    elif isinstance(value, tuple | list):
+        checksum.update(f"({len(value)}".encode())
+        for each in value:
+            _update(checksum, each)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for f in fields(value):
+            _update(checksum, getattr(value, f.name))
+    else:
+        text = value.tolist() if isinstance(value, np.ndarray) else value
+        checksum.update(repr(text).encode())
