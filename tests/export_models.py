@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from ranking import graded
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs, make_friedman1, make_moons
 from sklearn.impute import SimpleImputer
@@ -11,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-from pocketsvm import BudgetedSVC, BudgetedSVR
+from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR
 from pocketsvm.model import Model
 
 
@@ -73,6 +74,23 @@ def regression(**parameters):
     settings = {"budget": 20, "C": 10.0, "max_iter": 3, "random_state": 0} | parameters
     model = BudgetedSVR(**settings).fit(X[:250], y[:250])
     return model, np.concatenate([X[250:], 100 * X[250:260], 1e19 * X[250:260]], dtype=np.float32)
+
+
+def novelty(**parameters):
+    """Return novelty detection and rows, of which some are far from all its vectors."""
+    X, _ = make_moons(600, noise=0.1, random_state=0)
+    X = X.astype(np.float32)
+    settings = {"budget": 30, "nu": 0.2, "random_state": 0} | parameters
+    model = BudgetedOneClassSVM(**settings).fit(X[:500])
+    return model, np.concatenate([X[500:], 100 * X[500:520], 1e19 * X[500:520]], dtype=np.float32)
+
+
+def ranking(**parameters):
+    """Return a ranking and rows, of which some are far from all its vectors."""
+    X, y, qid = graded(30, 12)
+    X = X.astype(np.float32)
+    model = BudgetedRanker(**{"budget": 20, "random_state": 0} | parameters).fit(X, y, qid=qid)
+    return model, np.concatenate([X[:50], 100 * X[:10], 1e19 * X[:10]], dtype=np.float32)
 
 
 def scaled():
@@ -158,3 +176,6 @@ REGRESSIONS = pytest.mark.parametrize(
         pytest.param({"epsilon": 1e3}, id="no vectors"),
     ],
 )
+
+
+POLISHED = pytest.mark.parametrize("polish", [True, False])

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
-from pocketsvm import BudgetedSVC, BudgetedSVR, MergeTable, plots
+from pocketsvm import BudgetedOneClassSVM, BudgetedSVC, BudgetedSVR, MergeTable, plots
 from pocketsvm.plots import (
     BoundaryDisplay,
     BudgetDisplay,
@@ -160,12 +160,36 @@ def test_the_boundary_is_drawn_on_the_axes_given(moons):
     assert display.plot(axes[0]).ax_ is axes[0]
 
 
+def test_novelty_is_drawn_with_what_it_predicts():
+    model = BudgetedOneClassSVM(budget=20, nu=0.1, gamma=2.0, random_state=0).fit(X)
+    display = BoundaryDisplay.from_estimator(model, X, grid_resolution=200)
+    points = zero_lines(display)
+    assert len(points) > 50
+    assert np.abs(model.decision_function(points)).max() < 0.02 * model.offset_
+    assert legend_texts(display)[:3] == ["boundary", "outlier", "normal"]  # there is no margin
+    assert_array_equal(display.row_codes, model.predict(X) > 0)
+    assert_array_equal(display.vector_codes, model.dual_coef_[0] > 0)
+    shades = display.ax_.images[0].get_array()
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    bluer = (shades[..., 2] > shades[..., 0]).ravel()
+    sure = np.abs(model.decision_function(grid)) > 0.2 * model.offset_
+    assert_array_equal(bluer[sure], model.predict(grid[sure]) == -1)
+    truth = np.where(Y, 1, -1)
+    display = BoundaryDisplay.from_estimator(model, X, truth)
+    assert_array_equal(display.row_codes, Y)
+    with pytest.raises(ValueError, match="labels that the model does not know"):
+        BoundaryDisplay.from_estimator(model, X, Y)
+    pipeline = make_pipeline(StandardScaler(), model).fit(X)
+    display = BoundaryDisplay.from_estimator(pipeline, X)
+    assert_array_equal(display.row_codes, pipeline.predict(X) > 0)
+
+
 def test_errors_name_what_is_wrong_with_the_input_of_a_boundary(moons):
     with pytest.raises(NotFittedError):
         BoundaryDisplay.from_estimator(BudgetedSVC(), X)
     with pytest.raises(TypeError, match="ends in one, got LogisticRegression"):
         BoundaryDisplay.from_estimator(LogisticRegression().fit(X, Y), X)
-    with pytest.raises(ValueError, match="needs a classifier, got BudgetedSVR"):
+    with pytest.raises(ValueError, match="classifier or novelty detection, got BudgetedSVR"):
         BoundaryDisplay.from_estimator(BudgetedSVR(budget=5).fit(X, Y), X)
     with pytest.raises(ValueError, match=r"does not know: .*'eggs'"):
         BoundaryDisplay.from_estimator(moons, X, np.where(Y, "eggs", "spam"))

@@ -2,7 +2,8 @@
 
 python tools/oldest.py > constraints.txt
 
-A lower bound in pyproject.toml, such as ``numpy>=2.0``, becomes ``numpy==2.0``.
+A lower bound in pyproject.toml, such as ``numpy>=2.0``, becomes ``numpy==2.0``. Extras of a
+dependency are left out, because pip accepts none in constraints.
 """
 
 import re
@@ -10,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
-BOUND = re.compile(r"([\w-]+)>=([\d.]+)")
+BOUND = re.compile(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)")
 
 
 def constraints() -> list[str]:

@@ -626,6 +626,20 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     ----------
     client : distributed.Client, default=None
         The cluster. None means the current client. Pickling drops it.
+
+    Examples
+    --------
+    >>> from dask.distributed import Client
+    >>> import dask.array as da
+    >>> from sklearn.datasets import make_friedman1
+    >>> from pocketsvm.dask import DaskBudgetedSVR
+    >>> X, y = make_friedman1(2000, noise=0.1, random_state=0)
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     rows, values = da.from_array(X, chunks=500), da.from_array(y, chunks=500)
+    ...     model = DaskBudgetedSVR(budget=50, C=10, random_state=0).fit(rows, values)
+    ...     score = model.score(rows, values)
+    >>> score > 0.9
+    True
     """
 
     _regression = True

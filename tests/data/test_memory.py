@@ -15,7 +15,7 @@ def little(monkeypatch):
 
 
 def wide(n_features, n_rows=2000):
-    X = sp.random_array((n_rows, n_features), density=2 / n_features, format="csr", rng=0)
+    X = sp.random_array((n_rows, n_features), density=2 / n_features, format="csr", random_state=0)
     return X.astype(np.float32), np.arange(n_rows) % 2
 
 

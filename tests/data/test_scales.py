@@ -54,7 +54,7 @@ def test_large_targets_give_a_warning():
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_normalised_sparse_rows_give_no_warning(norm):
     random = np.random.default_rng(0)
-    X = sp.random_array((2000, 50), density=0.3, format="csr", rng=random)
+    X = sp.random_array((2000, 50), density=0.3, format="csr", random_state=random)
     X = sp.csr_array(X * np.geomspace(1e-4, 1.0, 50))
     y = np.arange(2000) % 2
     with pytest.warns(ScaleWarning, match="differ in scale"):

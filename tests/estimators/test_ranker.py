@@ -7,14 +7,14 @@ import sklearn
 from callbacks import Recorder
 from models import assert_same_model, expected_failures
 from numpy.testing import assert_allclose, assert_array_equal
-from ranking import all_pairs, graded
+from ranking import graded
 from sklearn.metrics import ndcg_score
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
-from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pocketsvm import BudgetedRanker, load_model
+from pocketsvm.experiments.datasets.rankings import Queries
+from pocketsvm.experiments.rankers import ExactRanker
 from pocketsvm.metrics import pairwise_accuracy
 
 SAME_IN_A_QUERY = "all rows are of one query, which has one weight"
@@ -52,29 +52,10 @@ def small(**parameters):
 # --- what it learns -------------------------------------------------------------------------------
 
 
-def exact_ranking(X, y, qid, C, gamma, T):
-    """Return the scores of T by an SVM on differences of pairs, each of which occurs twice."""
-    pairs, weights = [], []
-    for q, found in all_pairs(y, qid).items():
-        pairs += found
-        weights += [np.sum(qid == q) / len(found)] * len(found)
-    i, j = np.array(pairs).T
-    K = rbf_kernel(X, gamma=gamma)
-    differences = K[np.ix_(i, i)] - K[np.ix_(i, j)] - K[np.ix_(j, i)] + K[np.ix_(j, j)]
-    signed = np.block([[differences, -differences], [-differences, differences]])
-    svm = SVC(C=C / 2, kernel="precomputed", tol=1e-6)
-    svm.fit(signed, np.repeat([1, -1], len(i)), sample_weight=np.tile(weights, 2))
-    coefficients = np.zeros(2 * len(i))
-    coefficients[svm.support_] = svm.dual_coef_[0]
-    alpha = coefficients[: len(i)] - coefficients[len(i) :]
-    of_rows = np.bincount(i, alpha, len(X)) - np.bincount(j, alpha, len(X))
-    return rbf_kernel(T, X, gamma=gamma) @ of_rows
-
-
 def test_with_all_rows_as_vectors_it_is_nearly_the_exact_svm():
     X, y, qid = graded(12, 12)
     T, truth, queries = graded(40, 12, seed=1)
-    exact = exact_ranking(X, y, qid, 1.0, 0.3, T)
+    exact = ExactRanker(1.0, 0.3).fit(Queries(X, y, qid)).predict(T)
     scores = BudgetedRanker(144, 1.0, gamma=0.3, random_state=0).fit(X, y, qid=qid).predict(T)
     assert np.corrcoef(scores, exact)[0, 1] > 0.99
     best = pairwise_accuracy(truth, exact, queries)

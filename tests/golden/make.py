@@ -1,12 +1,13 @@
 """Write golden model files of the current version of the format.
 
-    .venv/bin/python tests/golden/make.py
+    .venv/bin/python tests/golden/make.py [KIND ...]
 
 Files of older versions stay as they are: nothing writes them any more. The decision values in the
 JSON files are computed in float64 by scikit-learn's kernel, not by pocketsvm.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 
-from pocketsvm import BudgetedSVC, BudgetedSVR, save_model
+from pocketsvm import (
+    BudgetedOneClassSVM,
+    BudgetedRanker,
+    BudgetedSVC,
+    BudgetedSVR,
+    save_model,
+)
 from pocketsvm.model import Model
 from pocketsvm.model.container import VERSION
 
@@ -76,6 +83,18 @@ def prepared():
     return Pipeline([("columns", ColumnTransformer(branches)), ("svm", svm)]).fit(rows, y), rows[:5]
 
 
+def novelty():
+    X, _ = make_moons(300, noise=0.1, random_state=0)
+    return BudgetedOneClassSVM(8, nu=0.2, max_iter=3, random_state=0).fit(X), X[:5]
+
+
+def ranking():
+    random = np.random.default_rng(0)
+    X, qid = random.normal(size=(300, 3)), np.repeat(np.arange(30), 10)
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.0, 2.0])
+    return BudgetedRanker(8, 10.0, max_iter=3, random_state=0).fit(X, y, qid=qid), X[:5]
+
+
 def write(name, clf, X):
     model = Model.of(clf)
     rows, stem = np.asarray(X), f"{name}-v{VERSION}"
@@ -94,10 +113,17 @@ def write(name, clf, X):
     (HERE / f"{stem}.json").write_text(json.dumps(known, indent=1) + "\n")
 
 
+KINDS = {
+    "two-classes": two_classes,
+    "three-classes": three_classes,
+    "regression": regression,
+    "scaled": scaled,
+    "prepared": prepared,
+    "stream": stream,
+    "novelty": novelty,
+    "ranking": ranking,
+}
+
 if __name__ == "__main__":
-    write("two-classes", *two_classes())
-    write("three-classes", *three_classes())
-    write("regression", *regression())
-    write("scaled", *scaled())
-    write("prepared", *prepared())
-    write("stream", *stream())
+    for kind in sys.argv[1:] or KINDS:
+        write(kind, *KINDS[kind]())

@@ -229,7 +229,8 @@ def test_moved_classifier_does_not_depend_on_threads_or_layout(n_classes, layout
 
 
 def test_sparse_rows_can_have_many_features():
-    X = sp.random_array((1000, 5_000), density=0.002, rng=np.random.default_rng(0), format="csr")
+    random = np.random.default_rng(0)
+    X = sp.random_array((1000, 5_000), density=0.002, random_state=random, format="csr")
     y = np.asarray(X.sum(axis=1)).ravel()
     model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
     assert np.isfinite(model.dual_coef_).all()

@@ -13,8 +13,8 @@ def bench(
         str,
         typer.Option(
             metavar="PART,…",
-            help="Measure only these parts (speed, growth, peers, exact, scale, cluster, solver); "
-            "'none' writes the pages from stored results.",
+            help="Measure only these parts (speed, growth, peers, exact, scale, cluster, solver, "
+            "tasks); 'none' writes the pages from stored results.",
             show_default="all",
         ),
     ] = "",

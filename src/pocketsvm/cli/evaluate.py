@@ -50,6 +50,8 @@ def evaluate(
         reporter.task("evaluating") as task,
     ):
         scores = score_file(saved, file, task, n_jobs)
+    if is_ranking and file.format != "libsvm" and query is None:
+        reporter.say("all rows are of one query; --query names the column of the queries")
     if output.json:
         print_json(scores.as_json())
     else:

@@ -342,9 +342,16 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         is_polished = training.profile.seconds_polish > 0
         kept = offset_of(state.vectors, state.dual_coef) if is_polished else offset
         scale = training.alpha * (ASSUMED_STREAM_ROWS if stream else rows.n_rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            dual_coef, intercept = scale * model.dual_coef, np.array([scale * offset])
+        if not (np.isfinite(dual_coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                f"The scores are too large for float64: lambda is {training.alpha:g} and the "
+                f"offset of earlier rows is {targets.offset:g}. Fit the model again."
+            )
         return replace(
             model,
-            dual_coef=scale * model.dual_coef,
-            intercept=np.array([scale * offset]),
+            dual_coef=dual_coef,
+            intercept=intercept,
             training=replace(training, vectors=replace(state, offset=kept)),
         )

@@ -128,7 +128,7 @@ class Model:
 
         Parameters
         ----------
-        estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
+        estimator : estimator of pocketsvm, Pipeline or Model
             The fitted estimator; a pipeline of transformers and an estimator of this package is a
             model with a preparation.
 

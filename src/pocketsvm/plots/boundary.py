@@ -1,4 +1,4 @@
-"""The decision boundary of a classifier."""
+"""The decision boundary of a classifier, or of novelty detection."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import num_samples, safe_indexing
@@ -29,6 +29,11 @@ LARGEST_SAMPLE = 1500
 ROW_SHADE, VECTOR_SHADE = 0.65, 0.75
 # Support vectors have areas from the first number to the sum of both, in square points.
 SMALLEST_AREA, AREA_RANGE = 20, 110
+# What the labels -1 and 1 of novelty detection mean.
+NOVELTY_CLASSES = np.array(["outlier", "normal"])
+# The plane is shaded by the decision values of novelty detection in units of this share of the
+# offset, because the scores have no margin.
+SHADED_SHARE = 0.25
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
@@ -48,10 +53,11 @@ class BoundaryDisplay:
         The points of the plane at which the decision function was evaluated.
 
     response : ndarray of shape (n, n, n_classes)
-        The decision values there; for two classes, the negative of the value and the value.
+        The decision values there; for two classes, and for novelty detection, the negative of the
+        value and the value.
 
     classes : ndarray of shape (n_classes,)
-        The labels.
+        The labels; for novelty detection, "outlier" and "normal".
 
     vectors : ndarray of shape (n_sv, 2)
         The support vectors in the plane.
@@ -73,6 +79,9 @@ class BoundaryDisplay:
 
     labels : tuple of two str
         The labels of the axes.
+
+    offset : float or None
+        For novelty detection, the score at the boundary; None for a classifier.
 
     Attributes
     ----------
@@ -112,6 +121,7 @@ class BoundaryDisplay:
     n_rows: int
     row_codes: NDArray[Any] | None = None
     labels: tuple[str, str] = ("feature 0", "feature 1")
+    offset: float | None = None
     ax_: "Axes" = field(init=False)
     figure_: "Figure | SubFigure" = field(init=False)
     legend_: "Legend" = field(init=False)
@@ -131,16 +141,17 @@ class BoundaryDisplay:
 
         Parameters
         ----------
-        estimator : BudgetedSVC or Pipeline
-            The fitted classifier, or a pipeline that ends in one. A pipeline is drawn in the plane
+        estimator : BudgetedSVC, BudgetedOneClassSVM or Pipeline
+            The fitted estimator, or a pipeline that ends in one. A pipeline is drawn in the plane
             of its input if the input has two features and the steps of the pipeline can be
-            inverted, else in the plane of the rows that its classifier receives.
+            inverted, else in the plane of the rows that its last step receives.
 
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
 
         y : array-like of shape (n_samples,), default=None
-            The labels. If None, only the plane and the support vectors are drawn.
+            The labels; for novelty detection -1 and 1. If None, rows are not drawn, but novelty
+            detection draws them by what it predicts.
 
         grid_resolution : int, default=300
             The number of points per side of the plane.
@@ -158,8 +169,11 @@ class BoundaryDisplay:
         """
         check_is_fitted(estimator)
         machine = last_step(estimator)
-        if not is_classifier(machine):
-            raise ValueError(f"A boundary needs a classifier, got {type(machine).__name__}.")
+        is_novelty = is_outlier_detector(machine)
+        if not (is_classifier(machine) or is_novelty):
+            raise ValueError(
+                f"A boundary needs a classifier or novelty detection, got {type(machine).__name__}."
+            )
         n_rows = num_samples(X)
         drawn = np.arange(0, n_rows, max(-(-n_rows // LARGEST_SAMPLE), 1))
         estimator.decision_function(safe_indexing(X, drawn[:1]))  # raises if the rows do not fit
@@ -170,21 +184,26 @@ class BoundaryDisplay:
         xx0, xx1 = np.meshgrid(*ticks)
         values = plane.decide(np.column_stack([xx0.ravel(), xx1.ravel()]))
         coefficients = machine.dual_coef_
-        if len(machine.classes_) == 2:
+        labels = np.array([-1, 1]) if is_novelty else machine.classes_
+        if len(labels) == 2:
             values = np.column_stack([-values, values])
             coefficients = np.vstack([-coefficients, coefficients])
+        row_codes = None if y is None else _codes(labels, y, n_rows)[drawn]
+        if y is None and is_novelty:
+            row_codes = np.searchsorted(labels, estimator.predict(safe_indexing(X, drawn)))
         display = cls(
             xx0=xx0,
             xx1=xx1,
             response=values.reshape(*xx0.shape, -1),
-            classes=machine.classes_,
+            classes=NOVELTY_CLASSES if is_novelty else labels,
             vectors=plane.vectors,
             vector_codes=coefficients.argmax(axis=0),
             vector_weights=np.linalg.norm(machine.dual_coef_, axis=0),
             rows=plane.rows,
             n_rows=n_rows,
-            row_codes=None if y is None else _codes(machine.classes_, y, n_rows)[drawn],
+            row_codes=row_codes,
             labels=plane.labels,
+            offset=machine.offset_ if is_novelty else None,
         )
         return display.plot(ax)
 
@@ -222,7 +241,8 @@ class BoundaryDisplay:
         """Shade the plane by class, more where the winner's lead is larger, and draw the lines."""
         ranked = np.sort(self.response, axis=2)
         lead = (ranked[..., -1] - ranked[..., -2]) / 2  # two classes: the absolute decision value
-        share = LARGEST_SHADE * (2 * expit(lead) - 1)[..., None]
+        unit = SHADED_SHARE * self.offset if self.offset else 1.0
+        share = LARGEST_SHADE * (2 * expit(lead / unit) - 1)[..., None]
         shades = BACKGROUND + share * (colors[self.response.argmax(axis=2)] - BACKGROUND)
         self.ax_.imshow(
             shades,
@@ -236,7 +256,7 @@ class BoundaryDisplay:
             others = np.delete(self.response, k, axis=2).max(axis=2)
             lead = (self.response[..., k] - others) / 2
             self._draw_levels(lead, [0], colors="black", linewidths=1.6)
-            if binary:
+            if binary and self.offset is None:
                 self._draw_levels(lead, [-1, 1], colors=GREY, linewidths=0.7, linestyles=":")
 
     def _draw_levels(self, values: NDArray[Any], levels: list[int], **style: Any) -> None:
@@ -273,7 +293,7 @@ class BoundaryDisplay:
 
         dot: dict[str, Any] = {"marker": "o", "linestyle": "none"}
         handles = [Line2D([], [], color="black", lw=1.6, label="boundary")]
-        if len(self.classes) == 2:
+        if len(self.classes) == 2 and self.offset is None:
             handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="margin"))
         handles += [
             Line2D([], [], **dot, color=VECTOR_SHADE * color, markersize=5, label=str(label))
@@ -305,5 +325,5 @@ def _codes(classes: NDArray[Any], y: ArrayLike, n_rows: int) -> NDArray[np.intp]
         )
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
-        raise ValueError(f"y holds labels that the classifier does not know: {unknown[:5]}.")
+        raise ValueError(f"y holds labels that the model does not know: {unknown[:5]}.")
     return np.searchsorted(classes, labels)

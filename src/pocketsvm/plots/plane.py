@@ -40,7 +40,7 @@ class Plane:
 def find_plane(estimator: Any, machine: Any, X: Any) -> Plane:
     """Return the plane of two features or of the two leading principal components.
 
-    `machine` is the classifier itself: the estimator, or the last step of a pipeline.
+    `machine` is the model itself: the estimator, or the last step of a pipeline.
     """
     steps = None if estimator is machine else estimator[:-1]
     n_features = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]

@@ -104,6 +104,36 @@ def test_c_regression(tmp_path, run_c, setting):
     assert_allclose(predicted, model.predict(X), rtol=1e-7, atol=models.tolerance(model))
 
 
+@models.POLISHED
+def test_c_finds_the_same_outliers(tmp_path, run_c, polish):
+    model, X = models.novelty(polish=polish)
+    assert export_c(model, tmp_path / "model.h").labels == [-1, 1]
+    values, labels = run_c(X)
+    assert_allclose(values[:, 0], model.decision_function(X), rtol=0, atol=models.tolerance(model))
+    models.assert_same_labels(labels, model, X)
+
+
+def test_c_counts_a_value_of_zero_as_normal(tmp_path, run_c):
+    """As predict does; without vectors, all values are the intercept."""
+    model = replace(
+        Model.of(models.novelty()[0]),
+        vectors=np.zeros((1, 2), dtype=np.float32),
+        dual_coef=np.zeros((1, 1)),
+        intercept=np.zeros(1),
+    )
+    export_c(model, tmp_path / "model.h")
+    assert_array_equal(run_c(np.ones((3, 2), dtype=np.float32))[1], 1)
+
+
+@models.POLISHED
+def test_c_ranking(tmp_path, run_c, polish):
+    model, X = models.ranking(polish=polish)
+    assert export_c(model, tmp_path / "model.h").labels is None
+    values, predicted = run_c(X)
+    assert_array_equal(values[:, 0], predicted)
+    assert_allclose(predicted, model.predict(X), rtol=0, atol=models.tolerance(model))
+
+
 def test_c_scales(tmp_path, run_c):
     model, X, labels = models.scaled()
     export_c(model, tmp_path / "model.h")

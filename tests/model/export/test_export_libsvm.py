@@ -97,3 +97,21 @@ def test_libsvm_regression(tmp_path, run_libsvm, setting):
 def test_libsvm_has_no_place_for_scaling(tmp_path):
     with pytest.raises(ValueError, match=r"hold the preparation .*StandardScaler.*C or ONNX"):
         export_libsvm(models.scaled()[0], tmp_path / "svm.model")
+
+
+@models.POLISHED
+def test_libsvm_finds_the_same_outliers(tmp_path, run_libsvm, polish):
+    model, X = models.novelty(polish=polish)
+    exported = export_libsvm(model, tmp_path / "svm.model")
+    assert exported.labels == [-1, 1]
+    assert (tmp_path / "svm.model").read_text().startswith("svm_type one_class\n")
+    labels, values = run_libsvm(tmp_path / "svm.model", X)
+    assert_allclose(values, models.exact(model, X), rtol=0, atol=1e-12 * model.dual_coef_.sum())
+    models.assert_same_labels(labels, model, X)
+
+
+def test_libsvm_has_no_place_for_a_ranking(tmp_path):
+    model, _ = models.ranking()
+    with pytest.raises(ValueError, match=r"no type for ranking. Export the model to C or ONNX"):
+        export_libsvm(model, tmp_path / "svm.model")
+    assert not (tmp_path / "svm.model").exists()

@@ -170,3 +170,26 @@ def test_onnx_keeps_feature_names(tmp_path):
     export_onnx(clf, tmp_path / "svm.onnx")
     (kept,) = onnx.load(tmp_path / "svm.onnx").metadata_props
     assert (kept.key, kept.value) == ("feature_names", '["a", "gr\\u00f6\\u00dfe"]')
+
+
+@models.POLISHED
+def test_onnx_finds_the_same_outliers(tmp_path, run_onnx, polish):
+    model, X = models.novelty(polish=polish)
+    assert export_onnx(model, tmp_path / "svm.onnx").labels == [-1, 1]
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    assert_allclose(
+        found["decision"], model.decision_function(X), rtol=0, atol=models.tolerance(model)
+    )
+    models.assert_same_labels(found["label"], model, X)
+    zero = replace(Model.of(model), dual_coef=0 * model.dual_coef_, intercept=np.zeros(1))
+    export_onnx(zero, tmp_path / "svm.onnx")
+    assert_array_equal(run_onnx(tmp_path / "svm.onnx", X)["label"], 1)  # as predict
+
+
+@models.POLISHED
+def test_onnx_ranking(tmp_path, run_onnx, polish):
+    model, X = models.ranking(polish=polish)
+    assert export_onnx(model, tmp_path / "svm.onnx").labels is None
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    assert list(found) == ["value"]
+    assert_allclose(found["value"], model.predict(X), rtol=0, atol=models.tolerance(model))

@@ -17,7 +17,7 @@ from ..toolkit.figures import png
 from ..toolkit.measure import PACKAGES, machine, versions
 from ..toolkit.pages import Block, Picture, markdown_table, write_pages
 from ..toolkit.tables import Table
-from . import cluster, exact, growth, peers, scale, solver, speed
+from . import cluster, exact, growth, peers, scale, solver, speed, tasks
 from .targets import targets
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
@@ -30,6 +30,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "scale": scale.measure,
     "cluster": cluster.measure,
     "solver": solver.measure,
+    "tasks": tasks.measure,
 }
 # Parts whose models may be trained at the same time.
 PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
@@ -110,7 +111,7 @@ class Benchmarks:
             date=dt.date.today().isoformat(),
             command=command,
             machine=machine(),
-            versions=versions((*PACKAGES, "scikit-learn-intelex")),
+            versions=versions((*PACKAGES, "lightgbm", "scikit-learn-intelex")),
         )
         show(tables)
         with replacing(self.folder / f"{name}.json") as file:
@@ -153,6 +154,7 @@ TITLES = {
     "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
     "solver": "Solver",
+    "tasks": "Novelty detection and ranking",
     "speed": "Speed",
     "growth": "How cost grows",
     "scale": "Scale",

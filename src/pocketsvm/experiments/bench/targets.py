@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from .. import models
 from ..toolkit.results import Row, select
 from ..toolkit.tables import Table, add_target, target_table
+from .tasks import EXACT, LIGHTGBM, LINEAR, OURS, RANKINGS
 
 # Test accuracy in per cent for the smaller and the larger budget of each data set.
 MIN_ACCURACY = {
@@ -44,6 +45,12 @@ MAX_FIT_MEGABYTES = 768  # of the whole fit at scale, beside the data
 # Rows on disk: time relative to its parts, memory, slope from 10^5 rows on, and accuracy.
 MAX_OVER_PARTS, MAX_DISK_MEGABYTES, MAX_DISK_SLOPE, MAX_DISK_FALL = 1.5, 1000, 1.1, 0.1
 MIN_WORKER_SPEEDUP, MAX_OVER_MEMORY = 1.8, 3.0  # of two Dask workers
+MAX_AREA_FALL = 0.01  # ROC-AUC of novelty detection, below the exact machine
+MAX_OFF_NU = 0.02  # of the share of outliers in the training rows
+MIN_NOVELTY_SPEEDUP, NOVELTY_ROWS = 10, 20_000
+MIN_OVER_LINEAR = 0.05  # NDCG@10 of a ranking
+MAX_BELOW_LIGHTGBM = 0.01
+MAX_OFF_EXACT = 0.5  # share of pairs in the right order, in points
 
 Rows = Mapping[str, Sequence[Row]]
 
@@ -54,7 +61,7 @@ def targets(rows: Rows) -> Table:
     groups: tuple[Callable[[Table, Rows], None], ...]
     groups = (
         *(_prediction, _training, _memory, _reading, _growth, _accuracy, _speedup),
-        *(_solver, _solver_scale, _disk, _cluster),
+        *(_solver, _solver_scale, _disk, _cluster, _novelty, _ranking),
     )
     for add_group in groups:
         add_group(table, rows)
@@ -224,3 +231,39 @@ def _cluster(table: Table, rows: Rows) -> None:
     found = {row["data"]: row["worst"] for row in rows.get("partitions", [])}
     what = "Dask, largest fall of the accuracy, points"
     add_target(table, what, found, "≤", MAX_DISK_FALL, ".2f")
+
+
+def _novelty(table: Table, rows: Rows) -> None:
+    found = rows.get("novelty", [])
+    falls = {row["data"]: row["fall"] for row in found}
+    what = "novelty detection, ROC-AUC below OneClassSVM"
+    add_target(table, what, falls, "≤", MAX_AREA_FALL, ".4f")
+    what = "novelty detection, share of outliers minus nu"
+    off = {row["data"]: row["off_nu"] for row in found}
+    add_target(table, what, off, "≤", MAX_OFF_NU, ".4f")
+    speedups = {row["data"]: row["speedup"] for row in found if row["rows"] == NOVELTY_ROWS}
+    what = "novelty detection, speedup over OneClassSVM"
+    add_target(table, what, speedups, "≥", MIN_NOVELTY_SPEEDUP, ".1f")
+
+
+def _ranking(table: Table, rows: Rows) -> None:
+    ndcg = {(row["data"], row["model"]): row["ndcg"] for row in rows.get("ranking", [])}
+    data = [data for data, model in ndcg if model == OURS]
+    above = {each: ndcg[each, OURS] - ndcg[each, LINEAR] for each in data}
+    what = "ranking, NDCG@10 above a linear ranker"
+    add_target(table, what, above, "≥", MIN_OVER_LINEAR, ".4f")
+    # Trees choose their features. If some are useless, they should win: this is no target.
+    below = {
+        each: ndcg[each, LIGHTGBM] - ndcg[each, OURS]
+        for each in data
+        if RANKINGS[each] == 0 and (each, LIGHTGBM) in ndcg
+    }
+    add_target(table, "ranking, NDCG@10 below LightGBM", below, "≤", MAX_BELOW_LIGHTGBM, ".4f")
+    exactly = rows.get("ranking_exact", [])
+    off = {
+        f"{row['vectors']:,} vectors": abs(row["accuracy"] - exact["accuracy"])
+        for exact in select(exactly, model=EXACT)
+        for row in select(exactly, model=OURS)
+    }
+    what = "ranking, pairs in the right order, off the exact machine, points"
+    add_target(table, what, off, "≤", MAX_OFF_EXACT, ".2f")

@@ -144,6 +144,7 @@ def text_rows(n_rows: int, n_words: int = 5_000) -> Task:
     counts = sparse.csr_array(
         (np.ones(len(words), np.float32), (documents, words)), shape=(2 * n_rows, n_words)
     )
+    counts.sum_duplicates()  # scipy before 1.15 keeps them
     X = TfidfTransformer(sublinear_tf=True).fit_transform(counts).astype(np.float32)
     rows = TrainTest(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
     return Task(f"TF-IDF rows, {n_rows:,} rows of {n_words:,} words", rows, 10.0, 1.0)

@@ -132,7 +132,7 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
+    estimator : estimator of pocketsvm, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like

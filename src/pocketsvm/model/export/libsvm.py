@@ -24,7 +24,7 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
+    estimator : estimator of pocketsvm, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like

@@ -40,7 +40,7 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR, Pipeline or Model
+    estimator : estimator of pocketsvm, Pipeline or Model
         The fitted estimator.
 
     path : str or path-like
