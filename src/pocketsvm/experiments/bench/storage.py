@@ -155,6 +155,7 @@ def growth(largest: int) -> Table:
             "readings": ("readings", "d"),
             "scan": ("one reading by pyarrow, s", ".2f"),
             "seconds": ("fit, s", ".2f"),
+            "cpu": ("CPU, s", ".2f"),
             "rate": ("rows per second", ",.0f"),
             "ratio": ("relative to the parts", ".2f"),
             "cpu_ratio": ("the same in CPU time", ".2f"),
