@@ -1,4 +1,4 @@
-"""The tools that build the site: the gallery, the public names, the formulas, the check."""
+"""The tools: those that build the site, and the one that fuzzes model files."""
 
 from pathlib import Path
 
@@ -116,3 +116,12 @@ def test_the_check_finds_broken_links_and_outside_requests(tmp_path):
         "a.css: loads https://example.org/b.png",
         "llms.txt: there is no lost.md",
     ]
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("golden/*.psvm")), ids=lambda p: p.stem)
+def test_fuzzing_accepts_models_of_every_kind(tmp_path, path):
+    import fuzz_models
+
+    target = fuzz_models.Target(tmp_path)
+    target(path.read_bytes())
+    assert target.n_models == 1
