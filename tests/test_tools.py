@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 TOOLS = Path(__file__).parents[1] / "tools"
+GOLDEN = sorted(Path(__file__).parent.glob("golden/*.psvm"))
 PROGRAM = '''"""A title
 
 A text.
@@ -118,7 +119,7 @@ def test_the_check_finds_broken_links_and_outside_requests(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("golden/*.psvm")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
 def test_fuzzing_accepts_models_of_every_kind(tmp_path, path):
     import fuzz_models
 
