@@ -186,7 +186,9 @@ def _rows(estimator: Any) -> Any:
     for column, texts in (Preparation.of(steps).columns.texts if steps else {}).items():
         X[column] = pd.Series([texts[k % len(texts)] for k in range(3)], dtype=object)
     names = getattr(estimator, "feature_names_in_", None)
-    return X.to_numpy() if names is None else X.set_axis(names, axis=1)
+    # scikit-learn refuses tables in which a name occurs twice.
+    has_names = names is not None and len(set(names)) == len(names)
+    return X.set_axis(names, axis=1) if has_names else X.to_numpy()
 
 
 def fuzz_with_atheris(target: Target, seconds: float, folder: Path) -> None:

@@ -99,6 +99,7 @@ def test_scaling_is_the_affine_map_of_the_scaler(scaler):
             "transformer_weights",
         ),
         (ColumnTransformer([("a", Normalizer(), [0])]), "a Normalizer cannot be kept"),
+        (ColumnTransformer([("a", StandardScaler(), [0, 0])]), "branch 'a' takes a column twice"),
         (
             ColumnTransformer([("a", ColumnTransformer([("b", "passthrough", [0])]), [0])]),
             "inside another one",

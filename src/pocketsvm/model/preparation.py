@@ -253,7 +253,12 @@ class Columns:
         """Refuse a fitted transformer that a file cannot keep."""
         if step.transformer_weights is not None:
             raise ValueError("a ColumnTransformer with transformer_weights is not supported.")
-        for _, branch, _ in branches(step):
+        for name, branch, columns in branches(step):
+            if len(set(columns)) < len(columns):
+                raise ValueError(
+                    f"a ColumnTransformer whose branch {name!r} takes a column twice is not "
+                    "supported."
+                )
             for each in branch:
                 if type(each) is ColumnTransformer:
                     raise ValueError("a ColumnTransformer inside another one is not supported.")
@@ -306,6 +311,8 @@ class Columns:
             columns = arrays[f"{at}columns"].tolist()
             if not columns or not all(0 <= column < n_inputs for column in columns):
                 raise ValueError(f"its ColumnTransformer takes columns outside of {n_inputs}.")
+            if len(set(columns)) < len(columns):
+                raise ValueError("a branch of its ColumnTransformer takes a column twice.")
             steps = _restore_steps(branch["steps"], at, arrays, len(columns))
             for column, value in zip(columns, _sample(steps, len(columns)), strict=True):
                 row[column] = value
