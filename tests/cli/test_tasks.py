@@ -168,3 +168,10 @@ def test_wrong_rankings_are_refused(refuse, succeed, queries):
     refuse(["evaluate", "m.psvm", "ranked.csv", "--weights", "a"], 2, "no weights of rows")
     refuse(["evaluate", "m.psvm", "ties.csv", "--query", "session"], 1, "nothing is to rank")
     refuse(["export", "m.psvm", "m.model"], 1, "cannot hold the preparation")
+
+
+@pytest.mark.parametrize("option", ["--one-class", "--rank"])
+def test_a_folder_is_refused(normal, call, option):
+    code, _, err = call("train", ".", "m.psvm", option, *SMALL)
+    assert code == 1
+    assert f"a folder or a pattern; {option} reads one file" in err
