@@ -154,7 +154,16 @@ def test_a_full_disk_and_a_closed_pipe(succeed, folder, moons):
 
 
 def test_an_interrupt_leaves_no_model(folder, moons):
-    command = [*COMMAND, "train", "moons.txt", "m.psvm", "--max-iter", "100000000"]
+    command = [
+        *COMMAND,
+        "train",
+        "moons.txt",
+        "m.psvm",
+        "--polish",
+        "no",
+        "--max-iter",
+        "100000000",
+    ]
     before = sorted(folder.iterdir())
     with subprocess.Popen(
         command,

@@ -176,6 +176,8 @@ def test_damaged_and_forged_files_are_refused_or_hold_a_model_that_works(path, g
     y = np.arange(20) % 3
     if is_classifier(clf):
         y = clf.classes_[y % len(clf.classes_)]
+    if golden.stem.startswith("several-targets"):
+        y = np.tile(y[:, None], len(clf.intercept_))
     # Old versions share all checks with the current one but for their names.
     n_files = 500 if version == VERSION else 200
     n_loaded, n_continued = 0, 0
