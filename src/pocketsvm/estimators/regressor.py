@@ -262,8 +262,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
-        Training makes `max_iter` passes over the rows, each in a new random order, and then
-        polishes the model if `polish` is True.
+        Training makes up to `max_iter` passes over the rows, each in a new random order, and then
+        polishes the model unless `polish` is False.
 
         Parameters
         ----------
