@@ -107,6 +107,10 @@ def test_options_without_meaning_are_refused(refuse, normal, options, code, mess
     refuse(["train", "normal.csv", "m.psvm", "--one-class", *options], code, message)
 
 
+def test_nu_is_only_for_novelty_detection(refuse, normal):
+    refuse(["train", "normal.csv", "m.psvm", "--nu", "0.2"], 2, "--nu: it is only for --one-class")
+
+
 # --- ranking --------------------------------------------------------------------------------------
 
 

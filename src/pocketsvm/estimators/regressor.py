@@ -311,9 +311,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         If `alpha` is None, the first call sets the regularisation to ``1e-4 / C``, the value that
         `fit` uses for 10,000 rows, because the length of the stream is unknown. With `half_life`,
         it is the value that `fit` uses for ``1.44 * half_life`` rows, the total weight of a long
-        stream. Later calls keep
-        ``alpha_``. The first call also subtracts the median of its targets, and later calls keep
-        this median.
+        stream. Later calls keep ``alpha_``. The first call also subtracts the median of its
+        targets, and later calls keep this median.
 
         The model is the last iterate. Its error is about ``1 / (alpha_ n)``, where n is the number
         of rows seen so far. If this is not small compared with the targets at the end of the

@@ -116,7 +116,7 @@ def reservoir_rows(estimator: Any) -> tuple[CheckedRows, Any, NDArray[np.float64
     if found is None or found.rows is None:
         raise DataError(
             "there are no rows to polish on: set reservoir, the number of rows to keep, and call "
-            "partial_fit."
+            "partial_fit. A model file does not keep the rows."
         )
     weight = found.factors(estimator._half_life(stream=True)) * found.rows.weights
     return checked_rows(found.rows.X), found.rows.y, weight
