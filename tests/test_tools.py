@@ -1,10 +1,11 @@
-"""The tools that build the site: the gallery, the public names, the formulas, the check."""
+"""The tools: those that build the site, and the one that fuzzes model files."""
 
 from pathlib import Path
 
 import pytest
 
 TOOLS = Path(__file__).parents[1] / "tools"
+GOLDEN = sorted(Path(__file__).parent.glob("golden/*.psvm"))
 PROGRAM = '''"""A title
 
 A text.
@@ -116,3 +117,12 @@ def test_the_check_finds_broken_links_and_outside_requests(tmp_path):
         "a.css: loads https://example.org/b.png",
         "llms.txt: there is no lost.md",
     ]
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_fuzzing_accepts_models_of_every_kind(tmp_path, path):
+    import fuzz_models
+
+    target = fuzz_models.Target(tmp_path)
+    target(path.read_bytes())
+    assert target.n_models == 1

@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from pocketsvm import load_model, save_model
 from pocketsvm.model.container import CHECKSUM_SIZE, MAGIC, PREFIX
+from pocketsvm.model.preparation import Preparation, split
 
 try:
     import atheris
@@ -164,18 +166,27 @@ class Target:
                 raise RuntimeError("the message does not name the file") from refusal
             return
         self.n_models += 1
-        names = getattr(estimator, "feature_names_in_", None)
-        X: Any = np.linspace(-2, 2, 3 * estimator.n_features_in_).reshape(3, -1)
-        if names is not None:
-            X = pd.DataFrame(X, columns=names)
-        if isinstance(estimator, Pipeline) and not np.isfinite(estimator[:-1].transform(X)).all():
-            return  # a scale close to zero: the rows themselves are refused
+        X = _rows(estimator)
+        if isinstance(estimator, Pipeline):
+            prepared = estimator[:-1].transform(X)
+            if not np.isfinite(prepared.data if sp.issparse(prepared) else prepared).all():
+                return  # a scale close to zero: the rows themselves are refused
         values = getattr(estimator, "decision_function", estimator.predict)(X)
         if not np.isfinite(values).all():
             raise RuntimeError("a decision value is not finite")
         estimator.predict(X)
         save_model(estimator, self._again)
         load_model(self._again)
+
+
+def _rows(estimator: Any) -> Any:
+    """Return three rows for a model: numbers, and known texts in columns of text."""
+    X = pd.DataFrame(np.linspace(-2, 2, 3 * estimator.n_features_in_).reshape(3, -1))
+    steps, _ = split(estimator)
+    for column, texts in (Preparation.of(steps).columns.texts if steps else {}).items():
+        X[column] = pd.Series([texts[k % len(texts)] for k in range(3)], dtype=object)
+    names = getattr(estimator, "feature_names_in_", None)
+    return X.to_numpy() if names is None else X.set_axis(names, axis=1)
 
 
 def fuzz_with_atheris(target: Target, seconds: float, folder: Path) -> None:

@@ -270,6 +270,33 @@ def test_a_huge_index_is_refused_with_its_place(refuse, folder, monkeypatch):
     refuse(["train", "wide.txt", "m.psvm"], 1, message)
 
 
+@pytest.mark.parametrize("scale", ["none", "maxabs"])
+@pytest.mark.parametrize("gamma", ["0.5", "auto"])
+def test_columns_that_no_row_uses_cost_nothing(succeed, folder, scale, gamma):
+    rng = np.random.default_rng(0)
+    used, n_features = [1, 5, 70, 200_001, 300_000], 300_000
+    X = rng.normal(size=(80, len(used))).round(3)
+    y = (X[:, 0] * X[:, 3] > 0).astype(int)
+    (folder / "wide.txt").write_text(
+        "".join(
+            f"{label} {' '.join(f'{k}:{v}' for k, v in zip(used, row, strict=True))}\n"
+            for label, row in zip(y, X, strict=True)
+        )
+    )
+    options = ["-B", "30", "--scale", scale, "--gamma", gamma]
+    succeed("train", "wide.txt", "wide.psvm", *options)
+    assert load_model("wide.psvm").n_features_in_ == n_features
+    assert (folder / "wide.psvm").stat().st_size < 20_000
+    prepared = X / np.abs(X).max(axis=0) if scale == "maxabs" else X
+    width = 1 / n_features if gamma == "auto" else float(gamma)
+    svm = BudgetedSVC(30, gamma=width, random_state=0).fit(prepared, y)
+    # Rows to predict may use columns that the training rows do not use.
+    with open(folder / "wide.txt", "a") as file:
+        file.write("0 3:1\n")
+    expected = svm.predict(np.r_[prepared, np.zeros((1, len(used)))])
+    assert succeed("predict", "wide.psvm", "wide.txt").split() == expected.astype(str).tolist()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -52,6 +52,17 @@ def test_a_long_first_row_of_a_table_is_refused(write, monkeypatch):
         read(write("a" * 1000 + text, "a.csv"))
 
 
+@pytest.mark.parametrize("place", [1, 7, 60])
+def test_a_long_row_of_a_table_is_refused(write, monkeypatch, place):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(delimited, "BLOCK_ROWS", 1)
+    rows = ["a,b,label"] + ["1,2,0"] * 100
+    assert read(write("\n".join(rows), "a.csv")).X.shape == (100, 2)
+    rows[place] = "1," + "2" * 3000 + ",0"
+    with pytest.raises(ValueError, match="has a row of more than 1,000 bytes, which is the limit"):
+        read(write("\n".join(rows), "a.csv"))
+
+
 PARQUET = parquet_bytes({"a": pa.array(np.zeros(100_000)), "y": ["x"] * 100_000})
 
 

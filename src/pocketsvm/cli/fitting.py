@@ -104,7 +104,8 @@ def _machine(options: MachineOptions, task: TaskOptions) -> Any:
 def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any:
     """Return a pipeline that imputes, encodes and scales the rows, or the machine if nothing does.
 
-    The indicators of categories are not scaled: a rare one would become very large.
+    It leaves out the columns that wide rows do not use. The indicators of categories are not
+    scaled: a rare one would become very large.
     """
     numbers: list[Any] = []
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -115,6 +116,12 @@ def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any
     if rows.scale in SCALERS:
         numbers.append(clone(SCALERS[rows.scale]))
     texts = rows.layout.texts
+    if (used := rows.used) is not None:
+        if machine.gamma == "auto":
+            machine.set_params(gamma=1 / rows.layout.n_features)
+        kept = make_pipeline(*numbers) if numbers else "passthrough"
+        branch = ("used", kept, used.tolist())
+        return join([ColumnTransformer([branch], sparse_threshold=1.0)], machine)
     if not texts:
         return join(numbers, machine)
     others = [j for j in range(rows.layout.n_features) if j not in set(texts)]

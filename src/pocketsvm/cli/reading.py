@@ -24,6 +24,9 @@ MOST_DENSE_BYTES = 2**32
 # A file with more classes than this, and fewer rows per class than that, probably has a numeric
 # column in place of the label.
 MANY_CLASSES, ROWS_PER_CLASS = 20, 10
+# Support vectors are dense. From this many features on, a model leaves out columns that no row of
+# the training file uses; beyond the second number, the list of all columns would take too long.
+WIDE, WIDEST = 1 << 17, 1 << 23
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class TrainingSet:
     layout: Layout
     scale: str = "none"
     qid: NDArray[Any] | None = None
+
+    @property
+    def used(self) -> NDArray[np.intp] | None:
+        """The columns to train on, where the rows are wide and use few of them; None for all."""
+        return used_columns(self.X)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -115,7 +123,9 @@ def read_training_set(
     reporter.say(f"{file.name}: {_summary(table)}")
     n_rows, n_features = table.X.shape
     n_vectors = min(machine.budget, n_rows * machine.max_iter)
-    if table.largest_index and (problem := memory_problem(n_vectors, n_features)):
+    used = used_columns(table.X)
+    n_kept = n_features if used is None else len(used)
+    if table.largest_index and (problem := memory_problem(n_vectors, n_kept)):
         raise ValueError(f"{table.largest_index} is the largest one, and {problem}")
     if not sp.issparse(table.X):
         _check_columns(table, path)
@@ -157,6 +167,15 @@ def _check_columns(table: Table, path: str) -> None:
                 f"{names[j]}.",
                 stacklevel=2,
             )
+
+
+def used_columns(X: Any) -> NDArray[np.intp] | None:
+    """Return the columns that a row uses, if the rows are wide and leave most columns empty."""
+    is_sparse: bool = sp.issparse(X)
+    if not is_sparse or not WIDE <= X.shape[1] <= WIDEST:
+        return None
+    used = np.unique(X.indices)
+    return used if 0 < 2 * len(used) <= X.shape[1] else None
 
 
 def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import MaxAbsScaler
 
 from ..data import Labels, Layout, meaning, number
@@ -14,7 +15,7 @@ from ..estimators.loading import read_estimator
 from ..estimators.saving import save_model
 from ..model import Model
 from ..model.export.common import OUTLIER_LABELS
-from ..model.preparation import Preparation, split
+from ..model.preparation import Preparation, branches, split
 
 # A scaler makes sparse rows dense: so many values at a time, which take 64 MiB as float64.
 DENSE_VALUES = 1 << 23
@@ -130,7 +131,7 @@ class Saved:
         """Yield the rows as the estimator takes them: most transformers need dense ones."""
         if not X.shape[0]:
             return
-        needs_dense = any(type(step) is not MaxAbsScaler for step in split(self.estimator)[0])
+        needs_dense = not all(map(_takes_sparse, split(self.estimator)[0]))
         is_sparse: bool = sp.issparse(X)
         if not (is_sparse and needs_dense):
             yield X
@@ -172,3 +173,10 @@ def _set_names(estimator: Any, names: NDArray[Any] | None) -> None:
 
 def _all(values: Any, kind: type) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def _takes_sparse(step: Any) -> bool:
+    """Whether a transformer takes sparse rows."""
+    if type(step) is ColumnTransformer:
+        return all(_takes_sparse(each) for _, chain, _ in branches(step) for each in chain)
+    return type(step) is MaxAbsScaler

@@ -179,6 +179,10 @@ class DelimitedText(ArrowTable):
 
     def _explained(self, message: str, selection: Selection) -> DataError:
         """Return pyarrow's error with row, column and what would be right."""
+        if "straddling object" in message:  # the row does not end in the block where it begins
+            return DataError(
+                f"{self.name} has a row of more than {self.block_size:,} bytes, which is the limit."
+            )
         value = re.search(
             r"column #(\d+): Row #(\d+): .* to (?:double|bool): invalid value '(.*)'", message
         )
