@@ -19,6 +19,7 @@ from distributed import Client, LocalCluster
 from models import assert_same_model
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import pocketsvm.dask
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
@@ -376,3 +377,12 @@ def test_probabilities_and_quantiles_are_lazy(client):
     assert_array_equal(svr.predict(lazy).compute(), svr.to_local().predict(X))
     with pytest.raises(ValueError, match="score of quantiles needs all rows"):
         svr.score(lazy, da.from_array(target, chunks=700))
+
+
+def test_predictions_before_a_fit():
+    X = da.zeros((10, 2), chunks=5)
+    for method in ("predict", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(DaskBudgetedSVC(), method)(X)
+    with pytest.raises(NotFittedError):
+        DaskBudgetedSVR().score(X, X[:, 0])

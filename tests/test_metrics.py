@@ -1,11 +1,11 @@
-"""Scores of rankings."""
+"""Scores of rankings, and bad input to scores of probabilities."""
 
 import numpy as np
 import pytest
 from ranking import all_pairs, graded
 from sklearn.metrics import ndcg_score
 
-from pocketsvm.metrics import mean_ndcg, pairwise_accuracy
+from pocketsvm.metrics import expected_calibration_error, mean_ndcg, pairwise_accuracy
 
 
 def test_ndcg_is_the_mean_of_queries_in_any_order():
@@ -37,3 +37,12 @@ def test_queries_without_a_pair_do_not_count():
 def test_negative_relevance_has_no_ndcg():
     with pytest.raises(ValueError, match="not negative, got -1"):
         mean_ndcg([-1, 0], [1, 2])
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="1d"):
+        mean_ndcg(np.ones((3, 2)), np.ones((3, 2)))
+    with pytest.raises(ValueError, match="n_bins must be at least 1, got 0"):
+        expected_calibration_error([0, 1], [[0.5, 0.5], [0.5, 0.5]], n_bins=0)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        expected_calibration_error([0, 1], [[3.0, -2.0], [0.5, 0.5]])

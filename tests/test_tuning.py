@@ -22,7 +22,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
+from pocketsvm import (
+    BudgetedOneClassSVM,
+    BudgetedRanker,
+    BudgetedSVC,
+    BudgetedSVR,
+    load_model,
+)
 from pocketsvm.cli.app import run
 from pocketsvm.tuning import DEFAULT_CS, ScoreMap, default_gammas, rounds, tune, written
 
@@ -538,3 +544,9 @@ def test_what_fails_leaves_nothing_behind(csv, tmp_path, capsys):
     assert pocketsvm("tune", csv, csv, *grid) == 2
     assert pocketsvm("tune", csv, model, *grid, "--plot", csv) == 2
     assert csv.read_bytes() == content
+
+
+@pytest.mark.parametrize("machine", [BudgetedOneClassSVM(), BudgetedRanker()])
+def test_other_estimators_are_refused(machine):
+    with pytest.raises(TypeError, match="BudgetedSVC and BudgetedSVR, got Budgeted"):
+        tune(machine, X, Y)

@@ -21,6 +21,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ._sklearn import available_if, validate_parameters
 from .data.batch import RowBatch, checked_batch
@@ -320,7 +321,7 @@ class _OnDask:
         self : object
             The fitted estimator.
         """
-        self._validate()
+        validate_parameters(self)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed.")
         client = self._client()
@@ -350,9 +351,6 @@ class _OnDask:
         # All attributes change in one step: an interrupt leaves no mixture of two models.
         self.__dict__ = local.__dict__ | {"client": self.client}
         return self
-
-    def _validate(self) -> None:
-        raise NotImplementedError
 
     def _local(self) -> Any:
         raise NotImplementedError
@@ -395,6 +393,7 @@ class _OnDask:
 
     def _mapped(self, method: str, X: Any) -> Any:
         local = self.to_local()
+        check_is_fitted(local)
         if not _is_array(X) and not _is_frame(X):
             return getattr(local, method)(X)
         X, local = _rows_in_one_piece(X), _nameless(local, X)
@@ -429,6 +428,7 @@ class _OnDask:
             The score; it is computed at once.
         """
         local = self.to_local()
+        check_is_fitted(local)
         if not _is_array(X) and not _is_frame(X):
             return float(local.score(X, y, sample_weight))
         if getattr(local, "_quantile", None) is not None:
@@ -601,9 +601,6 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
 
     __init__.__signature__ = _with_client(BudgetedSVC)  # type: ignore[attr-defined]
 
-    def _validate(self) -> None:
-        validate_parameters(self)
-
     def _local(self) -> BudgetedSVC:
         return _as(BudgetedSVC, self)
 
@@ -694,9 +691,6 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
         self.client = client
 
     __init__.__signature__ = _with_client(BudgetedSVR)  # type: ignore[attr-defined]
-
-    def _validate(self) -> None:
-        validate_parameters(self)
 
     def _local(self) -> BudgetedSVR:
         return _as(BudgetedSVR, self)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import ndcg_score
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .data.queries import query_numbers
 
@@ -92,7 +92,10 @@ def pairwise_accuracy(y: Any, scores: Any, qid: Any = None) -> float:
 
 def _queries(y: Any, scores: Any, qid: Any) -> list[tuple[NDArray[Any], NDArray[Any]]]:
     """Return relevance and scores of each query that has a pair."""
-    y, scores = (check_array(values, ensure_2d=False, dtype=np.float64) for values in (y, scores))
+    y, scores = (
+        check_array(column_or_1d(values), ensure_2d=False, dtype=np.float64)
+        for values in (y, scores)
+    )
     check_consistent_length(y, scores)
     numbers = query_numbers(qid, y)
     order = np.argsort(numbers, kind="stable")
@@ -144,6 +147,10 @@ def expected_calibration_error(
     0.1
     """
     found = check_array(probabilities, input_name="probabilities")
+    if found.min() < 0 or found.max() > 1:
+        raise ValueError("probabilities must be between 0 and 1.")
+    if n_bins < 1:
+        raise ValueError(f"n_bins must be at least 1, got {n_bins!r}.")
     y = np.asarray(y)
     check_consistent_length(y, found, sample_weight)
     names = np.unique(y) if labels is None else np.asarray(labels)

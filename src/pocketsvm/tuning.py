@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 from .data.precision import training_rows
 from .data.rows import check_rows
 from .data.scales import TargetWarning
+from .estimators import BudgetedSVC, BudgetedSVR
 from .estimators.base import BudgetedMachine
 from .estimators.pipeline_search import RaceSearchCV
 from .estimators.workers import raise_in
@@ -169,7 +170,10 @@ def tune(
     """
     if search not in SEARCHES:
         raise ValueError(f"search must be one of {', '.join(map(repr, SEARCHES))}, got {search!r}.")
-    if last_step(estimator).alpha is not None:
+    machine = last_step(estimator)
+    if not isinstance(machine, BudgetedSVC | BudgetedSVR):
+        raise TypeError(f"tune searches for BudgetedSVC and BudgetedSVR, got {machine!r}.")
+    if machine.alpha is not None:
         raise ValueError("alpha takes the place of C, which is searched for: leave alpha at None.")
     if search == "race":
         names = {"C": C, "gamma": gamma} | ({} if budget is None else {"budget": budget})

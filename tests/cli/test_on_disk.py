@@ -136,7 +136,8 @@ def test_a_pandas_model_of_one_file_is_not_changed_by_memory(succeed, parts):
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("2GB", 2 * 10**9), ("500 mb", 5 * 10**8), ("1.5k", 1500), ("10", 10)]
+    ("text", "size"),
+    [("2GB", 2 * 10**9), ("2GiB", 2**31), ("500 mb", 5 * 10**8), ("1.5k", 1500), ("10", 10)],
 )
 def test_sizes(text, size):
     assert parse_size(text) == size

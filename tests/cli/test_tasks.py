@@ -107,6 +107,10 @@ def test_options_without_meaning_are_refused(refuse, normal, options, code, mess
     refuse(["train", "normal.csv", "m.psvm", "--one-class", *options], code, message)
 
 
+def test_nu_is_only_for_novelty_detection(refuse, normal):
+    refuse(["train", "normal.csv", "m.psvm", "--nu", "0.2"], 2, "--nu: it is only for --one-class")
+
+
 # --- ranking --------------------------------------------------------------------------------------
 
 
@@ -168,3 +172,10 @@ def test_wrong_rankings_are_refused(refuse, succeed, queries):
     refuse(["evaluate", "m.psvm", "ranked.csv", "--weights", "a"], 2, "no weights of rows")
     refuse(["evaluate", "m.psvm", "ties.csv", "--query", "session"], 1, "nothing is to rank")
     refuse(["export", "m.psvm", "m.model"], 1, "cannot hold the preparation")
+
+
+@pytest.mark.parametrize("option", ["--one-class", "--rank"])
+def test_a_folder_is_refused(normal, call, option):
+    code, _, err = call("train", ".", "m.psvm", option, *SMALL)
+    assert code == 1
+    assert f"a folder or a pattern; {option} reads one file" in err

@@ -343,7 +343,10 @@ def test_a_missing_value_is_named_by_file_and_row(folder):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (lambda X, y: Batches(X, y[:-7]), "batch 7: there are 300 rows, and y"),
+        (
+            lambda X, y: Batches(X, y[:-7]),
+            "batch 7: y must have one value for each of the 300 rows",
+        ),
         (lambda X, y: Batches(X, y, -np.ones(N)), "batch 1, row 1: a weight"),
         (lambda X, y: Batches(X, y, np.zeros(N)), "no rows of positive weight"),
         (lambda X, y: Batches(X), r"batch 1: batches\(\) must yield"),
@@ -424,3 +427,58 @@ def test_text_is_parsed_once_into_a_cache_that_is_removed(folder, monkeypatch):
 
 
 dataset_file = dataset.DataFile
+
+
+def test_features_of_an_arrow_data_set(tmp_path):
+    X, y = problem()
+    write_parquet(tmp_path, X, y, weight=np.ones(N))
+    every = open_dataset(
+        arrow_dataset.dataset(tmp_path), "y", features=["x0", "2"], sample_weight="w"
+    )
+    model = BudgetedSVC(5, random_state=0).fit(every)
+    assert model.feature_names_in_.tolist() == ["x0", "x1"]
+    assert_same_model(
+        model,
+        BudgetedSVC(5, random_state=0).fit(
+            open_dataset(tmp_path, "y", features=["x0", "x1"], sample_weight="w")
+        ),
+    )
+
+
+def test_a_file_may_be_named_twice(tmp_path):
+    X, y = problem()
+    write_parquet(tmp_path, X, y)
+    path, shares = tmp_path / "part-3.parquet", []
+    rows = open_dataset([path, path], "y")
+    rows.on_batch = lambda progress: shares.append(progress.share)
+    BudgetedSVC(5, random_state=0).fit(rows)
+    assert rows.n_rows == 2 * (PARTS[4] - PARTS[3])
+    assert shares[-1] == 1.0
+
+
+def test_arguments_that_a_source_has_no_use_for(tmp_path):
+    X, y = problem()
+    write_npy(tmp_path, X, y)
+    path = tmp_path / "rows.npy"
+    with pytest.raises(ValueError, match="for tables"):
+        open_dataset(path, features=["1"])
+    with pytest.raises(ValueError, match="for tables"):
+        open_dataset(path, sample_weight="w")
+    with pytest.raises(ValueError, match="opened alone, but path names 2"):
+        open_dataset([path, path])
+    with pytest.raises(DataError, match="number of a column, an array or a NumPy file, got 'y'"):
+        BudgetedSVC().fit(open_dataset(path, "y"))
+    write_csv(tmp_path, X, y)
+    with pytest.raises(ValueError, match="label must be a column"):
+        open_dataset(tmp_path / "part-0.csv", y)
+    with pytest.raises(ValueError, match="names no file"):
+        open_dataset([])
+
+
+def test_several_targets_need_rows_in_memory():
+    class Pairs:
+        def batches(self):
+            yield np.ones((5, 2)), np.ones((5, 2))
+
+    with pytest.raises(DataError, match=r"batch 1: .* Several targets need the rows in memory"):
+        BudgetedSVR().fit(Pairs())

@@ -95,3 +95,8 @@ def test_samples_of_large_queries_estimate_their_mean_loss():
     assert np.mean(found) == pytest.approx(whole, abs=0.03)
     chosen, factors = targets.draw(400, seed=0)
     assert_allclose(np.bincount(qid[chosen], factors) / len(chosen), [15 / 18, 3 / 18], rtol=1e-9)
+
+
+def test_queries_of_several_types_are_refused():
+    with pytest.raises(ValueError, match="qid must be numbers or strings, not both"):
+        targets_of([0, 1, 2], np.array([1, "a", None], dtype=object))

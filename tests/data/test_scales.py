@@ -46,6 +46,8 @@ def test_large_targets_give_a_warning():
     with pytest.warns(TargetWarning, match="C=1 is small for these targets, .* is 3") as w:
         svr.fit(X, 1000 * y)
     assert w[0].filename == __file__
+    with pytest.warns(TargetWarning, match=r"C \* epsilon=0.5 is small for these targets"):
+        BudgetedSVR(10, 5.0, epsilon=0.1, loss="huber", max_iter=1).fit(X, 1000 * y)
     svr.set_params(C=5000.0).fit(X, 1000 * y)
     svr.set_params(C=1.0, alpha=1e-9).fit(X, 1000 * y)
     TransformedTargetRegressor(BudgetedSVR(10), transformer=StandardScaler()).fit(X, 1e5 * y)

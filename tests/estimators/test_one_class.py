@@ -185,3 +185,14 @@ def test_equal_rows_are_all_normal():
     model = small(gamma="scale").fit(np.ones((20, 3)))
     assert_array_equal(model.predict(np.ones((2, 3))), 1)
     assert_array_equal(model.predict([[9.0, 9.0, 9.0]]), -1)
+
+
+def test_a_data_set_is_refused():
+    class Batches:
+        def batches(self):
+            yield ring(), None
+
+    with pytest.raises(TypeError, match="X must be rows in memory, but is a data set"):
+        small().fit(Batches())
+    with pytest.raises(TypeError, match="X must be rows in memory, but is a data set"):
+        small().fit(ring()).predict(Batches())

@@ -211,3 +211,13 @@ def test_constant_targets():
     X = friedman(100)[0]
     for loss in LOSSES:
         assert_allclose(svr(loss=loss).fit(X, np.full(100, 3.0)).predict(X), 3.0, atol=1e-6)
+
+
+def test_the_huber_loss_needs_a_positive_epsilon():
+    with pytest.raises(ValueError, match="epsilon must be positive"):
+        svr(loss="huber", epsilon=0).fit(*friedman())
+
+
+def test_quantiles_must_be_numbers():
+    with pytest.raises(ValueError, match="a list of such numbers that increase"):
+        svr(loss="quantile", quantile=["low", 0.5]).fit(*friedman())

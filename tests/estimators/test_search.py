@@ -306,7 +306,7 @@ def test_bad_input_is_named():
             yield X, Y
 
     with pytest.raises(TypeError, match="needs the rows in memory"):
-        few().fit(Source(), None)
+        few().fit(Source())
 
 
 # --- files ----------------------------------------------------------------------------------------

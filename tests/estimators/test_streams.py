@@ -145,3 +145,11 @@ def test_misuse():
         stream(reservoir=0).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="no rows to polish on"):
         stream(reservoir=10).partial_fit(X, y, classes=[0, 1]).fit(X, y).polish_stream()
+
+
+def test_one_weight_for_all_rows_of_a_batch():
+    one, other = stream(reservoir=800), stream(reservoir=800)
+    for k, (X, y) in enumerate(batches(3), 1):
+        one.partial_fit(X, y, classes=[0, 1], sample_weight=k)
+        other.partial_fit(X, y, classes=[0, 1], sample_weight=np.full(len(y), k))
+    assert_same_model(one.polish_stream(), other.polish_stream())

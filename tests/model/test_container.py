@@ -11,9 +11,9 @@ from pocketsvm.model.container import VERSION, read_version
 
 def test_other_and_truncated_files_are_refused(path, saved):
     content = saved.read_bytes()
-    refused(path, b"", "not a model file of pocketsvm")
-    refused(path, b"svm_type c_svc\nkernel_type rbf\n", "not a model file of pocketsvm")
-    refused(path, content.replace(b"\r\n", b"\n", 1), "not a model file of pocketsvm")
+    refused(path, b"", "not a file of pocketsvm")
+    refused(path, b"svm_type c_svc\nkernel_type rbf\n", "not a file of pocketsvm")
+    refused(path, content.replace(b"\r\n", b"\n", 1), "not a file of pocketsvm")
     refused(path, content[:20], "truncated to 20 bytes")
     refused(path, content[:-1], "truncated: .* bytes long")
     refused(path, content + b"\0", "damaged: .* bytes long")

@@ -67,6 +67,8 @@ def new_estimator(
         )
     if task.query is not None and not task.rank:
         raise typer.BadParameter("queries are only for --rank.", param_hint="--query")
+    if task.nu != NO_TASK.nu and not task.one_class:
+        raise typer.BadParameter("it is only for --one-class.", param_hint="--nu")
     machine = _machine(options, task)
     # Novelty detection and ranking lack some parameters; an option for one of them is refused.
     unknown = parameters.keys() - machine.get_params().keys()

@@ -35,7 +35,7 @@ EXPANSION = 5
 SHARE = 0.5
 # Readings of all rows that a fit usually makes.
 READINGS = 3
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+UNITS = ("", "K", "M", "G", "T")
 
 
 def parse_size(text: str) -> int:
@@ -45,7 +45,8 @@ def parse_size(text: str) -> int:
         raise typer.BadParameter(
             f"{text!r} is not a size such as 500MB or 2GB.", param_hint="--memory"
         )
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    base = 1024 if found[3] else 1000
+    return int(float(found[1]) * base ** UNITS.index(found[2].upper()))
 
 
 def open_if_large(

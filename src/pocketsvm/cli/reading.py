@@ -65,6 +65,12 @@ def data_files(data: str) -> list[str]:
     return ["-"] if data == "-" else found_files(data)
 
 
+def check_one_file(data: str, option: str) -> None:
+    """Refuse a folder or a pattern, of which the option cannot read several files."""
+    if data_files(data) != [data]:
+        raise ValueError(f"{data} is a folder or a pattern; {option} reads one file.")
+
+
 def open_data(
     path: str,
     options: DataOptions,

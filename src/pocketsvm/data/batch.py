@@ -80,7 +80,10 @@ def checked_batch(X: Any, y: Any, weight: Any, place: str, *, regression: bool) 
     y = np.asarray(y)
     y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
     if y.shape != (X.shape[0],):
-        raise DataError(f"{place}: there are {X.shape[0]} rows, and y has the shape {y.shape}.")
+        raise DataError(
+            f"{place}: y must have one value for each of the {X.shape[0]} rows, but has the shape "
+            f"{y.shape}. Several targets need the rows in memory."
+        )
     y = _checked_numbers(y, place) if regression else _checked_labels(y, place)
     return RowBatch(X, y, checked_weight(weight, X.shape[0], place), place)
 

@@ -230,8 +230,8 @@ class FileDataset:
             yield Source(self._followed(cache.read), layout, layout.names, cache.spellings)
 
     def _followed(self, read: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[RowBatch]]:
-        sizes = {stamp.path: stamp.size for stamp in self.stamps}
-        ends = dict(zip(self.paths, np.cumsum([*sizes.values()]).tolist(), strict=True))
+        sizes = np.cumsum([stamp.size for stamp in self.stamps]).tolist()
+        ends = dict(zip(self.paths, sizes, strict=True))
 
         def follow() -> Iterator[RowBatch]:
             self.n_readings += 1
@@ -355,7 +355,13 @@ class NpyDataset:
             if label.shape != (len(X),):
                 raise DataError(f"{self.path} has {len(X)} rows; label has {label.shape}.")
             return label, 0
-        column = -1 if label is None else int(label)
+        try:
+            column = -1 if label is None else int(label)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{self.path} has no names of columns: label must be the number of a column, an "
+                f"array or a NumPy file, got {label!r}."
+            ) from None
         if not 1 <= abs(column) <= X.shape[1]:
             raise DataError(
                 f"{self.path} has no column {column}: columns count from 1, and -1 is the last."
@@ -458,7 +464,7 @@ def open_dataset(
     path : str or path-like, an iterable of them, or a pyarrow.dataset.Dataset
         A file, a folder (all of its files, in the order of their names), or a pattern such as
         ``"rows/*.parquet"``. Formats are Parquet, CSV, TSV, LIBSVM text, all of them compressed or
-        not, and NumPy files (``.npy``).
+        not. A NumPy file (``.npy``) is opened alone.
 
     label : str, int or array-like, default=None
         The label's column, by name or number (from 1; -1 is the last). By default the one named
@@ -525,12 +531,23 @@ def open_dataset(
         label=None if label is None or isinstance(label, np.ndarray) else str(label),
         weights=None if sample_weight is None else str(sample_weight),
     )
+    chosen = None if features is None else [str(column) for column in features]
     if hasattr(path, "get_fragments"):
+        if chosen is not None:
+            drop = _others("the data set", list(path.schema.names), chosen, options)
+            options = replace(options, drop=drop)
         return ArrowDataset(path, options, dtype, scaler)
     paths = found_files(path)
-    if len(paths) == 1 and paths[0].endswith(".npy"):
+    if not paths:
+        raise ValueError("path names no file.")
+    if any(name.endswith(".npy") for name in paths):
+        if len(paths) > 1:
+            raise ValueError(f"A NumPy file is opened alone, but path names {len(paths)} files.")
+        if features is not None or sample_weight is not None:
+            raise ValueError("features and sample_weight are for tables, not for NumPy files.")
         return NpyDataset(paths[0], label, dtype, scaler)
-    chosen = None if features is None else [str(column) for column in features]
+    if isinstance(label, np.ndarray):
+        raise ValueError("label must be a column of the files; an array is for a NumPy file.")
     return FileDataset(paths, options, chosen, dtype, scaler, n_jobs)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 
 from .rows import CheckedRows
 from .targets import Targets, Weights, weighted_rows
@@ -191,8 +191,10 @@ def query_numbers(qid: Any, y: Array) -> NDArray[np.int64]:
         raise ValueError(f"qid must have one entry per row; got an array of shape {qid.shape}.")
     if len(qid) != len(y):
         raise ValueError(f"qid must have one entry per row, {len(y)}, got {len(qid)}.")
-    check_consistent_length(qid, y)
-    _, numbers = np.unique(qid, return_inverse=True)
+    try:
+        _, numbers = np.unique(qid, return_inverse=True)
+    except TypeError:
+        raise ValueError("qid must be numbers or strings, not both, and not missing.") from None
     return numbers.astype(np.int64)
 
 

@@ -117,6 +117,11 @@ def check_rows_and_targets(
 
 
 def _validate(estimator: Any, X: Any, y: Any, reset: bool, **options: Any) -> Any:
+    if callable(getattr(X, "batches", None)):
+        raise TypeError(
+            "X must be rows in memory, but is a data set. Only `fit` of BudgetedSVC and of "
+            "BudgetedSVR takes a data set; elsewhere, use the rows that its batches() yields."
+        )
     if sp.issparse(X):
         X = safe_to_convert(X)
     dtype = [np.float64, np.float32]

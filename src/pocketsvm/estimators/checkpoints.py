@@ -74,7 +74,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: PathLike, every: float = 60.0) -> None:
-        if not every >= 0:
+        if not isinstance(every, int | float) or not every >= 0:
             raise ValueError(f"every={every!r} must be a number of seconds that is not negative.")
         self.path, self.every = path, float(every)
 

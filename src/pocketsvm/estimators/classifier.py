@@ -360,8 +360,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         If `alpha` is None, the first call sets the regularisation to ``1e-4 / C``, the value that
         `fit` uses for 10,000 rows, because the length of the stream is unknown. With `half_life`,
         it is the value that `fit` uses for ``1.44 * half_life`` rows, the total weight of a long
-        stream. Later calls keep
-        ``alpha_``.
+        stream. Later calls keep ``alpha_``.
 
         Parameters
         ----------

@@ -183,8 +183,9 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     As in `BudgetedSVC`, rows with zero weight are ignored, rows are stored in float32 if that is
     precise enough, and callbacks see each pass as a task.
 
-    The targets do not have to be scaled, but `epsilon` and `C` are in the units of the targets. If
-    all targets are multiplied by 1000, multiply `epsilon` and `C` by 1000, too.
+    The targets do not have to be scaled, but `epsilon` is in their units, and so is `C` with the
+    losses "epsilon_insensitive" and "quantile". If all targets are multiplied by 1000, multiply
+    these by 1000, too. With "squared_error" and "huber", `C` does not depend on the units.
 
     Examples
     --------
@@ -261,8 +262,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
-        Training makes `max_iter` passes over the rows, each in a new random order, and then
-        polishes the model if `polish` is True.
+        Training makes up to `max_iter` passes over the rows, each in a new random order, and then
+        polishes the model unless `polish` is False.
 
         Parameters
         ----------
@@ -310,9 +311,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         If `alpha` is None, the first call sets the regularisation to ``1e-4 / C``, the value that
         `fit` uses for 10,000 rows, because the length of the stream is unknown. With `half_life`,
         it is the value that `fit` uses for ``1.44 * half_life`` rows, the total weight of a long
-        stream. Later calls keep
-        ``alpha_``. The first call also subtracts the median of its targets, and later calls keep
-        this median.
+        stream. Later calls keep ``alpha_``. The first call also subtracts the median of its
+        targets, and later calls keep this median.
 
         The model is the last iterate. Its error is about ``1 / (alpha_ n)``, where n is the number
         of rows seen so far. If this is not small compared with the targets at the end of the
@@ -417,9 +417,9 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         """Warn if C limits the model; the slope of a squared error has no limit."""
         if self.alpha is not None or self.loss == "squared_error":
             return
-        steepest = self.epsilon if self.loss == "huber" else 1.0
+        name, slope = ("C * epsilon", self.epsilon) if self.loss == "huber" else ("C", 1.0)
         weight = float(targets.row_weight().mean())
-        warn_about_targets(float(targets.spreads().max()), self.C * steepest * weight)
+        warn_about_targets(float(targets.spreads().max()), self.C * slope * weight, name)
 
     def _completed(self, model: Model, rows: Rows, targets: AnyTargets, stream: bool) -> Model:
         """Return the model with the quantiles that it predicts."""
@@ -431,7 +431,7 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             return float(self.quantile)
         try:
             found = tuple(float(q) for q in self.quantile)
-        except TypeError:
+        except (TypeError, ValueError):
             found = ()
         increases = all(a < b for a, b in pairwise(found))
         if not (found and increases and all(0 < q < 1 for q in found)):
@@ -459,6 +459,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         self, rows: CheckedRows, values: NDArray[Any], sample_weight: Any, start: VectorSet | None
     ) -> tuple[CheckedRows, ValueTargets]:
         n_targets = 1 if values.ndim == 1 else values.shape[1]
+        if self.loss == "huber" and not self.epsilon:
+            raise ValueError("epsilon must be positive with the Huber loss, got 0.")
         parameters = (float(self.epsilon),) * n_targets
         if self.loss == "quantile":
             parameters = tuple(np.ravel(self._quantiles()).tolist())

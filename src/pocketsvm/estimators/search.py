@@ -54,8 +54,8 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         What keeps the budget, as in `BudgetedSVC`.
 
     polish : bool or "thorough", default=True
-        As in `BudgetedSVC`. Candidates are solved but their vectors are not moved. If False, every
-        candidate makes all passes of its own.
+        As in `BudgetedSVC`. The candidates of one gamma share vectors, which are moved in fewer
+        steps than in the final fit. If False, every candidate makes all passes of its own.
 
     fit_intercept : bool, default=True
         Whether to fit an intercept.
@@ -187,7 +187,7 @@ n_features_in_, feature_names_in_
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> Self:
         """Find C and gamma, and fit the model to the training data.
 
@@ -378,7 +378,7 @@ feature_names_in_
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> Self:
         """Find C and gamma, and fit the model to the training data.
 

@@ -102,7 +102,9 @@ def keep_rows(
     if before is None:
         random = check_random_state(estimator.random_state)
         before = StreamReservoir(int(random.randint(2**63, dtype=np.uint64)))
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = None
+    if sample_weight is not None:  # one number is the weight of all rows
+        weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
     batch = RowBatch(X, np.asarray(y), weight, "the stream")
     half_life = estimator._half_life(stream=True)
     estimator._reservoir = before.added(batch, int(estimator.reservoir), half_life)
@@ -114,7 +116,7 @@ def reservoir_rows(estimator: Any) -> tuple[CheckedRows, Any, NDArray[np.float64
     if found is None or found.rows is None:
         raise DataError(
             "there are no rows to polish on: set reservoir, the number of rows to keep, and call "
-            "partial_fit."
+            "partial_fit. A model file does not keep the rows."
         )
     weight = found.factors(estimator._half_life(stream=True)) * found.rows.weights
     return checked_rows(found.rows.X), found.rows.y, weight

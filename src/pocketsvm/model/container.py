@@ -141,7 +141,7 @@ def read_head(file: BufferedReader, length: int, max_bytes: int) -> Head:
     """Check a file of this length, including its checksum, and return its head."""
     prefix = file.read(PREFIX.size)
     if not prefix.startswith(MAGIC):
-        raise ValueError("it is not a model file of pocketsvm.")
+        raise ValueError("it is not a file of pocketsvm.")
     if length < PREFIX.size + CHECKSUM_SIZE:
         raise ValueError(f"it is truncated to {length} bytes.")
     _, file_version, header_length, full_length = PREFIX.unpack(prefix)
