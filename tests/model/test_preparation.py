@@ -357,3 +357,13 @@ def test_forged_arrays_of_chains_are_refused(path, name, value, reason):
     assert len(data[name]) >= value.nbytes
     data[name] = value.tobytes() + data[name][value.nbytes :]
     refused(path, closed(header, data), reason)
+
+
+def test_a_forged_branch_that_takes_a_column_twice_is_refused(path):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(50, 2)), np.arange(50) % 2
+    both = ColumnTransformer([("both", StandardScaler(), [0, 1])])
+    save_model(make_pipeline(both, small()).fit(X, y), path)
+    header, data = opened(path)
+    data["preparation.0.0.columns"] = np.array([0, 0]).tobytes()
+    refused(path, closed(header, data), "takes a column twice")
