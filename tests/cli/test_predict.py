@@ -176,7 +176,7 @@ def test_progress_does_not_mix_with_labels_on_a_terminal(call, moons, monkeypatc
         (["predict", "none.psvm", "moons.txt", "-o", "./moons.txt"], 2, "would be overwritten"),
         (["predict", "none.psvm", "moons.txt", "--n-jobs", "0"], 2, "0 threads do nothing"),
         (["predict", "none.psvm", "moons.txt"], 1, "none.psvm: No such file or directory"),
-        (["predict", "moons.txt", "moons.txt"], 1, "not a model file"),
+        (["predict", "moons.txt", "moons.txt"], 1, "not a file of pocketsvm"),
     ],
 )
 def test_errors(refuse, moons, blobs, arguments, code, message):

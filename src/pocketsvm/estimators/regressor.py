@@ -50,12 +50,6 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         In the units of y. With the epsilon-insensitive loss, errors up to this size have no loss.
         With the Huber loss, larger errors count linearly. Other losses ignore it.
 
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" uses
-        ``1 / (n_features * X.var())``, "auto" uses ``1 / n_features``. With `warm_start` and
-        `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
-        batch of a stream may be small.
-
     loss : {"epsilon_insensitive", "squared_error", "huber", "quantile"}, \
             default="epsilon_insensitive"
         The loss of a row, where r is the target less the prediction:
@@ -77,6 +71,12 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         The quantile to predict, between 0 and 1, or an increasing list of them. Only for the loss
         "quantile". With a list, `predict` returns one column for each quantile, and sorts each row,
         so that quantiles do not cross.
+
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient in ``exp(-gamma |x - s|^2)``. "scale" uses
+        ``1 / (n_features * X.var())``, "auto" uses ``1 / n_features``. With `warm_start` and
+        `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
+        batch of a stream may be small.
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
