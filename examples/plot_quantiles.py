@@ -23,6 +23,7 @@ for k, (alpha, share) in enumerate(((0.2, "90 %"), (0.4, "50 %"))):
         line[:, 0], fan[:, k], fan[:, -1 - k], color="tab:orange", alpha=alpha, label=share
     )
 ax.plot(line, fan[:, 2], color="tab:red", label="median")
-ax.legend(loc="upper left")
+ax.set(xlabel="feature", ylabel="target")
+ax.legend(loc="lower left")
 covered = (y[:, None] <= model.predict(X)).mean(axis=0)
 print("shares below the quantiles:", ", ".join(f"{share:.3f}" for share in covered))

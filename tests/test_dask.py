@@ -21,10 +21,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import pocketsvm.dask
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
 from pocketsvm.callbacks import Checkpoint
-from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR
+from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR, partitions
 from pocketsvm.estimators.checkpoint_file import read_checkpoint
 
 # Dask leaves some sockets to the garbage collector.
@@ -260,7 +259,7 @@ def test_bad_input_is_named_and_workers_stay_alive(client):
 
 
 def test_other_versions_on_workers_are_refused(client, monkeypatch):
-    monkeypatch.setattr(pocketsvm.dask, "version", lambda name: "0.0.1")
+    monkeypatch.setattr(partitions, "version", lambda name: "0.0.1")
     with pytest.raises(RuntimeError, match=r"The worker tcp.* has pocketsvm .*client has 0\.0\.1"):
         DaskBudgetedSVC(**SETTINGS).fit(*arrays(*problem()))
 
@@ -294,9 +293,9 @@ def test_rows_do_not_travel_with_the_tasks(client):
     sizes = []
     for n in (10, 100):
         lazy = da.random.default_rng(0).normal(size=(1000 * n, D), chunks=(1000, D))
-        rules = pocketsvm.dask.Rules(regression=False)
-        blocks = pocketsvm.dask._blocks(lazy, lazy[:, 0] > 0, None)
-        rows = pocketsvm.dask.Partitions(client, blocks, rules, [0] * n)
+        rules = partitions.Rules(regression=False)
+        blocks = partitions.blocks_of(lazy, lazy[:, 0] > 0, None)
+        rows = partitions.Partitions(client, blocks, rules, [0] * n)
         payload = np.zeros(10_000) + on_disk.gamma_
         tree = rows.tree(payload)
         sizes.append(sum(len(pickle.dumps(task)) for task in dict(tree.__dask_graph__()).values()))

@@ -36,7 +36,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ._versions import show_versions
-    from .data.dataset import open_dataset
+    from .data.opening import open_dataset
     from .data.svmlight import load_svmlight
     from .estimators import (
         BudgetedOneClassSVM,
@@ -63,7 +63,7 @@ else:
         "golden_section": "merge_table",
         "load_model": "estimators.loading",
         "load_svmlight": "data.svmlight",
-        "open_dataset": "data.dataset",
+        "open_dataset": "data.opening",
         "save_model": "estimators.saving",
         "show_versions": "_versions",
     }

@@ -19,7 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, open_dataset
-from pocketsvm.data import DataError, dataset
+from pocketsvm.data import DataError, dataset, opening
 
 N, D = 3000, 4
 PARTS = (0, 700, 701, 2000, N)
@@ -407,7 +407,7 @@ def test_hidden_files_of_a_folder_are_skipped(folder):
     write_parquet(folder, *problem())
     (folder / "_SUCCESS").touch()
     (folder / ".part-0.parquet.crc").write_bytes(b"x")
-    assert [Path(path).name for path in dataset.found_files(folder)] == [
+    assert [Path(path).name for path in opening.found_files(folder)] == [
         f"part-{k}.parquet" for k in range(4)
     ]
 

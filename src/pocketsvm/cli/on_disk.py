@@ -15,9 +15,10 @@ from sklearn.base import clone
 
 from ..data import DataFile, number
 from ..data.compression import SUFFIXES
-from ..data.dataset import FileDataset, Progress, found_files
+from ..data.dataset import FileDataset, Progress
 from ..data.drawing import Plan
 from ..data.memory import available_memory
+from ..data.opening import found_files
 from ..data.survey import survey
 from ..estimators.elsewhere import plan_of
 from ..model.preparation import split

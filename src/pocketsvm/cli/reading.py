@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data import LABEL_NAMES, DataFile, Labels, Layout, Options, Table, number
-from ..data.dataset import found_files
 from ..data.memory import memory_problem
+from ..data.opening import found_files
 from .console import Reporter
 from .options import DataOptions, MachineOptions, TaskOptions
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, available_if, check_partial_fit_first_call, fit_context
 from ..data.batch import RowBatch
-from ..data.dataset import as_dataset
+from ..data.opening import as_dataset
 from ..data.rows import CheckedRows, check_rows_and_targets
 from ..data.targets import ClassTargets, check_classes, class_targets, class_weights
 from ..model.model import TASKS

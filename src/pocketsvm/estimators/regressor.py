@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, fit_context
 from ..data.batch import RowBatch
-from ..data.dataset import as_dataset
+from ..data.opening import as_dataset
 from ..data.rows import CheckedRows, Rows, check_rows_and_targets
 from ..data.sampling import AnyTargets
 from ..data.scales import warn_about_targets

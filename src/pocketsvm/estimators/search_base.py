@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._replacing import PathLike
 from .._sklearn import StrOptions, check_weights, parameter_names, takes_weights
-from ..data.dataset import as_dataset
+from ..data.opening import as_dataset
 from ..data.precision import training_rows
 from ..data.rows import CheckedRows, check_rows_and_targets
 from ..data.scales import TargetWarning

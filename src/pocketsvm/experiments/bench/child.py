@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 
 from ... import _core
-from ...data.dataset import open_dataset
+from ...data.opening import open_dataset
 from ...data.svmlight import load_svmlight
 from ...estimators import BudgetedSVC
 from ..datasets.generated import SUSY_SHARPNESS, many_classes, susy_like

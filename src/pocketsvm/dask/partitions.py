@@ -1,0 +1,233 @@
+"""Where the rows are: partitions of dask collections, what is read from them, and the survey."""
+
+import math
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import dask.array
+import dask.dataframe
+import numpy as np
+from dask.delayed import delayed
+
+from ..data.batch import RowBatch, checked_batch
+from ..data.drawing import Drawn, Plan, drawn_sample
+from ..data.errors import DataError
+from ..data.partitions import Draw, SmallestPriorities, Summarise
+from ..data.survey import NO_ROWS, Survey
+from ..data.targets import find_classes
+from ..solving.blas import ONE_BLAS_THREAD
+from ..solving.elsewhere import Follower, Reading
+
+T = TypeVar("T")
+
+# Results that are merged by one task.
+ARITY = 8
+# Packages whose versions decide on the bits of a model.
+PACKAGES = ("pocketsvm", "numpy", "sklearn")
+
+
+# --- tasks: pure functions of a partition ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the blocks of a partition become a batch."""
+
+    regression: bool
+    ignored: tuple[Any, ...] = ()
+
+    def batch(self, X: Any, y: Any, weight: Any, number: int) -> RowBatch:
+        """Return the rows of a partition that have a weight."""
+        place = f"partition {number}"
+        batch = checked_batch(X, y, weight, place, regression=self.regression)
+        return batch.counted(self.ignored)
+
+
+def _read(reading: Any, rules: Rules, X: Any, y: Any, weight: Any, number: int, first: int) -> Any:
+    """Read a partition; None if it has no rows."""
+    batch = rules.batch(X, y, weight, number)
+    with ONE_BLAS_THREAD:
+        return reading(batch, first) if batch.n_rows else None
+
+
+def _merge(reading: Any, parts: list[Any]) -> Any:
+    """Merge the results of partitions that follow each other; None has no rows."""
+    found = [part for part in parts if part is not None]
+    return reading.merge(found) if found else None
+
+
+# --- where the rows are ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """The partitions of X, y and the weights, as lazy values.
+
+    Attributes
+    ----------
+    client : Client
+        The cluster.
+
+    blocks : list of tuple
+        X, y and the weights (or None) of each partition.
+
+    rules : Rules
+        How the blocks become a batch.
+
+    first : list of int
+        The number of rows before each partition; its number, as long as this is unknown.
+    """
+
+    client: Any
+    blocks: list[tuple[Any, Any, Any]]
+    rules: Rules
+    first: list[int]
+
+    def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
+        """Merge what is read from all partitions, as a tree in a fixed order."""
+        found = self.client.compute(self.tree(reading)).result()
+        if found is None:
+            raise DataError(NO_ROWS)
+        result: T = found
+        return result
+
+    def tree(self, reading: Any) -> Any:
+        """Return the lazy result of a reading."""
+        name, token = type(reading).__name__, uuid4().hex
+        shared = delayed(reading, name=f"{name}-shared-{token}", traverse=False)
+        rules = delayed(self.rules, name=f"{name}-rules-{token}", traverse=False)
+        read, merge = delayed(_read, pure=False), delayed(_merge, pure=False)
+        parts = [
+            read(shared, rules, *block, k, first, dask_key_name=f"{name}-{token}-{k}")
+            for k, (block, first) in enumerate(zip(self.blocks, self.first, strict=True))
+        ]
+        level = 0
+        while len(parts) > 1:
+            level += 1
+            parts = [
+                merge(
+                    shared,
+                    parts[k : k + ARITY],
+                    dask_key_name=f"{name}-merge-{token}-{level}-{k}",
+                )
+                for k in range(0, len(parts), ARITY)
+            ]
+        return parts[0]
+
+
+def blocks_of(X: Any, y: Any, weight: Any) -> list[tuple[Any, Any, Any]]:
+    """Return the partitions of X, y and the weights."""
+    X = rows_in_one_piece(X)
+    parts = _lazy(X)
+    others = []
+    for name, values in (("y", y), ("sample_weight", weight)):
+        if values is None:
+            others.append([None] * len(parts))
+            continue
+        found = _lazy(_aligned(values, X))
+        if len(found) != len(parts):
+            raise ValueError(
+                f"X has {len(parts)} partitions and {name} {len(found)}; they must be cut at the "
+                f"same rows. Use {name}.rechunk(...) or repartition."
+            )
+        others.append(found)
+    return list(zip(parts, *others, strict=True))
+
+
+def rows_in_one_piece(X: Any) -> Any:
+    """Return an array whose chunks hold whole rows."""
+    if not is_array(X) and not is_frame(X):
+        raise TypeError(
+            f"X must be a dask array or dataframe, got {type(X).__name__}; BudgetedSVC and "
+            "BudgetedSVR take rows in memory and on disk."
+        )
+    if is_array(X) and X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead.")
+    return X.rechunk({1: -1}) if is_array(X) and len(X.chunks[1]) > 1 else X
+
+
+def _aligned(values: Any, X: Any) -> Any:
+    """Return y or the weights with the chunks of X, if these are known."""
+    if not is_array(values) and not is_frame(values):
+        raise TypeError(
+            f"y and sample_weight must be dask arrays or dataframes, got {type(values).__name__}."
+        )
+    if is_array(values) and is_array(X):
+        chunks = X.chunks[0]
+        known = not (np.isnan(chunks).any() or np.isnan(values.chunks[0]).any())
+        if known and sum(chunks) != values.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {sum(chunks)} and "
+                f"{values.shape[0]}."
+            )
+        if known and chunks != values.chunks[0]:
+            return values.rechunk({0: chunks})
+    return values
+
+
+def _lazy(values: Any) -> list[Any]:
+    """Return the partitions; those of frames that read few columns are not joined, as Dask would.
+
+    Dask's optimisation joins the partitions of a column, such as y, more than those of all others.
+    """
+    if is_frame(values):
+        return list(values.simplify().to_delayed(optimize_graph=False))
+    found = values.to_delayed()
+    return list(found.ravel())
+
+
+def is_array(values: Any) -> bool:
+    """Tell whether the values are a dask array."""
+    return isinstance(values, dask.array.Array)
+
+
+def is_frame(values: Any) -> bool:
+    """Tell whether the values are a dask dataframe or one of its columns."""
+    return isinstance(values, dask.dataframe.DataFrame | dask.dataframe.Series)
+
+
+def check_versions(client: Any) -> None:
+    """Refuse workers whose packages would give other bits, or none at all."""
+    found = client.get_versions(packages=list(PACKAGES))
+    here = {name: found["client"]["packages"].get(name) for name in PACKAGES}
+    here["pocketsvm"] = version("pocketsvm")
+    if not found["workers"]:
+        raise RuntimeError("The cluster of the Dask client has no workers.")
+    for address, worker in found["workers"].items():
+        for name, wanted in here.items():
+            got = worker["packages"].get(name)
+            if got != wanted:
+                raise RuntimeError(
+                    f"The worker {address} has {name} {got or 'not installed'}, and the client has "
+                    f"{wanted}. Install the same versions on all workers."
+                )
+
+
+def survey_of(rows: Partitions, plan: Plan) -> tuple[Survey, Partitions, Any, Drawn]:
+    """Count the rows, and draw the sample where the rows are.
+
+    Returns the survey, the partitions with the numbers of rows before them, and the sample as a
+    future and in memory.
+    """
+    regression = rows.rules.regression
+    summary, counts = rows.sum(Summarise(regression))
+    assert summary is not None
+    if not regression:
+        find_classes(summary.labels)
+    sizes = [counts.get(k, 0) for k in range(len(rows.blocks))]
+    rows = replace(rows, first=np.cumsum([0, *sizes[:-1]]).tolist())
+    labels = summary.labels.tolist()
+    wanted = dict(zip(labels, plan.quotas(summary.counts).tolist(), strict=True))
+    if summary.n_rows <= plan.n_rows:
+        thresholds = dict.fromkeys(labels, math.inf)
+    else:
+        found = rows.sum(SmallestPriorities(plan, wanted, regression))
+        thresholds = {label: float(values.max()) for label, values in found.items()}
+    lazy = rows.client.compute(rows.tree(Draw(plan, thresholds, regression)))
+    drawn = lazy.result()
+    sample = drawn_sample(drawn, wanted, summary, regression=regression)
+    if sample is None:
+        raise DataError("the rows changed between two readings.")
+    return Survey(summary, *sample), rows, lazy, drawn
