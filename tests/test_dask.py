@@ -102,7 +102,8 @@ def test_the_number_of_workers_does_not_change_a_bit(client, cluster, n_workers)
         assert_same_model(two.to_local(), DaskBudgetedSVC(**SETTINGS).fit(*rows).to_local())
     finally:
         cluster.scale(2)
-        client.wait_for_workers(2)
+        while len(client.nthreads()) > 2:  # closing a cluster that loses a worker can fail
+            time.sleep(0.05)
 
 
 def test_many_classes_and_regressions(client):
