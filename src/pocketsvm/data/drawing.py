@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .batch import RowBatch
+from .batch import RowBatch, label_codes
 from .sampling import DEVIATIONS, MORE, drawn_factors, grouped, quotas, random_numbers, smallest
 from .summary import Summary
 
@@ -192,7 +192,7 @@ def _codes(rows: RowBatch, regression: bool) -> tuple[list[Any], Array]:
     """Return the labels that occur, and the position of each row's label among them."""
     if regression:
         return [0.0], np.zeros(rows.n_rows, dtype=np.intp)
-    labels, codes = np.unique(rows.y, return_inverse=True)
+    labels, codes = label_codes(rows.y)
     return labels.tolist(), codes
 
 
