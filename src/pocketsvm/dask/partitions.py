@@ -1,6 +1,5 @@
 """Where the rows are: partitions of dask collections, what is read from them, and the survey."""
 
-import math
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ import numpy as np
 from dask.delayed import delayed
 
 from ..data.batch import RowBatch, checked_batch
-from ..data.drawing import Drawn, Plan, drawn_sample
+from ..data.drawing import Drawn, Plan, drawn_sample, likely_thresholds
 from ..data.errors import DataError
 from ..data.partitions import Draw, SmallestPriorities, Summarise
 from ..data.survey import NO_ROWS, Survey
@@ -220,14 +219,20 @@ def survey_of(rows: Partitions, plan: Plan) -> tuple[Survey, Partitions, Any, Dr
     rows = replace(rows, first=np.cumsum([0, *sizes[:-1]]).tolist())
     labels = summary.labels.tolist()
     wanted = dict(zip(labels, plan.quotas(summary.counts).tolist(), strict=True))
-    if summary.n_rows <= plan.n_rows:
-        thresholds = dict.fromkeys(labels, math.inf)
-    else:
+    thresholds = likely_thresholds(summary, wanted)
+    lazy, drawn = _drawn(rows, Draw(plan, thresholds, regression))
+    sample = drawn_sample(drawn, wanted, summary, thresholds, regression=regression)
+    if sample is None:  # the weights of the rows differ too much for a guess
         found = rows.sum(SmallestPriorities(plan, wanted, regression))
         thresholds = {label: float(values.max()) for label, values in found.items()}
-    lazy = rows.client.compute(rows.tree(Draw(plan, thresholds, regression)))
-    drawn = lazy.result()
-    sample = drawn_sample(drawn, wanted, summary, regression=regression)
+        lazy, drawn = _drawn(rows, Draw(plan, thresholds, regression))
+        sample = drawn_sample(drawn, wanted, summary, thresholds, regression=regression)
     if sample is None:
         raise DataError("the rows changed between two readings.")
     return Survey(summary, *sample), rows, lazy, drawn
+
+
+def _drawn(rows: Partitions, draw: Draw) -> tuple[Any, Drawn]:
+    """Draw rows; return them as a future and in memory."""
+    lazy = rows.client.compute(rows.tree(draw))
+    return lazy, lazy.result()
