@@ -40,6 +40,7 @@ from .callbacks import PassTasks
 from .checkpoints import Course, course_of
 from .elsewhere import Elsewhere
 from .saving import save_model
+from .streams import scaled_reservoir
 
 
 class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
@@ -274,7 +275,12 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             feature_names=getattr(self, "feature_names_in_", None),
             preparation=Preparation.of([self.scaler_]) if hasattr(self, "scaler_") else None,
             training=Training(
-                self._state, float(self.alpha_), self.profile_, type(self).__name__, parameters
+                self._state,
+                float(self.alpha_),
+                self.profile_,
+                type(self).__name__,
+                parameters,
+                scaled_reservoir(self),
             ),
             task=self._task,
             loss=self._loss,
@@ -329,6 +335,8 @@ def _fitted_attributes(model: Model) -> dict[str, Any]:
         "_loss": model.loss,
         "_quantile": model.quantile,
     }
+    if training.reservoir is not None:
+        attributes["_reservoir"] = training.reservoir
     if model.classes is not None:
         attributes["classes_"] = model.classes
     if model.feature_names is not None:

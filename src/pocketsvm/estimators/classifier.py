@@ -22,7 +22,7 @@ from .base import BudgetedMachine
 from .callbacks import given_data
 from .drift import warn_about_drift
 from .elsewhere import Elsewhere, fit_dataset
-from .streams import StreamReservoir, keep_rows, polish_on, reservoir_rows
+from .streams import keep_rows, polish_on, reservoir_rows
 
 LOSSES = TASKS["classification"]
 
@@ -235,7 +235,6 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
     }
 
     reservoir: int | None
-    _reservoir: StreamReservoir
     _task: ClassVar[str] = "classification"
     loss: str
     class_weight: Any

@@ -24,7 +24,7 @@ from ..training.state import VectorSet
 from .base import BudgetedMachine
 from .callbacks import given_data
 from .elsewhere import Elsewhere, fit_dataset
-from .streams import StreamReservoir, keep_rows, polish_on, reservoir_rows
+from .streams import keep_rows, polish_on, reservoir_rows
 
 LOSSES = TASKS["regression"]
 
@@ -208,7 +208,6 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
     }
 
     reservoir: int | None
-    _reservoir: StreamReservoir
     _task: ClassVar[str] = "regression"
     epsilon: float
     loss: str
