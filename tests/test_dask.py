@@ -8,6 +8,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from uuid import uuid4
 
 import dask
 import dask.array as da
@@ -15,7 +16,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, get_worker
 from models import assert_same_model
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -24,6 +25,9 @@ from sklearn.exceptions import NotFittedError
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
 from pocketsvm.callbacks import Checkpoint
 from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR, partitions
+from pocketsvm.data.drawing import Plan
+from pocketsvm.data.partitions import Draw
+from pocketsvm.data.sampling import draw
 from pocketsvm.estimators.checkpoint_file import read_checkpoint
 
 # Dask leaves some sockets to the garbage collector.
@@ -283,15 +287,22 @@ def test_parameters_clones_pickles_and_files(client, tmp_path):
     assert_array_equal(loaded.predict(X), twin.predict(X))
 
 
-@pytest.mark.parametrize("heavy", [False, True])
-def test_the_sample_is_that_of_rows_in_memory(client, heavy):
+@pytest.mark.parametrize("heavy", [0, 40])
+def test_the_sample_is_that_of_rows_in_memory(client, heavy, monkeypatch):
+    """Rows with most of the weight are drawn for sure, so that a guess finds too few others."""
     X, y = problem()
     weight = np.random.default_rng(1).uniform(1, 2, N)
-    weight[:40] = 1e6 if heavy else 1.0  # then a guess at the priorities finds too few rows
-    parameters = SETTINGS | {"gamma": 0.25}
-    found = DaskBudgetedSVC(**parameters).fit(*arrays(X, y, weight, chunks=700))
-    in_memory = BudgetedSVC(**parameters).fit(X, y, weight)
-    assert_array_equal(found._state.vectors, in_memory._state.vectors)
+    weight[:heavy] = 1e6
+    drawn = []
+    monkeypatch.setattr(partitions, "Draw", lambda *given: drawn.append(given) or Draw(*given))
+    blocks = partitions.blocks_of(*arrays(X, y, weight, chunks=700))
+    rows = partitions.Partitions(client, blocks, partitions.Rules(False), list(range(5)))
+    found, *_ = partitions.survey_of(rows, Plan(1000, 100, 7))
+    numbers, factors = draw(y, weight, 1000, 100, 7)
+    assert_array_equal(found.numbers, numbers)
+    assert_allclose(found.factors, factors, rtol=1e-6)
+    assert_array_equal(found.sample.X, X[numbers])
+    assert len(drawn) == (2 if heavy else 1)
 
 
 def test_partial_fit_takes_one_partition_after_the_other(client):
@@ -343,6 +354,23 @@ def test_rows_do_not_travel_with_the_tasks(client):
         tree = rows.tree(payload)
         sizes.append(sum(len(pickle.dumps(task)) for task in dict(tree.__dask_graph__()).values()))
     assert sizes[1] < sizes[0] + 100 * 10_000
+
+
+def load(block, folder):
+    """Take note of how many loaded blocks the worker holds."""
+    held = sum("load" in str(key) for key in get_worker().data)
+    Path(folder, uuid4().hex).write_text(str(held))
+    return block
+
+
+def test_partitions_do_not_pile_up_in_memory(client, tmp_path):
+    """A worker that reads ahead holds one or two more partitions than it works on."""
+    X, y = arrays(*problem(), chunks=50)
+    X = X.map_blocks(load, str(tmp_path), dtype=X.dtype, meta=X._meta)
+    DaskBudgetedSVC(**SETTINGS).fit(X, y)
+    held = [int(path.read_text()) for path in tmp_path.iterdir()]
+    assert len(held) >= 4 * X.npartitions
+    assert max(held) <= 4
 
 
 PROGRAM = """

@@ -9,6 +9,7 @@ import dask.array
 import dask.dataframe
 import numpy as np
 from dask.delayed import delayed
+from distributed import wait
 
 from ..data.batch import RowBatch, checked_batch
 from ..data.drawing import Drawn, Plan, drawn_sample, likely_thresholds
@@ -44,17 +45,23 @@ class Rules:
         return batch.counted(self.ignored)
 
 
-def _read(reading: Any, rules: Rules, X: Any, y: Any, weight: Any, number: int, first: int) -> Any:
+def _read(shared: Any, X: Any, y: Any, weight: Any, number: int, first: int) -> Any:
     """Read a partition; None if it has no rows."""
+    reading, rules = shared
     batch = rules.batch(X, y, weight, number)
     with ONE_BLAS_THREAD:
         return reading(batch, first) if batch.n_rows else None
 
 
-def _merge(reading: Any, parts: list[Any]) -> Any:
+def same(value: T) -> T:
+    """Return the value: a task that keeps it on the cluster once, for many other tasks."""
+    return value
+
+
+def _merge(shared: Any, parts: list[Any]) -> Any:
     """Merge the results of partitions that follow each other; None has no rows."""
     found = [part for part in parts if part is not None]
-    return reading.merge(found) if found else None
+    return shared[0].merge(found) if found else None
 
 
 # --- where the rows are ---------------------------------------------------------------------------
@@ -95,11 +102,12 @@ class Partitions:
     def tree(self, reading: Any) -> Any:
         """Return the lazy result of a reading."""
         name, token = type(reading).__name__, uuid4().hex
-        shared = delayed(reading, name=f"{name}-shared-{token}", traverse=False)
-        rules = delayed(self.rules, name=f"{name}-rules-{token}", traverse=False)
+        # It must be there before the partitions, which would else pile up and wait for it.
+        shared = self.client.submit(same, (reading, self.rules), key=f"{name}-shared-{token}")
+        wait(shared)  # type: ignore[no-untyped-call]
         read, merge = delayed(_read, pure=False), delayed(_merge, pure=False)
         parts = [
-            read(shared, rules, *block, k, first, dask_key_name=f"{name}-{token}-{k}")
+            read(shared, *block, k, first, dask_key_name=f"{name}-{token}-{k}")
             for k, (block, first) in enumerate(zip(self.blocks, self.first, strict=True))
         ]
         level = 0
