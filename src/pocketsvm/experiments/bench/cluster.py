@@ -105,9 +105,10 @@ def by_reduction(n_rows: int) -> Table:
         "Sizes of the pickled argument of a reading, of its results for each partition, and of "
         "the result for all of them. Results that are merged on the worker that has them do not "
         "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
-        "rows of 4 (d + 1) + 8 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
-        "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 2) and 32 B rows; "
-        "ReadAlong 8 (B + 5).",
+        "rows of 4 d + 8 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
+        "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 2) and 32 B rows, "
+        "with 12 more bytes; ReadAlong 8 (B + 5). If vectors can move, because the near rows of "
+        "all partitions fit into one block, ReadFirst returns these, too.",
     )
     with tempfile.TemporaryDirectory() as name:
         if not has_space(name, ROW_BYTES * n_rows):

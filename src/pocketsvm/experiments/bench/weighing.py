@@ -32,7 +32,7 @@ class Weighed:
     def _noted(self, what: str, found: Any) -> Any:
         sizes = {"argument": _size(self.reading), what: _size(found)}
         note = {"reading": type(self.reading).__name__, "token": self.token, **sizes}
-        get_worker().log_event(TOPIC, note)  # type: ignore[no-untyped-call]
+        get_worker().log_event(TOPIC, note)
         return found
 
 
