@@ -75,6 +75,7 @@ class _OnDask:
         blocks = blocks_of(X, y, sample_weight)
         rows = Partitions(client, blocks, rules, list(range(len(blocks))))
         found, rows, lazy, drawn = survey_of(rows, plan)
+        n_threads = effective_n_jobs(local.n_jobs)
         if found.is_whole:
             random_state.set_state(before)
         fit_survey(
@@ -86,8 +87,9 @@ class _OnDask:
             random_state,
             names=[str(name) for name in X.columns] if is_frame(X) else None,
             given=X,
-            run=RunPasses(client, lazy, drawn, found),
-            n_threads=effective_n_jobs(local.n_jobs),
+            run=RunPasses(client, lazy, drawn, found, n_threads),
+            n_threads=n_threads,
+            n_threads_here=effective_n_jobs(-1 if local.n_jobs is None else local.n_jobs),
         )
         # All attributes change in one step: an interrupt leaves no mixture of two models.
         self.__dict__ = local.__dict__ | {"client": self.client}
@@ -229,7 +231,8 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     """`BudgetedSVC` for dask arrays and dataframes.
 
     Parameters and attributes are those of `pocketsvm.BudgetedSVC`; `n_jobs` is the number of
-    threads of a task.
+    threads of a task, one by default. While the workers wait, this process solves on the sample,
+    with all of its cores by default.
 
     Parameters
     ----------
@@ -341,7 +344,8 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     """`BudgetedSVR` for dask arrays and dataframes.
 
     Parameters and attributes are those of `pocketsvm.BudgetedSVR`; `n_jobs` is the number of
-    threads of a task.
+    threads of a task, one by default. While the workers wait, this process solves on the sample,
+    with all of its cores by default.
 
     Parameters
     ----------

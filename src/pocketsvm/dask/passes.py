@@ -1,7 +1,7 @@
 """The passes, on one worker."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -51,6 +51,7 @@ class RunPasses:
     lazy: Any
     drawn: Drawn
     found: Survey
+    n_threads: int
 
     def __call__(
         self,
@@ -62,6 +63,7 @@ class RunPasses:
         before: VectorSet | None,
     ) -> VectorSet:
         """Make all passes, or those after `before`; the callbacks are told between them."""
+        settings = replace(settings, n_threads=self.n_threads)
         given = _Passes(targets, settings, rows.gamma, rows.core.dtype)
         chosen = np.flatnonzero(np.isin(self.drawn.numbers, self.found.numbers))
         token = uuid4().hex

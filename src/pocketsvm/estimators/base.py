@@ -207,10 +207,12 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         stream: bool,
         elsewhere: Elsewhere | None = None,
     ) -> Settings:
+        n_threads = None
         if elsewhere is None:
             n_rows, random = rows.n_rows, check_random_state(self.random_state)
         else:
             n_rows, random = elsewhere.n_rows, elsewhere.random_state
+            n_threads = elsewhere.n_threads_here
         return Settings(
             budget=int(self.budget),
             alpha=self._alpha(rows, targets, n_rows, random, stream=stream),
@@ -219,7 +221,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             fit_intercept=bool(self.fit_intercept),
             polish=bool(self.polish) and not stream,
             thorough=self.polish == "thorough",
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_threads=n_threads or effective_n_jobs(self.n_jobs),
             random_state=random,
         )
 
