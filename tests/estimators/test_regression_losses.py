@@ -125,8 +125,11 @@ def test_bad_combinations_are_refused():
     model = svr(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match=r"continues a model with n_outputs=1.* give 2"):
         model.fit(X, two)
+    model.set_params(loss="quantile", quantile=QUANTILES)
     with pytest.raises(ValueError, match=r"continues a model with n_outputs=1.* give 3"):
-        model.set_params(loss="quantile", quantile=QUANTILES).partial_fit(X, y)
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=r"loss='quantile' differs from loss='epsilon_insens"):
+        model.partial_fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", *LOSSES])
