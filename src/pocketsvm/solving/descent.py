@@ -22,6 +22,8 @@ FIRST_STEPS = 5
 STEPS_PER_FACTOR = 15
 # The largest number of factors.
 MOST_FACTORS = 12
+# The largest number of steps on a small problem, each with a factor of its own.
+MOST_STEPS = 60
 # Converged if a step predicts a decrease below this share of the objective.
 TOLERANCE = 1e-4
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -55,6 +57,8 @@ def minimise(
 
     Factors are made of at most `rows_per_vector` rows for each vector.
     """
+    if problem.is_small:
+        return newton(problem, None, MOST_STEPS, TOLERANCE)
     place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
     factor = problem.factor(curvatures, random, rows_per_vector)
@@ -98,11 +102,21 @@ def resume(
     closer to the new solution than the old coefficients are: large coefficients of opposite sign
     cancel only where they were solved for.
     """
+    if problem.is_small:
+        return newton(problem, decisions, n_steps, tolerance)
     curvatures = problem.curvatures(decisions)
     factor = problem.factor(curvatures, random, rows_per_vector, decisions)
     pulls = problem.bent_products(decisions, curvatures) - problem.row_slopes(decisions)
     start = factor.solve(problem.pull(pulls))
     return descend(problem, factor, problem.place(start), n_steps, tolerance)
+
+
+def newton(problem: Problem, near: Array | None, n_steps: int, tolerance: float) -> Solution:
+    """Solve a small problem by Newton's method; None starts from zero."""
+    found = problem.newton(near, n_steps, tolerance)
+    point, gradient, penalised, decisions, objective, predicted, steps = found
+    place, slopes = Place(point, penalised, decisions), Slopes(objective, gradient)
+    return Solution(place, slopes, int(steps.max()), predicted_share(predicted, objective))
 
 
 def descend(

@@ -65,6 +65,12 @@ class Penalty:
         product += (1.0 + self.jitter - self._square.diagonal()) * coefficients
         return product
 
+    def matrix(self) -> Array:
+        """Return A, as long as there is no factor."""
+        matrix = np.ascontiguousarray(self._square.T)
+        np.fill_diagonal(matrix, 1.0 + self.jitter)
+        return matrix
+
     def kernel(self) -> Array:
         """Return the kernel values among different vectors; zeros on the diagonal."""
         upper = np.triu(self._square, 1)

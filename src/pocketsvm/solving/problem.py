@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
+from .losses import KnownToCore
 from .pairs import PairwiseHinge, pair_blocks
 from .sample import Part, Sample, slices
 
@@ -31,6 +33,9 @@ Array = NDArray[Any]
 ROWS_PER_VECTOR = 16
 # Rows that are added to a factor at once.
 FACTOR_ROWS = 4096
+# Problems with at most this many kernel values are small: the core solves them, because calls from
+# here would take longer than the sums.
+SMALL_VALUES = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +88,40 @@ class Problem:
     def knows_bends(self) -> bool:
         """Whether curvatures are second derivatives, and not only a bound on them."""
         return not isinstance(self.sample.loss, PairwiseHinge)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the core solves the problem at once."""
+        n_rows, n_vectors = len(self.sample.c), self.shape[1] - 1
+        loss = self.sample.loss
+        fits = n_vectors <= n_rows and n_rows * n_vectors <= SMALL_VALUES
+        return fits and isinstance(loss, KnownToCore) and loss.core().separable
+
+    def newton(self, near: Array | None, n_steps: int, tolerance: float) -> tuple[Array, ...]:
+        """Let the core solve a small problem, from decision values close to the solution."""
+        loss = self.sample.loss
+        assert isinstance(loss, KnownToCore)
+        ((_, kernel),) = self.rows.blocks()
+        return _core.solve_small(
+            loss.core(),
+            kernel,
+            self.penalty.matrix(),
+            self.sample.c,
+            self.sample.tilt,
+            self.fit_intercept,
+            loss.largest_curvature,
+            self._least_curvature,
+            near,
+            n_steps,
+            tolerance,
+        )
+
+    @property
+    def _least_curvature(self) -> float:
+        """The least curvature of an intercept."""
+        return float(
+            INTERCEPT_CURVATURE * self.sample.c.sum() * self.sample.loss.largest_curvature
+        )
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
@@ -170,8 +209,7 @@ class Problem:
                 for some in slices(len(chosen), FACTOR_ROWS):
                     yield kernel[chosen[some]], curvatures[at][chosen[some]]
 
-        least = INTERCEPT_CURVATURE * self.sample.c.sum() * self.sample.loss.largest_curvature
-        return self.penalty.factor(blocks, least, self.fit_intercept)
+        return self.penalty.factor(blocks, self._least_curvature, self.fit_intercept)
 
 
 def thinned(curvatures: Array, n_rows: int, random: np.random.Generator) -> Array:

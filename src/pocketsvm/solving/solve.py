@@ -21,7 +21,6 @@ from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .descent import Solution, improve, minimise, resume
 from .effort import Effort
-from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, loss_of
 from .moving import Path
@@ -172,6 +171,7 @@ class Solver:
         n_rows = len(part.c) if whole is None else whole.n_rows
         self._effort = Effort.of(settings, part, n_rows, values=values)
         self._total_c = float(part.c.sum()) if whole is None else whole.total_c
+        self._last: Problem | None = None
 
     @classmethod
     def of(
@@ -205,9 +205,14 @@ class Solver:
         """Return the objective of some coefficients, estimated by the sample."""
         point = np.column_stack([coefficients, intercepts])
         losses = in_memory(self.part, self._settings.n_threads).losses(vectors, point)
-        penalty = Penalty(vectors, self.part.rows.gamma, self._settings.n_threads)
-        products = row_products(coefficients, penalty.product(coefficients))
-        return float(losses.sum() + 0.5 * products.sum())
+        penalised = self._problem(vectors).penalty.product(coefficients)
+        return float(losses.sum() + 0.5 * row_products(coefficients, penalised).sum())
+
+    def _problem(self, vectors: Array) -> Problem:
+        """Return the problem of the sample, which is made once for the same vectors."""
+        if self._last is None or self._last.rows.vectors is not vectors:
+            self._last = Problem(vectors, self.part, *self._common)
+        return self._last
 
     def filled(self, vectors: Array) -> Array:
         """Add rows, drawn at random, up to the budget."""
@@ -222,7 +227,7 @@ class Solver:
 
     def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
         """Solve for the coefficients of these vectors; `minimise` explains the second argument."""
-        problem = Problem(vectors, self.part, *self._common)
+        problem, self._last = self._problem(vectors), None  # its kernel values take memory
         tolerance = self._settings.choices.factor_tolerance
         solution = minimise(problem, self._random, tolerance, rows_per_vector)
         if self.whole is None:

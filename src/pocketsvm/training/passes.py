@@ -209,18 +209,13 @@ def run_passes(
     if before is not None and _is_enough(done, before.profile, rows, settings):
         return snapshot()
     first = done + 1
+    found = _profile(trainers)
     for done in range(first, settings.n_passes + 1):
-        start, begin = _profile(trainers), time.perf_counter()
+        start, begin = found, time.perf_counter()
         _make_pass(trainers, rows, targets, settings)
-        report = PassReport(
-            done,
-            settings.n_passes,
-            _profile(trainers) - start,
-            time.perf_counter() - begin,
-            snapshot,
-        )
-        so_far = earlier + _profile(trainers)
-        if on_pass(report) or _is_enough(done, so_far, rows, settings):
+        seconds, found = time.perf_counter() - begin, _profile(trainers)
+        report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
+        if on_pass(report) or _is_enough(done, earlier + found, rows, settings):
             break
     return snapshot()
 
