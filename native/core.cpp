@@ -73,11 +73,10 @@ Reader* make_reader(Precision precision, const ModelView& model, const double* l
 }
 
 void solve_small(const SmallProblem& problem, const SmallSolution& solution) {
-    for (std::size_t o = 0; o < problem.losses.n_outputs; ++o)
-        if (problem.kernel.precision == Precision::float32)
-            SmallOutput<float>(problem, o).solve(solution);
-        else
-            SmallOutput<double>(problem, o).solve(solution);
+    if (problem.kernel.precision == Precision::float32)
+        SmallSolver<float>(problem).solve(solution);
+    else
+        SmallSolver<double>(problem).solve(solution);
 }
 
 }  // namespace

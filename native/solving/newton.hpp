@@ -16,7 +16,13 @@ class SmallMatrix {
 
     // The length of rows that are padded with zeros.
     std::size_t width() const { return width_; }
+    std::size_t size() const { return size_; }
     double& at(std::size_t i, std::size_t j) { return values_[i * width_ + j]; }
+
+    // Takes the values of a matrix of the same size.
+    void copy(const SmallMatrix& other) {
+        for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = other.values_[i];
+    }
 
     // The sum of the outer products of padded rows.
     void set_products(const double* rows, std::size_t n_rows) {
@@ -78,24 +84,36 @@ class SmallMatrix {
     Buffer<double> values_;
 };
 
-// The problem of one output. Points, gradients and directions have the intercept after the
-// coefficients, even if it is fixed at zero.
+// Solves for one output after the other. Points, gradients and directions have the intercept after
+// the coefficients, even if it is fixed at zero.
 template <class Real>
-class SmallOutput {
+class SmallSolver {
   public:
-    SmallOutput(const SmallProblem& problem, std::size_t output)
-        : problem_(problem), losses_(losses_of(problem.losses, output)), output_(output),
-          n_rows_(problem.kernel.n_rows), n_vectors_(problem.kernel.n_vectors), sums_(n_vectors_),
-          matrix_(n_vectors_ + (problem.fit_intercept ? 1 : 0)), bent_(n_rows_ * matrix_.width()),
+    explicit SmallSolver(const SmallProblem& problem)
+        : problem_(problem), losses_(problem.losses), output_(0), n_rows_(problem.kernel.n_rows), n_vectors_(problem.kernel.n_vectors), sums_(n_vectors_),
+          matrix_(n_vectors_ + (problem.fit_intercept ? 1 : 0)), bound_(problem.near ? 0 : matrix_.size()),
+          bent_(n_rows_ * matrix_.width()),
           decisions_(n_rows_), change_(n_rows_), slopes_(n_rows_), curvatures_(n_rows_),
           point_(sums_.width() + 1), penalised_(n_vectors_), gradient_(n_vectors_ + 1),
           newton_(matrix_.width() + 1), bend_(n_vectors_), pull_(sums_.width()) {}
 
     void solve(const SmallSolution& solution) {
-        if (problem_.near != nullptr)
-            start();
-        else
-            factor_bound();
+        if (problem_.near == nullptr) factor_bound();
+        for (std::size_t o = 0; o < problem_.losses.n_outputs; ++o) {
+            output_ = o;
+            losses_ = losses_of(problem_.losses, o);
+            for (std::size_t j = 0; j < point_.size(); ++j) point_[j] = 0;
+            if (problem_.near != nullptr)
+                start();
+            else
+                matrix_.copy(bound_);
+            descend(solution);
+        }
+    }
+
+  private:
+    // Makes steps with the factor of the start, and then with one of each point.
+    void descend(const SmallSolution& solution) {
         std::size_t step = 0;
         double predicted, objective;
         for (;; ++step) {
@@ -115,7 +133,6 @@ class SmallOutput {
         write(solution, step, predicted, objective);
     }
 
-  private:
     static Losses losses_of(Losses losses, std::size_t output) {
         losses.n_outputs = 1;
         losses.widths += output;
@@ -191,10 +208,11 @@ class SmallOutput {
         return 0.5 * penalty + losses + problem_.tilt * intercept;
     }
 
-    // Factors a bound on the second derivative.
+    // Factors a bound on the second derivative, which is the same for all outputs.
     void factor_bound() {
         for (std::size_t i = 0; i < n_rows_; ++i) curvatures_[i] = problem_.c[i] * problem_.bound;
         factor();
+        bound_.copy(matrix_);
     }
 
     // Factors the second derivative of rows with these curvatures.
@@ -294,7 +312,7 @@ class SmallOutput {
     Losses losses_;
     std::size_t output_, n_rows_, n_vectors_;
     KernelSums<Real> sums_;
-    SmallMatrix matrix_;
+    SmallMatrix matrix_, bound_;
     Buffer<double> bent_;  // rows of kernel values, times the roots of their curvatures
     Buffer<double> decisions_, change_, slopes_, curvatures_;
     Buffer<double> point_;  // padded, and then the intercept

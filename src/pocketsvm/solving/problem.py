@@ -33,9 +33,11 @@ Array = NDArray[Any]
 ROWS_PER_VECTOR = 16
 # Rows that are added to a factor at once.
 FACTOR_ROWS = 4096
-# Problems with at most this many kernel values are small: the core solves them, because calls from
-# here would take longer than the sums.
-SMALL_VALUES = 2**16
+# Problems of few rows, with at most this many kernel values, are small: the core solves them, because
+# calls from here would take longer than the sums. It solves for each output on its own: the second
+# number is for all of them.
+SMALL_VALUES = 2**17
+SMALL_VALUES_OF_ALL = 2**19
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +94,12 @@ class Problem:
     @property
     def is_small(self) -> bool:
         """Whether the core solves the problem at once."""
-        n_rows, n_vectors = len(self.sample.c), self.shape[1] - 1
-        loss = self.sample.loss
-        fits = n_vectors <= n_rows and n_rows * n_vectors <= SMALL_VALUES
-        return fits and isinstance(loss, KnownToCore) and loss.core().separable
+        n_rows, loss = len(self.sample.c), self.sample.loss
+        n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
+        n_values = n_rows * n_vectors
+        fits = n_values <= SMALL_VALUES and n_values * n_outputs <= SMALL_VALUES_OF_ALL
+        separable = isinstance(loss, KnownToCore) and loss.core().separable
+        return self.sample.few and fits and n_vectors <= n_rows and separable
 
     def newton(self, near: Array | None, n_steps: int, tolerance: float) -> tuple[Array, ...]:
         """Let the core solve a small problem, from decision values close to the solution."""

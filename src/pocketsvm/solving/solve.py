@@ -80,13 +80,14 @@ def solve(
     with ONE_BLAS_THREAD:
         random = np.random.default_rng(vectors.states[0].generator)
         solver = Solver.of(rows, targets, settings, random, elsewhere)
-        before = solver.objective(model.vectors, vectors.dual_coef, vectors.biases)
         points = distinct(model.vectors)
         # Where vectors were merged, the budget is scarce: all of it is used. So it is if every row
         # has a slope, because the passes left out those close to the model.
         wants_more = vectors.profile.merges or solver.part.loss.everywhere
         if wants_more and settings.choices.fills:
             points = solver.filled(points)
+        coefficients = placed(vectors.dual_coef, model.vectors, points)
+        before = solver.objective(points, np.column_stack([coefficients, vectors.biases]))
         answer = solver.solve(points)
         answer = solver.move(answer)
     if answer.remaining > NOT_CONVERGED:
@@ -136,6 +137,23 @@ def distinct(vectors: Array) -> Array:
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     _, first = np.unique(keys, return_index=True)
     return vectors if len(first) == len(vectors) else vectors[np.sort(first)]
+
+
+def placed(coefficients: Array, vectors: Array, points: Array) -> Array:
+    """Return the coefficients of vectors as those of points, each of which stands for its equals.
+
+    Vectors that are not among the points are left out.
+    """
+    n_vectors, found = len(vectors), np.zeros((len(coefficients), len(points)))
+    if np.array_equal(points[:n_vectors], vectors):
+        found[:, :n_vectors] = coefficients
+        return found
+    zero = vectors.dtype.type(0)  # added, it turns a negative zero into zero
+    places = {point.tobytes(): k for k, point in enumerate(points + zero)}
+    for vector, each in zip(vectors + zero, coefficients.T, strict=True):
+        if (place := places.get(vector.tobytes())) is not None:
+            found[:, place] += each
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +219,9 @@ class Solver:
         values = isinstance(targets, ValueTargets)
         return cls(part, whole, settings, random, values=values)
 
-    def objective(self, vectors: Array, coefficients: Array, intercepts: Array) -> float:
-        """Return the objective of some coefficients, estimated by the sample."""
-        point = np.column_stack([coefficients, intercepts])
+    def objective(self, vectors: Array, point: Array) -> float:
+        """Return the objective of coefficients and intercepts, estimated by the sample."""
+        coefficients = np.ascontiguousarray(point[:, :-1])
         losses = in_memory(self.part, self._settings.n_threads).losses(vectors, point)
         penalised = self._problem(vectors).penalty.product(coefficients)
         return float(losses.sum() + 0.5 * row_products(coefficients, penalised).sum())
@@ -217,13 +235,18 @@ class Solver:
     def filled(self, vectors: Array) -> Array:
         """Add rows, drawn at random, up to the budget."""
         budget, n_rows = self._settings.budget, len(self.part.c)
+        if n_rows <= budget:  # nothing is better than all rows
+            return distinct(self._rows(slice(None), vectors))
         if len(vectors) >= budget:
             return vectors
-        # Some of the drawn rows may be vectors already: if rows are scarce, more are drawn.
-        n_drawn = n_rows if n_rows <= budget else budget - len(vectors)
-        drawn = np.sort(self._random.choice(n_rows, n_drawn, replace=False))
-        rows = self.part.rows.take(drawn).dense().astype(vectors.dtype, copy=False)
-        return distinct(np.concatenate([vectors, rows]))[:budget]
+        drawn = np.sort(self._random.choice(n_rows, budget - len(vectors), replace=False))
+        return distinct(np.concatenate([vectors, self._rows(drawn, vectors)]))[:budget]
+
+    def _rows(self, chosen: Array | slice, vectors: Array) -> Array:
+        """Return some rows as vectors of the same type."""
+        rows = self.part.rows
+        some = rows if isinstance(chosen, slice) else rows.take(chosen)
+        return some.dense().astype(vectors.dtype, copy=False)
 
     def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
         """Solve for the coefficients of these vectors; `minimise` explains the second argument."""
@@ -319,7 +342,8 @@ def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:
     """Return the rows as the solver sees them."""
     c = targets.row_weight() / (rows.n_rows * settings.alpha)
     tilt = targets.nu * float(c.sum()) if isinstance(targets, NoveltyTargets) else 0.0
-    return Sample(rows, c, loss_of(targets, settings.choices), tilt)
+    few = rows.n_rows <= settings.choices.small
+    return Sample(rows, c, loss_of(targets, settings.choices), tilt, few)
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:

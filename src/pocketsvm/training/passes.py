@@ -224,8 +224,11 @@ def _is_enough(n_passes: int, profile: Profile, rows: Rows, settings: Settings) 
     """Whether further passes would make the vectors worse, or only add vectors of no use."""
     choices = settings.choices
     most_merges = choices.merges_per_vector * settings.budget
-    few = rows.n_rows <= settings.budget and n_passes >= choices.passes_of_few
-    return settings.polish and (few or profile.merges >= most_merges)
+    # The next pass may add as many vectors as the last one did. If all rows fit, it must not merge.
+    full = 2 * profile.violations > settings.budget
+    few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
+    small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
+    return settings.polish and (few or small or profile.merges >= most_merges)
 
 
 def _make_pass(

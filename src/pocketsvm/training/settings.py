@@ -29,6 +29,10 @@ class Choices:
     passes_of_few : int
         If the solver follows and all rows fit into the budget, this many passes find the vectors.
 
+    small, passes_of_small : int
+        If the solver follows, the second number of passes is enough for at most the first number
+        of rows. The core solves small problems of so few rows by Newton's method.
+
     hinge_width : float
         How far the solver rounds off the kink of a hinge, in units of the margin.
 
@@ -62,6 +66,8 @@ class Choices:
     class_rows_per_vector: int = 64
     merges_per_vector: int = 200
     passes_of_few: int = 2
+    small: int = 1000
+    passes_of_small: int = 8
     hinge_width: float = 0.5
     relative_width: float = 0.1
     quantile_width: float = 0.05
