@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .factor import Factor
 from .problem import ROWS_PER_VECTOR, Place, Problem, Slopes, row_products
 
@@ -57,8 +58,8 @@ def minimise(
 
     Factors are made of at most `rows_per_vector` rows for each vector.
     """
-    if problem.is_small:
-        return newton(problem, None, MOST_STEPS, TOLERANCE)
+    if (losses := problem.small) is not None:
+        return newton(problem, losses, None, MOST_STEPS, TOLERANCE)
     place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
     factor = problem.factor(curvatures, random, rows_per_vector)
@@ -102,8 +103,8 @@ def resume(
     closer to the new solution than the old coefficients are: large coefficients of opposite sign
     cancel only where they were solved for.
     """
-    if problem.is_small:
-        return newton(problem, decisions, n_steps, tolerance)
+    if (losses := problem.small) is not None:
+        return newton(problem, losses, decisions, n_steps, tolerance)
     curvatures = problem.curvatures(decisions)
     factor = problem.factor(curvatures, random, rows_per_vector, decisions)
     pulls = problem.bent_products(decisions, curvatures) - problem.row_slopes(decisions)
@@ -111,9 +112,15 @@ def resume(
     return descend(problem, factor, problem.place(start), n_steps, tolerance)
 
 
-def newton(problem: Problem, near: Array | None, n_steps: int, tolerance: float) -> Solution:
+def newton(
+    problem: Problem,
+    losses: _core.RowLosses,
+    near: Array | None,
+    n_steps: int,
+    tolerance: float,
+) -> Solution:
     """Solve a small problem by Newton's method; None starts from zero."""
-    found = problem.newton(near, n_steps, tolerance)
+    found = problem.newton(losses, near, n_steps, tolerance)
     point, gradient, penalised, decisions, objective, predicted, steps = found
     place, slopes = Place(point, penalised, decisions), Slopes(objective, gradient)
     return Solution(place, slopes, int(steps.max()), predicted_share(predicted, objective))

@@ -73,10 +73,11 @@ class Effort:
         if settings.thorough:
             return cls(THOROUGH_TOLERANCE, 100, 4, float("inf"), n_features, n_rows, keeps=False)
         tolerance = EVERYWHERE_TOLERANCE if sample.loss.everywhere else CLASS_TOLERANCE
-        n_steps = settings.choices.class_moves
+        choices = settings.choices
+        n_steps = choices.class_moves_of_small if sample.few else choices.class_moves
         least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
-            tolerance, n_steps = VALUE_TOLERANCE, settings.choices.value_moves
+            tolerance, n_steps = VALUE_TOLERANCE, choices.value_moves
             least_work, per_pair = LEAST_VALUE_WORK, VALUE_VALUES_PER_PAIR
         value = n_features + EXPONENTIAL
         all_passes = settings.n_passes * n_rows * settings.budget * value

@@ -14,7 +14,7 @@ coefficients and intercepts.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -91,29 +91,31 @@ class Problem:
         """Whether curvatures are second derivatives, and not only a bound on them."""
         return not isinstance(self.sample.loss, PairwiseHinge)
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the core solves the problem at once."""
+    @cached_property
+    def small(self) -> _core.RowLosses | None:
+        """The losses, if the core solves the problem at once; else None."""
         n_rows, loss = len(self.sample.c), self.sample.loss
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
         n_values = n_rows * n_vectors
         fits = n_values <= SMALL_VALUES and n_values * n_outputs <= SMALL_VALUES_OF_ALL
-        separable = isinstance(loss, KnownToCore) and loss.core().separable
-        return self.sample.few and fits and n_vectors <= n_rows and separable
+        if not (self.sample.few and fits and n_vectors <= n_rows):
+            return None
+        losses = loss.core() if isinstance(loss, KnownToCore) else None
+        return losses if losses is not None and losses.separable else None
 
-    def newton(self, near: Array | None, n_steps: int, tolerance: float) -> tuple[Array, ...]:
+    def newton(
+        self, losses: _core.RowLosses, near: Array | None, n_steps: int, tolerance: float
+    ) -> tuple[Array, ...]:
         """Let the core solve a small problem, from decision values close to the solution."""
-        loss = self.sample.loss
-        assert isinstance(loss, KnownToCore)
         ((_, kernel),) = self.rows.blocks()
         return _core.solve_small(
-            loss.core(),
+            losses,
             kernel,
             self.penalty.matrix(),
             self.sample.c,
             self.sample.tilt,
             self.fit_intercept,
-            loss.largest_curvature,
+            self.sample.loss.largest_curvature,
             self._least_curvature,
             near,
             n_steps,

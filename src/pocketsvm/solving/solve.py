@@ -272,6 +272,7 @@ class Solver:
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
         is_near = self.part.loss.near(solution.place.decisions, REACH)
+        is_near |= self.part.few  # then all rows take little time, and nothing is left out
         near = near_rows(self.part, is_near, self._effort.most_near(len(vectors)))
         norm = self._norm(solution.slopes.gradient)
         return Answer(
@@ -300,7 +301,7 @@ class Solver:
         for n_steps in effort.rounds():
             moved = self._moved(answer, n_steps)
             for _ in range(MOST_WIDER):
-                if moved is None or moved.objective < answer.objective:
+                if self.part.few or moved is None or moved.objective < answer.objective:
                     break
                 answer = self._wider(answer, moved)
                 moved = self._moved(answer, n_steps)

@@ -206,7 +206,7 @@ def run_passes(
         profile = earlier + _profile(trainers)
         return VectorSet(states, rows.gamma, unit_alpha, targets.offset, done, profile)
 
-    if before is not None and _is_enough(done, before.profile, rows, settings):
+    if before is not None and _is_enough(done, before.profile, rows, targets, settings):
         return snapshot()
     first = done + 1
     found = _profile(trainers)
@@ -215,17 +215,19 @@ def run_passes(
         _make_pass(trainers, rows, targets, settings)
         seconds, found = time.perf_counter() - begin, _profile(trainers)
         report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
-        if on_pass(report) or _is_enough(done, earlier + found, rows, settings):
+        if on_pass(report) or _is_enough(done, earlier + found, rows, targets, settings):
             break
     return snapshot()
 
 
-def _is_enough(n_passes: int, profile: Profile, rows: Rows, settings: Settings) -> bool:
+def _is_enough(
+    n_passes: int, profile: Profile, rows: Rows, targets: AnyTargets, settings: Settings
+) -> bool:
     """Whether further passes would make the vectors worse, or only add vectors of no use."""
     choices = settings.choices
     most_merges = choices.merges_per_vector * settings.budget
-    # The next pass may add as many vectors as the last one did. If all rows fit, it must not merge.
-    full = 2 * profile.violations > settings.budget
+    # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
+    full = isinstance(targets, ValueTargets) and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
     small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
     return settings.polish and (few or small or profile.merges >= most_merges)
