@@ -253,7 +253,8 @@ struct SmallProblem {
     double bound;        // on the curvature of a loss
     double least;        // the least curvature of the intercept
     std::size_t n_steps;
-    double tolerance;  // ends if a step predicts a decrease below this share of the objective, twice
+    double
+        tolerance;  // ends if a step predicts a decrease below this share of the objective, twice
     const double* near;  // decision values close to the solution (n_rows x n_outputs), or null
 };
 

@@ -90,9 +90,10 @@ template <class Real>
 class SmallSolver {
   public:
     explicit SmallSolver(const SmallProblem& problem)
-        : problem_(problem), losses_(problem.losses), output_(0), n_rows_(problem.kernel.n_rows), n_vectors_(problem.kernel.n_vectors), sums_(n_vectors_),
-          matrix_(n_vectors_ + (problem.fit_intercept ? 1 : 0)), bound_(problem.near ? 0 : matrix_.size()),
-          bent_(n_rows_ * matrix_.width()),
+        : problem_(problem), losses_(problem.losses), output_(0), n_rows_(problem.kernel.n_rows),
+          n_vectors_(problem.kernel.n_vectors), sums_(n_vectors_),
+          matrix_(n_vectors_ + (problem.fit_intercept ? 1 : 0)),
+          bound_(problem.near ? 0 : matrix_.size()), bent_(n_rows_ * matrix_.width()),
           decisions_(n_rows_), change_(n_rows_), slopes_(n_rows_), curvatures_(n_rows_),
           point_(sums_.width() + 1), penalised_(n_vectors_), gradient_(n_vectors_ + 1),
           newton_(matrix_.width() + 1), bend_(n_vectors_), pull_(sums_.width()) {}

@@ -33,9 +33,9 @@ Array = NDArray[Any]
 ROWS_PER_VECTOR = 16
 # Rows that are added to a factor at once.
 FACTOR_ROWS = 4096
-# Problems of few rows, with at most this many kernel values, are small: the core solves them, because
-# calls from here would take longer than the sums. It solves for each output on its own: the second
-# number is for all of them.
+# Problems of few rows, with at most this many kernel values, are small: the core solves them,
+# because calls from here would take longer than the sums. It solves for each output on its own: the
+# second number is for all of them.
 SMALL_VALUES = 2**17
 SMALL_VALUES_OF_ALL = 2**19
 
@@ -116,18 +116,16 @@ class Problem:
             self.sample.tilt,
             self.fit_intercept,
             self.sample.loss.largest_curvature,
-            self._least_curvature,
+            self._least_curvature(),
             near,
             n_steps,
             tolerance,
         )
 
-    @property
-    def _least_curvature(self) -> float:
-        """The least curvature of an intercept."""
-        return float(
-            INTERCEPT_CURVATURE * self.sample.c.sum() * self.sample.loss.largest_curvature
-        )
+    def _least_curvature(self, total_c: float = 0.0) -> float:
+        """Return the least curvature of an intercept; `total_c` is for a sample without rows."""
+        c = float(self.sample.c.sum()) or total_c
+        return INTERCEPT_CURVATURE * c * self.sample.loss.largest_curvature
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
@@ -196,11 +194,13 @@ class Problem:
         random: np.random.Generator,
         rows_per_vector: int = ROWS_PER_VECTOR,
         decisions: Array | None = None,
+        total_c: float = 0.0,
     ) -> Factor:
         """Factor the second derivative of rows with these weighted curvatures.
 
         If there are many, a random sample of them represents them. Losses of pairs need the
-        decision values too; None gives a bound for any decision values.
+        decision values too; None gives a bound for any decision values. `total_c` is the sum of the
+        row weights, in case that there are no rows.
         """
         curvatures = thinned(curvatures, rows_per_vector * self.shape[1], random)
         loss = self.sample.loss
@@ -215,7 +215,7 @@ class Problem:
                 for some in slices(len(chosen), FACTOR_ROWS):
                     yield kernel[chosen[some]], curvatures[at][chosen[some]]
 
-        return self.penalty.factor(blocks, self._least_curvature, self.fit_intercept)
+        return self.penalty.factor(blocks, self._least_curvature(total_c), self.fit_intercept)
 
 
 def thinned(curvatures: Array, n_rows: int, random: np.random.Generator) -> Array:
