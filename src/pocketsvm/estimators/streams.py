@@ -9,18 +9,20 @@ grows without bound.
 """
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.batch import RowBatch
 from ..data.drawing import join_batches
 from ..data.errors import DataError
 from ..data.rows import CheckedRows, checked_rows
-from ..data.sampling import random_numbers, smallest
+from ..data.sampling import AnyTargets, random_numbers, smallest
 from ..solving.solve import solve
 
 
@@ -120,6 +122,50 @@ def reservoir_rows(estimator: Any) -> tuple[CheckedRows, Any, NDArray[np.float64
         )
     weight = found.factors(estimator._half_life(stream=True)) * found.rows.weights
     return checked_rows(found.rows.X), found.rows.y, weight
+
+
+def check_unchanged(name: str, wanted: Any, fitted: Any) -> None:
+    """Refuse to continue a model with another value of a parameter that its coefficients fit."""
+    if wanted != fitted:
+        raise ValueError(
+            f"{name}={wanted!r} differs from {name}={fitted!r} of the model to be continued. Its "
+            f"coefficients were found with that value: keep {name}, or fit with warm_start=False."
+        )
+
+
+class PolishedStreams:
+    """Estimators that can be polished on the rows that `partial_fit` has kept."""
+
+    loss: str
+    reservoir: int | None
+    _loss: str
+    _reservoir: StreamReservoir
+
+    def _check_continued(self) -> None:
+        """Refuse to continue a stream with another loss."""
+        check_unchanged("loss", self.loss, self._loss)
+
+    @abstractmethod
+    def _stream_targets(
+        self, rows: CheckedRows, y: Any, sample_weight: Any
+    ) -> tuple[CheckedRows, AnyTargets]:
+        """Return rows of the stream with the targets of the model to be continued."""
+
+    def polish_stream(self) -> Self:
+        """Solve for the coefficients on the reservoir, and move the vectors, as `fit` does.
+
+        The result is a better model than the last iterate. `partial_fit` continues from the last
+        iterate, so that this method can be called at any time.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        self._check_continued()
+        polish_on(self, *self._stream_targets(*reservoir_rows(self)))
+        return self
 
 
 def polish_on(estimator: Any, rows: CheckedRows, targets: Any) -> None:

@@ -21,10 +21,8 @@ LEAST_CLASS_WORK = 1e10
 LEAST_VALUE_WORK = 2e10
 CLASS_VALUES_PER_PAIR = 3
 VALUE_VALUES_PER_PAIR = 16
-# Moving ends if a step gains less than this share of the objective. A loss that all rows have takes
-# more time for each step.
+# Moving ends if a step gains less than this share of the objective.
 CLASS_TOLERANCE = 5e-4
-EVERYWHERE_TOLERANCE = 1e-3
 VALUE_TOLERANCE = 3e-5
 THOROUGH_TOLERANCE = 1e-5
 # With fewer rows per vector than this, vectors would fit the noise: then they stay.
@@ -72,9 +70,10 @@ class Effort:
         n_features = sample.mean_values() if sample.is_sparse else sample.n_features
         if settings.thorough:
             return cls(THOROUGH_TOLERANCE, 100, 4, float("inf"), n_features, n_rows, keeps=False)
-        tolerance = EVERYWHERE_TOLERANCE if sample.loss.everywhere else CLASS_TOLERANCE
-        choices = settings.choices
+        choices, tolerance = settings.choices, CLASS_TOLERANCE
         n_steps = choices.class_moves_of_small if sample.few else choices.class_moves
+        # If all rows have a loss, steps take several times as long as the rest of the fit.
+        n_steps = 0 if sample.loss.everywhere else n_steps
         least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
             tolerance, n_steps = VALUE_TOLERANCE, choices.value_moves

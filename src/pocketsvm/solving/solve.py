@@ -19,6 +19,7 @@ from ..training.settings import Settings
 from ..training.state import VectorSet
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
+from .coverage import intercept_shifts
 from .descent import Solution, improve, minimise, resume
 from .effort import Effort
 from .kernel import MOST_KEPT, OUTPUT_VALUES
@@ -28,6 +29,7 @@ from .problem import ROWS_PER_VECTOR, Problem, row_products
 from .query_readings import in_memory
 from .readings import Readings, near_rows
 from .sample import Sample
+from .value_losses import Quantile
 
 Array = NDArray[Any]
 
@@ -89,7 +91,7 @@ def solve(
         coefficients = placed(vectors.dual_coef, model.vectors, points)
         before = solver.objective(points, np.column_stack([coefficients, vectors.biases]))
         answer = solver.solve(points)
-        answer = solver.move(answer)
+        answer = solver.covering(solver.move(answer))
     if answer.remaining > NOT_CONVERGED:
         warnings.warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
@@ -337,6 +339,17 @@ class Solver:
         found = self._solve_from(vectors, point)
         steps = answer.steps + path.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
+
+    def covering(self, answer: Answer) -> Answer:
+        """Shift the intercepts of quantiles, so that these cover the shares asked for."""
+        loss, settings = self.part.loss, self._settings
+        if not isinstance(loss, Quantile) or not settings.fit_intercept:
+            return answer
+        point = answer.point.copy()
+        point[:, -1] += intercept_shifts(
+            answer.vectors, point, self.part, loss, self._random, settings.n_threads
+        )
+        return replace(answer, point=point)
 
 
 def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:

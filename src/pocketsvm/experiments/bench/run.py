@@ -49,6 +49,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
 PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
     "peers": peers.measure,
     "solver": solver.measure,
+    "learners": learners.measure,
 }
 
 
