@@ -21,6 +21,7 @@ LEAST_CLASS_WORK = 1e10
 LEAST_VALUE_WORK = 2e10
 CLASS_VALUES_PER_PAIR = 3
 VALUE_VALUES_PER_PAIR = 16
+VALUE_VALUES_PER_PAIR_OF_FEW = 12
 # Moving ends if a step gains less than this share of the objective.
 CLASS_TOLERANCE = 5e-4
 VALUE_TOLERANCE = 3e-5
@@ -77,7 +78,8 @@ class Effort:
         least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
             tolerance, n_steps = VALUE_TOLERANCE, choices.value_moves
-            least_work, per_pair = LEAST_VALUE_WORK, VALUE_VALUES_PER_PAIR
+            least_work = LEAST_VALUE_WORK
+            per_pair = VALUE_VALUES_PER_PAIR_OF_FEW if sample.few else VALUE_VALUES_PER_PAIR
         value = n_features + EXPONENTIAL
         all_passes = settings.n_passes * n_rows * settings.budget * value
         work = min(per_pair * n_rows**2 * value, max(least_work, all_passes))
