@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, _core
 from pocketsvm.solving import problem
-from pocketsvm.solving.descent import MOST_STEPS, TOLERANCE, minimise, resume
+from pocketsvm.solving.descent import MOST_STEPS, SMALL_TOLERANCE, minimise, resume
 from pocketsvm.solving.problem import Problem
 
 EVERY_PROBLEM = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)
@@ -45,7 +45,7 @@ def test_general_solver_does_not_find_a_better_solution(make, fit_intercept, C, 
     vectors, sample = make(C=C, dtype=dtype)
     solution = minimise(small(vectors, sample, fit_intercept), random(), 0.05)
     assert_optimal(solution, vectors, sample, fit_intercept)
-    assert solution.remaining <= TOLERANCE
+    assert solution.remaining <= SMALL_TOLERANCE
     assert 0 < solution.steps < MOST_STEPS
     assert solution.place.point[:, -1].any() == fit_intercept
 

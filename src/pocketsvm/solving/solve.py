@@ -205,18 +205,20 @@ class Solver:
         """Return the solver of rows in memory, or of more rows elsewhere."""
         if isinstance(targets, NoveltyTargets):  # its passes have no intercept
             settings = replace(settings, fit_intercept=True)
-        few = sampled(
+        sample = sampled(
             rows,
             targets,
             sample_size(settings, targets.n_problems),
             settings.least_of_class(targets.n_problems),
             int(random.integers(2**63)),
         )
-        part = sample_of(*few, settings)
+        part = sample_of(*sample, settings)
+        if elsewhere is None and rows.n_rows <= settings.choices.small:
+            part = replace(part, few=True)
         whole: Readings | None = None
         if elsewhere is not None:
             whole = elsewhere(part)
-        elif few[0] is not rows:
+        elif sample[0] is not rows:
             whole = in_memory(sample_of(rows, targets, settings), settings.n_threads)
         values = isinstance(targets, ValueTargets)
         return cls(part, whole, settings, random, values=values)
@@ -248,7 +250,7 @@ class Solver:
         """Return some rows as vectors of the same type."""
         rows = self.part.rows
         some = rows if isinstance(chosen, slice) else rows.take(chosen)
-        return some.dense().astype(vectors.dtype, copy=False)
+        return np.ascontiguousarray(some.dense(), dtype=vectors.dtype)
 
     def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
         """Solve for the coefficients of these vectors; `minimise` explains the second argument."""
@@ -356,8 +358,7 @@ def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:
     """Return the rows as the solver sees them."""
     c = targets.row_weight() / (rows.n_rows * settings.alpha)
     tilt = targets.nu * float(c.sum()) if isinstance(targets, NoveltyTargets) else 0.0
-    few = rows.n_rows <= settings.choices.small
-    return Sample(rows, c, loss_of(targets, settings.choices), tilt, few)
+    return Sample(rows, c, loss_of(targets, settings.choices), tilt)
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:
