@@ -114,9 +114,7 @@ def resume(
     return descend(problem, factor, problem.place(start), n_steps, tolerance)
 
 
-def newton(
-    problem: Problem, losses: _core.RowLosses, near: Array | None, n_steps: int
-) -> Solution:
+def newton(problem: Problem, losses: _core.RowLosses, near: Array | None, n_steps: int) -> Solution:
     """Solve a small problem by Newton's method; None starts from zero."""
     found = problem.newton(losses, near, n_steps, SMALL_TOLERANCE)
     point, gradient, penalised, decisions, objective, predicted, steps = found
