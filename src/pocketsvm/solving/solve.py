@@ -23,7 +23,7 @@ from .coverage import intercept_shifts
 from .descent import Solution, improve, minimise, resume
 from .effort import Effort
 from .kernel import MOST_KEPT, OUTPUT_VALUES
-from .losses import REACH, loss_of
+from .losses import REACH, KnownToCore, loss_of
 from .moving import Path
 from .problem import ROWS_PER_VECTOR, Problem, row_products
 from .query_readings import in_memory
@@ -203,8 +203,10 @@ class Solver:
         elsewhere: Callable[[Sample], Readings] | None = None,
     ) -> "Solver":
         """Return the solver of rows in memory, or of more rows elsewhere."""
-        if isinstance(targets, NoveltyTargets):  # its passes have no intercept
-            settings = replace(settings, fit_intercept=True)
+        if isinstance(targets, NoveltyTargets):
+            # Its passes have no intercept. Moves gain nothing, and take as long as all the rest.
+            stay = replace(settings.choices, class_moves=0, class_moves_of_small=0)
+            settings = replace(settings, fit_intercept=True, choices=stay)
         sample = sampled(
             rows,
             targets,
@@ -214,7 +216,7 @@ class Solver:
         )
         part = sample_of(*sample, settings)
         if elsewhere is None and rows.n_rows <= settings.choices.small:
-            part = replace(part, few=True)
+            part = replace(part, few=isinstance(part.loss, KnownToCore))
         whole: Readings | None = None
         if elsewhere is not None:
             whole = elsewhere(part)

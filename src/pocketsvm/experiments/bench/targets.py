@@ -56,6 +56,8 @@ MAX_OFF_EXACT = 0.5  # share of pairs in the right order, in points
 # Rows on disk: time relative to its parts, memory, slope from 10^5 rows on, and accuracy.
 MAX_OVER_PARTS, MAX_DISK_MEGABYTES, MAX_DISK_SLOPE, MAX_DISK_FALL = 1.5, 1000, 1.1, 0.1
 MIN_WORKER_SPEEDUP, MAX_OVER_MEMORY = 1.8, 3.0  # of two Dask workers
+MAX_WORKER_MEGABYTES = 400
+MIN_DISK_SLOPE, HUGE = 0.9, 10**7  # of more rows than this
 
 Rows = Mapping[str, Sequence[Row]]
 
@@ -229,11 +231,10 @@ def _values(table: Table, rows: Rows) -> None:
     off = {row["data"]: max(abs(row["low"] - 10), abs(row["high"] - 90)) for row in found}
     what = "rows below the 0.1 and 0.9 quantiles, off by points"
     add_target(table, what, off, "≤", MAX_OFF_COVERAGE, ".1f")
-    # The targets of cpusmall are not smooth.
     losses = {
         row["data"]: row["pinball"] / row["peer_pinball"]
         for row in found
-        if row["data"] in value_learners.GENERATED
+        if row["data"] in value_learners.SMOOTH
     }
     what = "pinball loss on smooth targets, relative to boosting"
     add_target(table, what, losses, "≤", 1.0, ".3f")
@@ -289,6 +290,8 @@ def _disk(table: Table, rows: Rows) -> None:
         add_target(table, what, {where: fall}, "≤", MAX_DISK_FALL, ".2f")
     slopes = {f"{row['rows']:,} rows": row["slope"] for row in found if row["slope"]}
     add_target(table, "rows on disk, slope", slopes, "≤", MAX_DISK_SLOPE, ".2f")
+    large = {f"{row['rows']:,} rows": row["slope"] for row in found if row["rows"] > HUGE}
+    add_target(table, "rows on disk, least slope", large, "≥", MIN_DISK_SLOPE, ".2f")
     peaks = {f"{row['rows']:,} rows": row["peak"] for row in found}
     add_target(table, "rows on disk, peak memory, MB", peaks, "≤", MAX_DISK_MEGABYTES, ".0f")
 
@@ -300,6 +303,9 @@ def _cluster(table: Table, rows: Rows) -> None:
     found = {f"B = {row['budget']}": row["ratio"] for row in two[-1:]}
     what = "two Dask workers, relative to two threads in memory"
     add_target(table, what, found, "≤", MAX_OVER_MEMORY, ".2f")
-    found = {row["data"]: row["worst"] for row in rows.get("partitions", [])}
+    found = {f"B = {row['budget']}": row["peak"] - row["batch"] for row in two}
+    what = "Dask, peak memory of a worker beside one batch, MB"
+    add_target(table, what, found, "≤", MAX_WORKER_MEGABYTES, ".0f")
+    found = {f"{row['data']}, {row['order']}": row["worst"] for row in rows.get("partitions", [])}
     what = "Dask, largest fall of the accuracy, points"
     add_target(table, what, found, "≤", MAX_DISK_FALL, ".2f")
