@@ -286,15 +286,15 @@ def test_bad_files_are_named_and_workers_stay_alive(client, tmp_path):
     with pytest.raises(ValueError, match=r"partition 2, row 501, column 1: .*missing"):
         fit()
     write(2, some.drop(columns="c"))
-    with pytest.raises(Exception, match=r"(?s)\bc\b"):
+    with pytest.raises(KeyError, match=r"(?s)'c'.*not in index.*Partition 2 could not be"):
         fit()
     write(2, some.assign(a="word"))
-    with pytest.raises(Exception, match=r"(?s)word|string|\ba\b"):
+    with pytest.raises(ValueError, match=r"partition 2: .*'word'"):
         fit()
     write(2, some)
     rows = dd.read_parquet(str(tmp_path / "*.parquet"))
     (tmp_path / "part-2.parquet").unlink()
-    with pytest.raises(FileNotFoundError, match=r"part-2\.parquet"):
+    with pytest.raises(FileNotFoundError, match=r"(?s)part-2\.parquet.*Partition 2 could not"):
         DaskBudgetedSVC(**SETTINGS).fit(rows[list("abcd")], rows["y"])
     lazy = da.from_array(X, chunks=(1000, D))
     words = da.from_array(np.full((1000, D), "word"), chunks=(1000, D))
