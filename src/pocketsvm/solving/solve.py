@@ -185,8 +185,10 @@ class Solver:
         elsewhere: Callable[[Sample], Readings] | None = None,
     ) -> "Solver":
         """Return the solver of rows in memory, or of more rows elsewhere."""
-        if isinstance(targets, NoveltyTargets):  # its passes have no intercept
-            settings = replace(settings, fit_intercept=True)
+        if isinstance(targets, NoveltyTargets):
+            # Its passes have no intercept. Moves gain nothing, and take as long as all the rest.
+            stay = replace(settings.choices, class_moves=0)
+            settings = replace(settings, fit_intercept=True, choices=stay)
         few = sampled(
             rows,
             targets,

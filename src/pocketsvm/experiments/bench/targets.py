@@ -231,11 +231,10 @@ def _values(table: Table, rows: Rows) -> None:
     off = {row["data"]: max(abs(row["low"] - 10), abs(row["high"] - 90)) for row in found}
     what = "rows below the 0.1 and 0.9 quantiles, off by points"
     add_target(table, what, off, "≤", MAX_OFF_COVERAGE, ".1f")
-    # The targets of cpusmall are not smooth.
     losses = {
         row["data"]: row["pinball"] / row["peer_pinball"]
         for row in found
-        if row["data"] in value_learners.GENERATED
+        if row["data"] in value_learners.SMOOTH
     }
     what = "pinball loss on smooth targets, relative to boosting"
     add_target(table, what, losses, "≤", 1.0, ".3f")
