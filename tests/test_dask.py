@@ -16,6 +16,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from children import LONGEST
 from distributed import Client, LocalCluster, get_worker
 from models import assert_same_model
 from numpy.testing import assert_allclose, assert_array_equal
@@ -108,7 +109,7 @@ def test_the_number_of_workers_does_not_change_a_bit(client, cluster):
             assert_same_model(found.to_local(), three.to_local())
     finally:
         cluster.scale(3)
-        client.wait_for_workers(3, timeout=60)
+        client.wait_for_workers(3, timeout=LONGEST)
 
 
 def test_many_classes_and_regressions(client):
@@ -204,7 +205,7 @@ def dies(block, folder, k):
 
 @pytest.mark.parametrize("reading", [0, 3])
 def test_one_of_three_workers_that_dies_does_not_change_a_bit(client, tmp_path, reading):
-    client.wait_for_workers(3, timeout=60)
+    client.wait_for_workers(3, timeout=LONGEST)
     assert len(client.nthreads()) == 3
     X, y = arrays(*problem(), chunks=500)
     expected = DaskBudgetedSVC(**SETTINGS).fit(X, y)
@@ -213,7 +214,7 @@ def test_one_of_three_workers_that_dies_does_not_change_a_bit(client, tmp_path, 
     found = DaskBudgetedSVC(**SETTINGS).fit(rows, y)
     assert (tmp_path / f"{reading}").exists()
     assert_same_model(found.to_local(), expected.to_local())
-    client.wait_for_workers(3, timeout=60)
+    client.wait_for_workers(3, timeout=LONGEST)
 
 
 def test_a_fit_that_was_interrupted_goes_on(client, tmp_path):
@@ -445,7 +446,7 @@ def test_scheduler_and_workers_as_separate_processes(tmp_path):
                 )
             )
         begin = time.monotonic()
-        while not address.exists() and time.monotonic() - begin < 60:
+        while not address.exists() and time.monotonic() - begin < LONGEST:
             time.sleep(0.1)
         program = PROGRAM.replace("Client(sys.argv[1])", "Client(scheduler_file=sys.argv[1])")
         program = program.replace("    X = da", "    client.wait_for_workers(2)\n    X = da")
@@ -453,7 +454,7 @@ def test_scheduler_and_workers_as_separate_processes(tmp_path):
             [sys.executable, "-c", program, str(address)],
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=LONGEST,
             check=False,
         )
         assert found.returncode == 0, found.stderr
@@ -464,7 +465,7 @@ def test_scheduler_and_workers_as_separate_processes(tmp_path):
         for process in reversed(started):
             process.terminate()
         for process in started:
-            process.wait(timeout=30)
+            process.wait(timeout=LONGEST)
 
 
 def test_probabilities_and_quantiles_are_lazy(client):

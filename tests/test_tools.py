@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from mkdocs.exceptions import PluginError
 
 TOOLS = Path(__file__).parents[1] / "tools"
 GOLDEN = sorted(Path(__file__).parent.glob("golden/*.psvm"))
@@ -15,6 +16,32 @@ from matplotlib import pyplot as plt
 
 plt.plot([1, 2])
 print("three")
+'''
+FUNCTION = '''def function(X, gamma="scale", a=1, b=1):
+    """Return something.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+
+    gamma : {"scale", "auto"} or float, \\
+            default="scale"
+        A number.
+
+    a, b : int, default=1
+        Numbers.
+
+    Returns
+    -------
+    found : dict of {str: array-like}
+        Something.
+
+    See Also
+    --------
+    one : The first.
+    two, three : Others.
+    """
 '''
 
 
@@ -86,15 +113,34 @@ def test_formulas_become_mathml():
     block = site_hooks.on_page_content('<div class="arithmatex">\\[\nx^2\n\\]</div>')
     assert 'display="block"' in block
     assert "<msup>" in block
+    with pytest.raises(PluginError, match=r"cannot be written as MathML: .*arg"):
+        site_hooks.on_page_content(r'<span class="arithmatex">\(\arg\max x\)</span>')
 
 
-def test_text_of_docstrings_is_repaired():
+def test_literal_blocks_of_docstrings_have_one_colon_before_them():
     import site_hooks
 
-    kind = '<span title="array">array</span> - <span title="like">like</span>'
-    assert site_hooks.on_page_content(f"<p>As in::</p>{kind}") == (
-        '<p>As in:</p><span title="array">array</span>-<span title="like">like</span>'
+    assert site_hooks.on_page_content("<p>As in::</p>") == "<p>As in:</p>"
+
+
+def test_the_api_pages_show_what_docstrings_write(tmp_path):
+    griffe = pytest.importorskip("griffe")
+    import written_docstrings
+
+    (tmp_path / "some.py").write_text(FUNCTION)
+    extensions = griffe.load_extensions(written_docstrings.WrittenDocstrings)
+    module = griffe.load(
+        "some", search_paths=[tmp_path], extensions=extensions, docstring_parser="numpy"
     )
+    _, parameters, returned, others = module["function"].docstring.parsed
+    assert [(one.name, one.annotation, one.value) for one in parameters.value] == [
+        ("X", "{array-like, sparse matrix} of shape (n_samples, n_features)", None),
+        ("gamma", '{"scale", "auto"} or float', '"scale"'),
+        ("a", "int", "1"),
+        ("b", "int", "1"),
+    ]
+    assert returned.value[0].annotation == "dict of {str: array-like}"
+    assert others.value.contents == "- `one`: The first.\n- `two, three`: Others."
 
 
 def test_the_check_finds_broken_links_and_outside_requests(tmp_path):

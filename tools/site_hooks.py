@@ -69,20 +69,18 @@ def _public_names(match: re.Match[str]) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Write formulas as MathML, which the search does not index; repair text of docstrings.
+    """Write formulas as MathML, which the search does not index.
 
-    A literal block of a docstring has two colons before it. mkdocstrings reads types such as
-    "array-like" as a subtraction.
+    A literal block of a docstring has two colons before it, of which one is shown.
     """
-    content = FORMULA.sub(_mathml, content)
-    return content.replace("::</p>", ":</p>").replace(
-        "</span> - <span title", "</span>-<span title"
-    )
+    return FORMULA.sub(_mathml, content).replace("::</p>", ":</p>")
 
 
 def _mathml(match: re.Match[str]) -> str:
     kind, tex = match.groups()
     display = "block" if kind == "div" else "inline"
     math = convert(html.unescape(tex), display=display)
+    if "\\" in math:  # a command that the converter does not know
+        raise PluginError(f"This formula cannot be written as MathML: {tex}")
     style = "formula" if kind == "div" else "formula-inline"
     return f'<{kind} class="{style}" data-search-exclude>{math}</{kind}>'

@@ -11,6 +11,7 @@ import typing
 import warnings
 
 import pytest
+from children import LONGEST
 from sklearn.exceptions import ConvergenceWarning
 
 from pocketsvm import BudgetedSVC, __version__, tuning
@@ -175,7 +176,7 @@ def test_an_interrupt_leaves_no_model(folder, moons):
             assert "moons.txt: 300 rows" in process.stderr.readline()
             time.sleep(0.2)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=LONGEST)
         finally:
             process.kill()
     assert process.returncode == 130

@@ -8,12 +8,11 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from children import LONGEST
 
 from pocketsvm import load_model
 
 from .files import assert_same_model
-
-LONGEST = 120.0  # seconds that a command may take
 
 
 def command(*arguments):

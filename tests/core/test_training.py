@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from children import interrupt
+from children import LONGEST, interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import MERGING
 from trainers import (
@@ -431,7 +431,7 @@ time.sleep(0.2)
 def test_process_ends_while_a_daemon_thread_is_in_the_core(target, n_threads):
     script = DAEMON.replace("TARGET", target).replace("N_THREADS", str(n_threads))
     for _ in range(2):
-        subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=LONGEST)
 
 
 def test_other_threads_run_during_training(core_rows):

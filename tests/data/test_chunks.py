@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from children import LONGEST
 from sklearn.datasets import load_svmlight_file
 
 from pocketsvm import load_svmlight
@@ -82,5 +83,5 @@ def test_reading_can_be_interrupted(tmp_path):
     with open(pipe, "wb", buffering=0) as writer:
         writer.write(b"1 1:1\n" * 1000)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=LONGEST)
     assert "KeyboardInterrupt" in errors

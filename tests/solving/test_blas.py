@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from children import LONGEST
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -15,7 +16,6 @@ from pocketsvm.solving import blas
 from pocketsvm.solving.blas import ONE_BLAS_THREAD
 
 # A script that hangs is ended after this many seconds; it takes a few.
-LONGEST_SCRIPT = 90
 
 SCRIPT = """
 import os
@@ -51,7 +51,7 @@ def fork(function):
 
 
 def statuses(children):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 100
     codes = []
     for child in children:
         while (found := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
@@ -126,7 +126,7 @@ print(blas_threads() == before)
 def output(script):
     """Return the lines that a script prints; Python 3.12 warns about forks beside threads."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", SCRIPT + script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_SCRIPT)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
