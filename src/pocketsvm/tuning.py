@@ -34,8 +34,8 @@ from .data.rows import check_rows
 from .data.scales import TargetWarning
 from .estimators import BudgetedSVC, BudgetedSVR
 from .estimators.base import BudgetedMachine
-from .estimators.pipeline_search import RaceSearchCV
-from .estimators.workers import raise_in
+from .estimators.searching.pipeline import RaceSearchCV
+from .estimators.searching.workers import raise_in
 
 __all__ = [
     "DEFAULT_CS",

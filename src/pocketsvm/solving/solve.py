@@ -220,11 +220,16 @@ class Solver:
         rows = self.part.rows.take(drawn).dense().astype(vectors.dtype, copy=False)
         return distinct(np.concatenate([vectors, rows]))[:budget]
 
-    def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
-        """Solve for the coefficients of these vectors; `minimise` explains the second argument."""
+    def solve(
+        self,
+        vectors: Array,
+        rows_per_vector: int = ROWS_PER_VECTOR,
+        most_factors: int | None = None,
+    ) -> Answer:
+        """Solve for the coefficients of these vectors; `minimise` explains the other arguments."""
         problem = Problem(vectors, self.part, *self._common)
         tolerance = self._settings.choices.factor_tolerance
-        solution = minimise(problem, self._random, tolerance, rows_per_vector)
+        solution = minimise(problem, self._random, tolerance, rows_per_vector, most_factors)
         if self.whole is None:
             return self._answer(vectors, solution)
         answer = self._refined(vectors, solution.place.point)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ...estimators import BudgetedSVC, BudgetedSVCCV
-from ...estimators.race import Grid
+from ...estimators.searching.race import Grid
 from ..datasets.problems import available
 from ..datasets.tasks import Task
 from ..datasets.tuned import tuned

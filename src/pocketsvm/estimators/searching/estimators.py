@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import available_if, fit_context
-from .classifier import BudgetedSVC, has_probabilities
-from .regressor import BudgetedSVR
-from .search_base import BudgetedSearch
+from ..._sklearn import available_if, fit_context
+from ..classifier import BudgetedSVC, has_probabilities
+from ..regressor import BudgetedSVR
+from .base import BudgetedSearch
 
 
 class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
