@@ -237,7 +237,7 @@ def _as_in_common(
     common, (rows, y, weights) = np.logical_and.reduce(group.training), given
     part = rows.take(common), y[common], None if weights is None else weights[common]
     _, targets = machine._fold_targets(*part, classes)
-    if isinstance(targets, ValueTargets):
+    if isinstance(targets, ValueTargets) and isinstance(group.targets, ValueTargets):
         return replace(group.targets, known_spreads=targets.spreads())
     if getattr(machine, "class_weight", None) == "balanced":
         factor = targets.weight_unit / group.targets.weight_unit

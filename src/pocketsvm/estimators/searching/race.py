@@ -310,7 +310,8 @@ class Race:
 
     def _refined(self, best: Candidate) -> Candidate:
         """Try values between those of the grid, around the best candidate."""
-        alive, numbers = [best, *self._between(best)], []
+        alive = [best, *self._between(best)]
+        numbers: list[int] = []
         for group in self.groups:
             if alive == [best]:
                 break
