@@ -52,6 +52,9 @@ MAX_OFF_EXACT = 0.5  # share of pairs in the right order, in points
 MAX_OVER_PARTS, MAX_DISK_MEGABYTES, MAX_DISK_SLOPE, MAX_DISK_FALL = 1.5, 1000, 1.1, 0.1
 MIN_WORKER_SPEEDUP, MAX_OVER_MEMORY = 1.8, 3.0  # of two Dask workers
 
+# The search of C and gamma, relative to one fit and to GridSearchCV, and accuracy below the latter.
+MAX_SEARCH, MIN_SEARCH_SPEEDUP, MAX_SEARCH_FALL = 12.0, 10.0, 0.1
+
 Rows = Mapping[str, Sequence[Row]]
 
 
@@ -61,7 +64,7 @@ def targets(rows: Rows) -> Table:
     groups: tuple[Callable[[Table, Rows], None], ...]
     groups = (
         *(_prediction, _training, _memory, _reading, _growth, _accuracy, _speedup),
-        *(_solver, _solver_scale, _novelty, _ranking, _disk, _cluster),
+        *(_solver, _solver_scale, _novelty, _ranking, _disk, _cluster, _tuning),
     )
     for add_group in groups:
         add_group(table, rows)
@@ -267,3 +270,21 @@ def _cluster(table: Table, rows: Rows) -> None:
     found = {row["data"]: row["worst"] for row in rows.get("partitions", [])}
     what = "Dask, largest fall of the accuracy, points"
     add_target(table, what, found, "≤", MAX_DISK_FALL, ".2f")
+
+
+def _tuning(table: Table, rows: Rows) -> None:
+    found = rows.get("searches", [])
+    ratios = {row["data"]: row["ratio"] for row in found}
+    add_target(table, "search of C and gamma, relative to a fit", ratios, "≤", MAX_SEARCH, ".1f")
+    speedups = {row["data"]: row["speedup"] for row in found}
+    what = "search of C and gamma, speedup over GridSearchCV"
+    add_target(table, what, speedups, "≥", MIN_SEARCH_SPEEDUP, ".1f")
+    falls = {row["data"]: row["fall"] for row in found}
+    what = "search of C and gamma, accuracy below GridSearchCV, points"
+    add_target(table, what, falls, "≤", MAX_SEARCH_FALL, ".2f")
+    above = {row["data"]: row["lead"] - row["allowed"] for row in rows.get("small_sets", [])}
+    what = "search without settings, above the least accuracy allowed, points"
+    add_target(table, what, above, "≥", 0.0, ".2f")
+    beyond = {row["data"]: row["off"] - row["allowed"] for row in rows.get("honest", [])}
+    what = "best_score_, beyond what selection explains, points"
+    add_target(table, what, beyond, "≤", 0.0, ".2f")
