@@ -29,8 +29,9 @@ ROWS_PER_VECTOR = 64
 LEAST_SAMPLE = 20_000
 # More rows than these do not tell candidates apart any better.
 MOST_HELD = 100_000
-# Folds share vectors if so many rows for each vector train in all of them.
+# Folds share vectors if so many rows for each vector train in all of them, and so many rows in all.
 COMMON_PER_VECTOR = 6
+LEAST_COMMON = 2000
 # Held-out rows are scored in this many parts, too, of at least this many rows.
 MOST_PARTS = 8
 ROWS_PER_PART = 50
@@ -181,19 +182,17 @@ def make_groups(
     `places` are the positions of the training rows and the held-out rows of each fold, and `part`
     returns the rows at some positions. `classes` are those of all rows.
     """
-    half = len(places) // 2
-    groups: list[FoldGroup] = []
-    for first, some in ((0, places[:half]), (half, places[half:])):
-        shared = _shared(first, machine, some, part, classes, seed)
-        groups += (
-            [shared]
-            if shared is not None
-            else [
-                make_fold(first + k, machine, part(train), part(test), classes, seed)
-                for k, (train, test) in enumerate(some)
-            ]
-        )
-    return groups
+    half, groups = len(places) // 2, []
+    if half and len(places) > 2 and machine.polish:
+        for first, some in ((0, places[:half]), (half, places[half:])):
+            groups.append(_shared(first, machine, some, part, classes, seed))
+    found = [group for group in groups if group is not None]
+    if found and len(found) == len(groups):
+        return found
+    return [
+        make_fold(k, machine, part(train), part(test), classes, seed)
+        for k, (train, test) in enumerate(places)
+    ]
 
 
 def _shared(
@@ -205,14 +204,12 @@ def _shared(
     seed: int,
 ) -> FoldGroup | None:
     """Return folds that share vectors; None if there are too few rows for that."""
-    if len(places) < 2 or not machine.polish:
-        return None
     every = np.unique(np.concatenate([train for train, _ in places]))
     training = tuple(np.isin(every, train) for train, _ in places)
     n_common = np.count_nonzero(np.logical_and.reduce(training))
     n_rows = [len(train) for train, _ in places]
     repeats = n_rows != [np.count_nonzero(mask) for mask in training]
-    if repeats or n_common < COMMON_PER_VECTOR * int(machine.budget):
+    if repeats or n_common < max(COMMON_PER_VECTOR * int(machine.budget), LEAST_COMMON):
         return None
     given = part(every)
     for number, mask in enumerate(training):
