@@ -64,14 +64,16 @@ def measure_small_sets(quick: bool) -> list[Table]:
         n_splits=2 if quick else FOLDS, n_repeats=1 if quick else REPEATS, random_state=0
     )
     for name, load in list(classifications().items())[: 1 if quick else None]:
-        _compare(name, *load(), folds, accuracies, scores)
+        common = {"cv": folds, "n_jobs": 1 if quick else os.cpu_count()}
+        _compare(name, *load(), common, accuracies, scores)
     return [accuracies, scores]
 
 
-def _compare(name: str, X: Any, y: Any, outer: Any, accuracies: Table, scores: Table) -> None:
+def _compare(
+    name: str, X: Any, y: Any, common: dict[str, Any], accuracies: Table, scores: Table
+) -> None:
     search = make_pipeline(StandardScaler(), BudgetedSVCCV(BUDGET, random_state=0))
     exact = GridSearchCV(make_pipeline(StandardScaler(), SVC()), GRID)
-    common = {"cv": outer, "n_jobs": os.cpu_count()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ours = cross_validate(search, X, y, **common, return_estimator=True)

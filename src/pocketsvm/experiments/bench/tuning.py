@@ -59,11 +59,11 @@ def _searches(quick: bool) -> Table:
             "trees": ("LightGBM, %", ".2f"),
             "tuned_trees": ("LightGBM tuned, %", ".2f"),
         },
-        f"Means of {SEEDS} seeds; a quick run has one, and few candidates of the others. One fit is that of BudgetedSVC with the "
-        "values found; the search includes it. GridSearchCV searches the default grid of 30 "
-        "candidates over BudgetedSVC with such folds once, and its best values are fitted with "
-        f"every seed. LightGBM has its defaults, or the best of {TREE_CANDIDATES} random "
-        f"candidates by {TREE_FOLDS} folds.",
+        f"Means of {SEEDS} seeds; a quick run has one, and few candidates of the others. One fit is "
+        "that of BudgetedSVC with the values found; the search includes it. GridSearchCV searches "
+        "the default grid of 30 candidates over BudgetedSVC with such folds once, and its best "
+        "values are fitted with every seed. LightGBM has its defaults, or the best of "
+        f"{TREE_CANDIDATES} random candidates by {TREE_FOLDS} folds.",
         progress=True,
     )
     for task in _tasks(quick):
@@ -80,7 +80,8 @@ def _tasks(quick: bool) -> Iterator[Task]:
 
 
 def _add_search(table: Table, task: Task, quick: bool) -> None:
-    X, y, cores, n_seeds = task.rows.X, task.rows.y, os.cpu_count(), 1 if quick else SEEDS
+    X, y = task.rows.X, task.rows.y
+    cores, n_seeds = (1, 1) if quick else (os.cpu_count(), SEEDS)
     runs, fits, scores = [], [], []
     for seed in range(n_seeds):
         search = BudgetedSVCCV(BUDGET, random_state=seed, n_jobs=cores)
