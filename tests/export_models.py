@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from ranking import graded
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs, make_friedman1, make_moons
@@ -55,6 +55,11 @@ def exact(estimator, X):
 def tolerance(estimator):
     """Return the documented accuracy: 1e-5 of the sum of the coefficients."""
     return 1e-5 * np.abs(Model.of(estimator).dual_coef).sum(axis=1).min()
+
+
+def assert_same_probabilities(found, clf, X):
+    """Probabilities change by at most half as much as the decision values: p (1 - p) <= 1 / 4."""
+    assert_allclose(found, clf.predict_proba(X), rtol=0, atol=tolerance(clf) / 2)
 
 
 def assert_same_labels(found, clf, X):

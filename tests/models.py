@@ -53,7 +53,7 @@ def ready_rows(X, gamma):
 def assert_same_states(one, other):
     """Assert that further passes over two sets of vectors would give the same bits."""
     for name in ("gamma", "unit_alpha", "offset"):
-        assert getattr(one, name) == getattr(other, name), name
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
     for a, b in zip(one.states, other.states, strict=True):
         for field in fields(a):
             assert_array_equal(getattr(a, field.name), getattr(b, field.name), field.name)

@@ -8,6 +8,8 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from model_files import problem, small
@@ -155,3 +157,35 @@ def test_only_stale_temporary_files_are_removed(path):
         age(locked)
         save_model(small().fit(*problem()), path)
     assert sorted(path.parent.iterdir()) == sorted([*kept, young, link, folder, locked, path])
+
+
+HOLDER = """
+import sys, tempfile, time
+from pocketsvm._replacing import temporary_folder
+tempfile.tempdir = sys.argv[1]
+with temporary_folder("pocketsvm-cache-") as folder:
+    open(folder + "/rows", "wb").close()
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_folder_of_a_killed_process_is_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    others = [tmp_path / "pocketsvm-cache-of-mine", tmp_path / "pocketsvm-cache-12345678"]
+    others[0].mkdir()
+    others[1].touch()  # a file
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        left = Path(holder.stdout.readline().strip())
+        for path in (left, *others):
+            age(path)
+        with _replacing.temporary_folder("pocketsvm-cache-") as folder:
+            assert (left / "rows").exists()  # its owner lives
+            assert Path(folder).parent == tmp_path
+        assert not Path(folder).exists()
+        holder.send_signal(signal.SIGKILL)
+    with _replacing.temporary_folder("pocketsvm-cache-"):
+        assert not left.exists()
+    assert sorted(tmp_path.iterdir()) == sorted(others)

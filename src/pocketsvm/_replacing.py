@@ -1,8 +1,9 @@
-"""Files that appear in one step, complete, or not at all.
+"""Files that appear in one step, complete, or not at all; and temporary folders.
 
 A file is written under a temporary name in the same folder. Its writer holds a lock on it, which
 the system releases when the process ends. So a temporary file that nobody has locked was left by a
-process that was killed, and the next writer in the folder removes it.
+process that was killed, and the next writer in the folder removes it. Temporary folders are locked
+and removed in the same way.
 """
 
 import errno
@@ -10,9 +11,11 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 import stat
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
@@ -34,12 +37,11 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     temporary = os.path.join(folder, f".pocketsvm-{secrets.token_hex(8)}.tmp")
     try:
         mode = _mode_to_keep(target)
-        _remove_stale(folder)
+        _remove_stale(folder, TEMPORARY, stat.S_ISREG, os.unlink)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with open(descriptor, "wb") as file:
-                with suppress(OSError):  # not every file system has locks
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _lock(descriptor)
                 if mode is not None:
                     with suppress(OSError):
                         os.fchmod(descriptor, mode)
@@ -71,25 +73,57 @@ def _mode_to_keep(target: str) -> int | None:
     return stat.S_IMODE(mode)
 
 
-def _remove_stale(folder: str) -> None:
-    """Remove the temporary files of writers that were killed; leave all others alone."""
+def _lock(descriptor: int) -> None:
+    with suppress(OSError):  # not every file system has locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove_stale(
+    folder: str,
+    pattern: re.Pattern[str],
+    is_kind: Callable[[int], bool],
+    remove: Callable[[str], object],
+) -> None:
+    """Remove the files, or folders, that processes left when they were killed, and nothing else."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if TEMPORARY.fullmatch(entry.name):
-                _remove_if_stale(entry.path)
+            if pattern.fullmatch(entry.name):
+                _remove_if_stale(entry.path, is_kind, remove)
 
 
-def _remove_if_stale(path: str) -> None:
-    with suppress(OSError):  # locked by its writer, of another user, or gone
+def _remove_if_stale(
+    path: str, is_kind: Callable[[int], bool], remove: Callable[[str], object]
+) -> None:
+    with suppress(OSError):  # locked by its owner, of another user, or gone
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             found = os.fstat(descriptor)
             is_old = time.time() - found.st_mtime > YOUNG
-            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and is_old:
+            if is_kind(found.st_mode) and found.st_uid == os.geteuid() and is_old:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(path)
+                remove(path)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[str]:
+    """Make a folder that is removed at the end, together with those that killed processes left.
+
+    A process that is killed cannot remove its folder: the next one that asks for a folder with the
+    same prefix does, if the system's locks say that its owner has ended.
+    """
+    parent = tempfile.gettempdir()
+    pattern = re.compile(re.escape(prefix) + r"\w{8}")
+    _remove_stale(parent, pattern, stat.S_ISDIR, shutil.rmtree)
+    folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(descriptor)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
 
 
 def _sync_folder(folder: str) -> None:

@@ -114,6 +114,27 @@ def test_predictions_of_a_folder_are_in_the_order_of_its_files(succeed, parts):
     assert succeed("predict", "m.psvm", "columns") == succeed("predict", "m.psvm", "all.csv")
 
 
+@pytest.mark.parametrize("data", ["text", "columns", "text/*.csv"])
+def test_a_folder_is_evaluated_as_one_file(succeed, parts, data):
+    succeed("train", "all.csv", "m.psvm", *FAST)
+    expected = json.loads(succeed("evaluate", "m.psvm", "all.csv", "--json"))
+    assert expected["rows"] == 3000
+    assert json.loads(succeed("evaluate", "m.psvm", data, "--json")) == expected
+
+
+def test_folders_that_cannot_be_evaluated_are_refused(refuse, succeed, parts):
+    succeed("train", "all.csv", "m.psvm", *TINY)
+    refuse(["evaluate", "m.psvm", "none/*.csv"], 1, "no file matches none/*.csv")
+    weighted = ["evaluate", "m.psvm", "text", "--weights"]
+    refuse([*weighted, "mass"], 1, "0.csv has no column 'mass'")
+    for k in range(3):
+        parts[:0].to_csv(f"text/{k}.csv", index=False)
+    refuse(["evaluate", "m.psvm", "text"], 1, "0.csv and 2 more files: there are no rows")
+    for k in range(3):
+        parts[:10].assign(w=0).to_csv(f"text/{k}.csv", index=False)
+    refuse([*weighted, "w"], 1, "2 more files: the weights of all rows are zero")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -113,6 +113,19 @@ def test_columns_are_found_by_name(succeed, folder, blobs):
     assert code == 1
 
 
+def test_libsvm_text_has_no_names_for_a_model_that_needs_them(succeed, refuse, folder, blobs):
+    succeed("train", "blobs.csv", "m.psvm", *FAST)
+    (folder / "rows.txt").write_text("1 1:0.5 2:3\n")
+    message = "rows.txt is LIBSVM text, which has no names of columns"
+    for command in ("predict", "evaluate"):
+        refuse([command, "m.psvm", "rows.txt"], 1, message)
+    refuse(["predict", "m.psvm", "rows.txt"], 1, "by name: 'a', 'b', 'c'. Give a table")
+    lines = (folder / "blobs.csv").read_text().split("\n", 1)[1]
+    (folder / "nameless.csv").write_text(lines)
+    succeed("train", "nameless.csv", "m.psvm", *FAST, "--no-header")
+    assert succeed("predict", "m.psvm", "rows.txt").strip() in {"oak", "elm", "ash"}
+
+
 def test_more_and_fewer_features_than_the_training_file(succeed, folder, moons):
     succeed("train", "moons.txt", "m.psvm", *FAST)
     (folder / "test.txt").write_text("1 1:0.5 2:0.25 7:100\n1 1:0.5\n\n1\n")

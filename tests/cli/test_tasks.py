@@ -171,6 +171,7 @@ def test_wrong_rankings_are_refused(refuse, succeed, queries):
     refuse(["predict", "m.psvm", "ranked.csv", "--decision"], 2, "no decision values")
     refuse(["evaluate", "m.psvm", "ranked.csv", "--weights", "a"], 2, "no weights of rows")
     refuse(["evaluate", "m.psvm", "ties.csv", "--query", "session"], 1, "nothing is to rank")
+    refuse(["evaluate", "m.psvm", "*.csv"], 1, "the evaluation of a ranking reads one file")
     refuse(["export", "m.psvm", "m.model"], 1, "cannot hold the preparation")
 
 

@@ -141,7 +141,7 @@ def test_probabilities_are_calibrated():
     X, y = make_classification(6000, 8, n_informative=5, flip_y=0.1, class_sep=0.7, random_state=0)
     clf = BudgetedSVC(60, loss="log_loss", random_state=0).fit(X[:4000], y[:4000])
     found = clf.predict_proba(X[4000:])
-    assert expected_calibration_error(y[4000:], found) < 0.03
+    assert expected_calibration_error(y[4000:], found) < 0.04
     assert clf.score(X[4000:], y[4000:]) > 0.75
 
 

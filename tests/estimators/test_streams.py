@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from models import assert_same_model
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.data.batch import RowBatch
@@ -145,6 +146,36 @@ def test_misuse():
         stream(reservoir=0).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="no rows to polish on"):
         stream(reservoir=10).partial_fit(X, y, classes=[0, 1]).fit(X, y).polish_stream()
+
+
+@pytest.mark.parametrize(
+    ("model", "changed"),
+    [
+        (stream(), {"loss": "log_loss"}),
+        (BudgetedSVR(20), {"loss": "squared_error"}),
+        (BudgetedSVR(20, loss="quantile", quantile=0.1), {"quantile": 0.9}),
+    ],
+)
+def test_a_stream_keeps_its_loss(model, changed):
+    X, y = next(batches(1))
+    model = clone(model).set_params(reservoir=100).partial_fit(X[:250], y[:250], **classes(model))
+    state = model.to_model()
+    ((name, value),) = changed.items()
+    before = getattr(model, name)
+    model.set_params(**changed)
+    message = rf"{name}={value!r} differs from {name}={before!r} of the model .* keep {name}"
+    for again in (lambda: model.partial_fit(X[250:], y[250:]), model.polish_stream):
+        with pytest.raises(ValueError, match=message):
+            again()
+    assert_array_equal(model.dual_coef_, state.dual_coef)
+    model.set_params(**{name: before}).partial_fit(X[250:], y[250:]).polish_stream()
+    model.set_params(**changed).fit(X, y)
+    assert getattr(model, f"_{name}") == value
+
+
+def classes(model):
+    """The argument that only the stream of a classifier needs."""
+    return {"classes": [0, 1]} if is_classifier(model) else {}
 
 
 def test_one_weight_for_all_rows_of_a_batch():

@@ -1,10 +1,16 @@
 """Benchmarks of rows on disk and on a cluster, with few rows."""
 
+from dataclasses import replace
+
 import pyarrow.parquet as pq
 import pytest
 
-from pocketsvm.experiments.bench import storage
+from pocketsvm.experiments.bench import cluster, storage
 from pocketsvm.experiments.bench.targets import targets
+from pocketsvm.experiments.datasets.files import TrainTest
+from pocketsvm.experiments.datasets.generated import susy_like
+from pocketsvm.experiments.datasets.problems import Problem
+from pocketsvm.experiments.datasets.registry import named
 
 
 def test_sizes_are_powers_of_ten():
@@ -42,13 +48,47 @@ def test_without_space_nothing_is_measured(capsys):
 
 
 def test_targets_of_a_cluster():
+    common = {"budget": 500, "batch": 20.0}
     workers = [
-        {"budget": 500, "where": "1 worker", "speedup": 1.0, "ratio": 4.0},
-        {"budget": 500, "where": "2 workers", "speedup": 1.9, "ratio": 2.5},
+        {"where": "1 worker", "speedup": 1.0, "ratio": 4.0, "peak": 430.0, **common},
+        {"where": "2 workers", "speedup": 1.9, "ratio": 2.5, "peak": 410.0, **common},
     ]
-    lines = targets({"workers": workers, "partitions": [{"data": "A", "worst": 0.2}]}).lines
+    partitions = [{"data": "A", "order": "random", "worst": 0.2}]
+    lines = targets({"workers": workers, "partitions": partitions}).lines
     assert [[line[2].ours, line[4].ours] for line in lines] == [
         ["1.90", "yes"],
         ["2.50", "yes"],
+        ["390", "yes"],
         ["0.20", "**no**"],
     ]
+
+
+def test_what_travels_is_as_the_formula_says(monkeypatch):
+    monkeypatch.setattr(cluster, "BUDGET", 20)
+    monkeypatch.setattr(storage, "FILE_ROWS", 10_000)
+    table = cluster.by_reduction(40_000)
+    found = {row["reading"]: row for row in table.rows}
+    assert list(found) == ["Summarise", "Draw", "ReadFirst", "ReadAlong"]
+    near = found["ReadFirst"]["total"] / 4 - found["ReadFirst"]["formula"]
+    assert 0 < near < 10_000 * (4 * 18 + 8) / 1e3  # few rows: all near ones travel, too
+    for row in table.rows:
+        assert row["partitions"] == 4
+        more = near if row["reading"] == "ReadFirst" else 0.0
+        # Pickling adds the names of the classes.
+        assert row["formula"] < row["result"] < 1.3 * row["formula"] + 2.0 + more
+
+
+def test_accuracies_by_partitions(monkeypatch):
+    monkeypatch.setattr(cluster, "PARTITIONS", (2, 3))
+    monkeypatch.setattr(cluster, "available", lambda quick: [small_problem()])
+    table = cluster.by_partitions(quick=True)
+    assert [row["order"] for row in table.rows] == list(cluster.ORDERS)
+    for row in table.rows:  # the sample holds all rows, and the models are the same
+        assert row["on 2"] == row["on 3"] == row["alone"]
+        assert row["worst"] == 0
+
+
+def small_problem():
+    rows = TrainTest(*susy_like(600), *susy_like(300, seed=1))
+    data_set = replace(named("SUSY"), budgets=(10, 20))
+    return Problem(data_set, "small", "", lambda: rows, 600)

@@ -34,9 +34,9 @@ def bench(
         typer.Option(
             min=100_000,
             metavar="NUMBER",
-            help="Largest number of rows of the part 'scale', such as 1e8; 160 bytes of disk are "
-            "needed for each.",
-            show_default="1e7",
+            help="Largest number of rows of the parts 'scale' and 'cluster', such as 1e8; 160 "
+            "bytes of disk are needed for each.",
+            show_default="1e7 and 8e6",
         ),
     ] = None,
     out: Annotated[

@@ -1,4 +1,4 @@
-"""``pocketsvm evaluate``: how good a model is on a data file with labels."""
+"""``pocketsvm evaluate``: how good a model is on data with labels."""
 
 from typing import Annotated
 
@@ -28,6 +28,8 @@ def evaluate(
 ) -> None:
     """Compare a model's predictions with the labels of a data file.
 
+    A folder, or a pattern in quotes, stands for several files.
+
     Shows accuracy, ROC-AUC, the precision, recall and F1 of each class, and the confusion matrix;
     log loss, Brier score and calibration error if the model has probabilities. For a regression it
     shows R2 and mean errors, or the pinball loss and coverage of quantiles; for a ranking NDCG and
@@ -35,9 +37,10 @@ def evaluate(
     --weights says.
     """
     from .console import Reporter, print_json
-    from .reading import open_data
+    from .rank_scores import RankScores
+    from .reading import check_one_file, opened_files
     from .saved import Saved
-    from .scores import score_file
+    from .scores import score_files
 
     saved = Saved.load(model, n_jobs)
     reporter = Reporter(output.quiet or output.json)
@@ -46,13 +49,13 @@ def evaluate(
         raise typer.BadParameter("only a ranking has queries.", param_hint="--query")
     if is_ranking and weights is not None:
         raise typer.BadParameter("a ranking has no weights of rows.", param_hint="--weights")
+    if is_ranking:
+        check_one_file(data, "the evaluation of a ranking")
     purpose = options.TaskOptions(rank=is_ranking, query=query)
-    with (
-        open_data(data, columns, weights=weights, task=purpose) as file,
-        reporter.task("evaluating") as task,
-    ):
-        scores = score_file(saved, file, task, n_jobs)
-    if is_ranking and file.format != "libsvm" and query is None:
+    files = opened_files(data, columns, weights=weights, task=purpose)
+    with reporter.task("evaluating") as task:
+        scores = score_files(saved, files, task, n_jobs)
+    if isinstance(scores, RankScores) and not scores.has_queries:
         reporter.say("all rows are of one query; --query names the column of the queries")
     if output.json:
         print_json(scores.as_json())

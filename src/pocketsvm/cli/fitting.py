@@ -31,7 +31,7 @@ from .options import LearnerOptions, MachineOptions, OutputOptions, TaskOptions
 from .rank_scores import RankScores
 from .reading import TrainingSet
 from .saved import Saved
-from .scores import new_scores, score_file
+from .scores import new_scores, score_files
 
 SCALERS = {
     "standard": StandardScaler(),
@@ -354,7 +354,7 @@ def show_trained(
     scores = None
     if test_file is not None:
         with reporter.task("testing") as task:
-            scores = score_file(saved, test_file, task, n_jobs)
+            scores = score_files(saved, [test_file], task, n_jobs)
         result["test"] = scores.as_json()
     if output.json:
         print_json(result)

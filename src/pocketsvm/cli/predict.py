@@ -70,7 +70,7 @@ def predict(
     """
     from .answers import Wanted, answers, as_json, as_lines, as_parquet, is_parquet, open_output
     from .console import Reporter
-    from .reading import data_files, open_data
+    from .reading import opened_files
     from .saved import Saved
 
     options.check_apart(output.out, model, data)
@@ -92,9 +92,8 @@ def predict(
         raise typer.BadParameter(f"{output.out} is Parquet; leave out --json or name another file.")
 
     def batches() -> "Iterator[Batch]":
-        for path in data_files(data):
-            with open_data(path, columns, ids=output.id) as file:
-                yield from file.batches(saved.layout, n_jobs=n_jobs)
+        for file in opened_files(data, columns, ids=output.id):
+            yield from file.batches(saved.layout, n_jobs=n_jobs)
 
     with open_output(output.out) as stream, reporter.task("predicting") as task:
         wanted = Wanted(output.decision, output.proba, output.id is not None)

@@ -19,6 +19,7 @@ class RankScores:
         self.relevance: list[NDArray[Any]] = []
         self.predicted: list[NDArray[Any]] = []
         self.queries: list[NDArray[Any]] = []
+        self.has_queries = True
 
     def add(
         self, relevance: NDArray[Any], predicted: NDArray[Any], queries: Sequence[Any] | None
@@ -26,6 +27,7 @@ class RankScores:
         """Add rows; None means that all rows are of one query."""
         self.relevance.append(relevance)
         self.predicted.append(predicted)
+        self.has_queries &= queries is not None
         self.queries.append(np.zeros(len(relevance)) if queries is None else np.asarray(queries))
 
     def as_json(self) -> dict[str, Any]:

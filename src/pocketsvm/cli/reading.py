@@ -1,6 +1,7 @@
 """Data files as the commands read them: rows and labels for a fit."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,20 @@ class TrainingSet:
 def data_files(data: str) -> list[str]:
     """Return the files of a folder or pattern; ``-`` is standard input."""
     return ["-"] if data == "-" else found_files(data)
+
+
+def opened_files(
+    data: str,
+    options: DataOptions,
+    *,
+    weights: str | None = None,
+    ids: str | None = None,
+    task: TaskOptions | None = None,
+) -> Iterator[DataFile]:
+    """Open the files of a folder or pattern, one after the other."""
+    for path in data_files(data):
+        with open_data(path, options, weights=weights, ids=ids, task=task) as file:
+            yield file
 
 
 def check_one_file(data: str, option: str) -> None:

@@ -1,23 +1,19 @@
 """How good predictions are, and how that is shown."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
-from sklearn.metrics import (
-    mean_absolute_error,
-    r2_score,
-    roc_auc_score,
-    root_mean_squared_error,
-)
+from sklearn.metrics import roc_auc_score
 
 from ..data import DataFile
 from ..metrics import expected_calibration_error
 from ..model.prediction import log_probabilities, probabilities
 from .console import Task, show
 from .escaping import escaped
-from .quantile_scores import QuantileScores
+from .number_scores import QuantileScores, RegressionScores
 from .rank_scores import RankScores
 from .reading import numbers_of
 from .saved import Saved
@@ -188,64 +184,19 @@ def _table(first: str, *numbers: str) -> Table:
     return table
 
 
-class RegressionScores:
-    """True and predicted numbers."""
-
-    def __init__(self) -> None:
-        self.true: list[NDArray[Any]] = []
-        self.predicted: list[NDArray[Any]] = []
-        self.weights: list[NDArray[Any]] = []
-
-    def add(
-        self,
-        true: NDArray[Any],
-        predicted: NDArray[Any],
-        values: NDArray[Any] | None = None,
-        weights: NDArray[Any] | None = None,
-    ) -> None:
-        """Add rows by their numbers; a regression has no other values."""
-        self.true.append(true)
-        self.predicted.append(predicted)
-        self.weights.append(np.ones(len(true)) if weights is None else weights)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return R2 and mean errors; R2 is None for fewer than two rows."""
-        true, predicted = np.concatenate(self.true), np.concatenate(self.predicted)
-        weighted = {"sample_weight": np.concatenate(self.weights)}
-        return {
-            "rows": len(true),
-            "r2": float(r2_score(true, predicted, **weighted)) if len(true) > 1 else None,
-            "mae": float(mean_absolute_error(true, predicted, **weighted)),
-            "rmse": float(root_mean_squared_error(true, predicted, **weighted)),
-        }
-
-    def summary(self) -> str:
-        """Return the scores in one line."""
-        found = self.as_json()
-        r2 = "unknown" if found["r2"] is None else f"{found['r2']:.4f}"
-        return (
-            f"R2 {r2}, mean absolute error {found['mae']:.6g}, "
-            f"root mean squared error {found['rmse']:.6g} ({found['rows']:,} rows)"
-        )
-
-    def show(self) -> None:
-        """Print the scores."""
-        show(self.summary())
-
-
-Scores = ClassScores | RegressionScores | QuantileScores | RankScores
+Scores = ClassScores | RegressionScores | RankScores
 
 
 def new_scores(
     labels: list[str] | None, *, has_probabilities: bool = False, quantile: Any = None
-) -> ClassScores | RegressionScores | QuantileScores:
+) -> ClassScores | RegressionScores:
     """Return scores of a classifier with these labels, or of a regression if there are none."""
     if quantile is not None:
         return QuantileScores(np.ravel(quantile).tolist())
     return RegressionScores() if labels is None else ClassScores(labels, has_probabilities)
 
 
-def _new(saved: Saved) -> ClassScores | RegressionScores | QuantileScores:
+def _new(saved: Saved) -> ClassScores | RegressionScores:
     if saved.n_targets > 1:
         raise ValueError(
             f"the model predicts {saved.n_targets} targets, but a data file has one label a row."
@@ -257,27 +208,30 @@ def _new(saved: Saved) -> ClassScores | RegressionScores | QuantileScores:
     )
 
 
-def score_file(saved: Saved, file: DataFile, task: Task, n_jobs: int) -> Scores:
-    """Predict all rows of a file with labels, and compare."""
+def score_files(saved: Saved, files: Iterable[DataFile], task: Task, n_jobs: int) -> Scores:
+    """Predict all rows of files with labels, and compare."""
     scores = RankScores() if saved.task == "ranking" else _new(saved)
-    n_rows, weight = 0, 0.0
-    for batch in file.batches(saved.layout, labels=True, n_jobs=n_jobs):
-        assert batch.labels is not None  # they were asked for
-        answers = saved.answers(batch.X)
-        if isinstance(scores, RankScores):
-            true: NDArray[Any] = numbers_of(batch.labels, file.name, "a ranking")
-            scores.add(true, answers, batch.ids)
-        elif saved.is_regression:
-            true = numbers_of(batch.labels, file.name)
-            scores.add(true, answers, None, batch.weights)
-        else:
-            true = saved.known_codes(batch.labels)
-            scores.add(true, saved.codes(answers), answers, batch.weights)
-        weight += len(true) if batch.weights is None else float(batch.weights.sum())
-        n_rows += batch.X.shape[0]
-        task.advance(batch.X.shape[0], batch.X.shape[0])
+    names, n_rows, weight = [], 0, 0.0
+    for file in files:
+        names.append(file.name)
+        for batch in file.batches(saved.layout, labels=True, n_jobs=n_jobs):
+            assert batch.labels is not None  # they were asked for
+            answers = saved.answers(batch.X)
+            if isinstance(scores, RankScores):
+                true: NDArray[Any] = numbers_of(batch.labels, file.name, "a ranking")
+                scores.add(true, answers, batch.ids)
+            elif saved.is_regression:
+                true = numbers_of(batch.labels, file.name)
+                scores.add(true, answers, None, batch.weights)
+            else:
+                true = saved.known_codes(batch.labels)
+                scores.add(true, saved.codes(answers), answers, batch.weights)
+            weight += len(true) if batch.weights is None else float(batch.weights.sum())
+            n_rows += batch.X.shape[0]
+            task.advance(batch.X.shape[0], batch.X.shape[0])
+    where = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more files"
     if not n_rows:
-        raise ValueError(f"{file.name} holds no rows.")
+        raise ValueError(f"{where}: there are no rows.")
     if not weight:
-        raise ValueError(f"{file.name}: the weights of all rows are zero.")
+        raise ValueError(f"{where}: the weights of all rows are zero.")
     return scores

@@ -1,9 +1,6 @@
 """The estimators."""
 
-import copy
 import inspect
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 from uuid import uuid4
 
@@ -11,17 +8,16 @@ import numpy as np
 from dask.delayed import delayed
 from distributed import default_client
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import available_if, validate_parameters
-from ..data.batch import RowBatch
+from .._sklearn import available_if, num_samples, validate_parameters
 from ..data.survey import precision_and_gamma
 from ..estimators import BudgetedSVC, BudgetedSVR
 from ..estimators.classifier import has_probabilities
 from ..estimators.elsewhere import fit_survey, ignored_classes, plan_of
+from .answers import Score, answer, answer_frame, framed, nameless
 from .partitions import (
     Partitions,
     Rules,
@@ -35,7 +31,6 @@ from .partitions import (
 from .passes import RunPasses
 
 T = TypeVar("T")
-Array = NDArray[Any]
 
 
 class _OnDask:
@@ -80,6 +75,7 @@ class _OnDask:
         blocks = blocks_of(X, y, sample_weight)
         rows = Partitions(client, blocks, rules, list(range(len(blocks))))
         found, rows, lazy, drawn = survey_of(rows, plan)
+        n_threads = effective_n_jobs(local.n_jobs)
         if found.is_whole:
             random_state.set_state(before)
         fit_survey(
@@ -91,12 +87,29 @@ class _OnDask:
             random_state,
             names=[str(name) for name in X.columns] if is_frame(X) else None,
             given=X,
-            run=RunPasses(client, lazy, drawn, found),
-            n_threads=effective_n_jobs(local.n_jobs),
+            run=RunPasses(client, lazy, drawn, found, n_threads),
+            n_threads=n_threads,
+            n_threads_here=effective_n_jobs(-1 if local.n_jobs is None else local.n_jobs),
         )
         # All attributes change in one step: an interrupt leaves no mixture of two models.
         self.__dict__ = local.__dict__ | {"client": self.client}
         return self
+
+    def _pass_over(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
+        """Update the model with one partition after the other, each of which comes here."""
+        local, parts = self._local(), iter([(X, y, sample_weight)])
+        if is_array(X) or is_frame(X):
+            parts = map(self._here, blocks_of(X, y, sample_weight))
+        for rows, targets, weight in parts:
+            if num_samples(rows):
+                local.partial_fit(rows, targets, sample_weight=weight, **more)
+        self.__dict__ = local.__dict__ | {"client": self.client}
+        return self
+
+    def _here(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        """Bring a partition of X, y and the weights, which may be None, into this process."""
+        X, y, weight = self._client().gather(self._client().compute(block))
+        return X, y, weight
 
     def _local(self) -> Any:
         return _as(self._plain, self)
@@ -142,16 +155,16 @@ class _OnDask:
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
             return getattr(local, method)(X)
-        X, local = rows_in_one_piece(X), _nameless(local, X)
+        X, local = rows_in_one_piece(X), nameless(local, X)
         example = getattr(local, method)(np.zeros((1, local.n_features_in_)))
         model = delayed(local, name=f"model-{uuid4().hex}", traverse=False)
         if is_frame(X):
-            meta = _framed(example[:0], None)
-            return X.map_partitions(_answer_frame, method, model, meta=meta)
+            meta = framed(example[:0], None)
+            return X.map_partitions(answer_frame, method, model, meta=meta)
         shape = {} if example.ndim == 1 else {"chunks": (X.chunks[0], (example.shape[1],))}
         drop = {"drop_axis": 1} if example.ndim == 1 else {}
         return X.map_blocks(
-            _answer, method, model, dtype=example.dtype, meta=example[:0], **shape, **drop
+            answer, method, model, dtype=example.dtype, meta=example[:0], **shape, **drop
         )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -184,7 +197,7 @@ class _OnDask:
             )
         blocks = blocks_of(X, y, sample_weight)
         rows = Partitions(self._client(), blocks, Rules(self._regression), list(range(len(blocks))))
-        weight, right, _, squares, errors = rows.sum(_Score(_nameless(local, X), self._regression))
+        weight, right, _, squares, errors = rows.sum(Score(nameless(local, X), self._regression))
         if not self._regression:
             return float(right / weight)
         return float(1 - errors / squares) if squares else float(errors == 0)
@@ -200,78 +213,26 @@ class _OnDask:
         return type(self)(**kept, client=client)  # type: ignore[call-arg]
 
 
-@dataclass(frozen=True, eq=False)
-class _Score:
-    """The sums that a score is made of: weights, hits, mean, squares and errors."""
+def _constructor(base: type) -> Any:
+    """Return the constructor of an estimator with one more parameter, the client."""
 
-    model: Any
-    regression: bool
+    def construct(self: Any, *args: Any, client: Any = None, **parameters: Any) -> None:
+        base.__init__(self, *args, **parameters)  # type: ignore[misc]
+        self.client = client
 
-    def __call__(self, batch: RowBatch, first: int) -> tuple[float, ...]:
-        """Return the sums of a partition."""
-        predicted, w, y = self.model.predict(batch.X), batch.weights, batch.y
-        if not self.regression:
-            return float(w.sum()), float(w @ (predicted == y)), 0.0, 0.0, 0.0
-        total, mean = float(w.sum()), float(w @ y / w.sum())
-        return total, 0.0, mean, float(w @ (y - mean) ** 2), float(w @ (y - predicted) ** 2)
-
-    def merge(self, parts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-        """Merge the sums of partitions."""
-        weight, right, mean, squares, errors = parts[0]
-        for more, hits, other, spread, wrong in parts[1:]:
-            total = weight + more
-            squares += spread + (other - mean) ** 2 * weight * more / total
-            mean += (other - mean) * more / total
-            weight, right, errors = total, right + hits, errors + wrong
-        return weight, right, mean, squares, errors
-
-
-def _answer(X: Any, method: str, model: Any) -> Any:
-    """Answer for a block of an array; a block may have no rows."""
-    if not X.shape[0]:
-        return getattr(model, method)(np.zeros((1, model.n_features_in_)))[:0]
-    return getattr(model, method)(X)
-
-
-def _nameless(model: Any, X: Any) -> Any:
-    """Compare the names of the features once, and return a model that does not ask for them."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return model
-    if is_frame(X) and list(X.columns) != names.tolist():
-        raise ValueError(
-            "The feature names should match those that were passed during fit: "
-            f"{names.tolist()[:10]}, got {list(X.columns)[:10]}."
-        )
-    model = copy.copy(model)
-    del model.feature_names_in_
-    return model
-
-
-def _answer_frame(frame: Any, method: str, model: Any) -> Any:
-    found = _answer(frame.to_numpy(), method, model)
-    return _framed(found, frame.index)
-
-
-def _framed(values: Array, index: Any) -> Any:
-    import pandas as pd
-
-    kind = pd.Series if values.ndim == 1 else pd.DataFrame
-    return kind(values, index=index)
-
-
-def _with_client(base: type) -> inspect.Signature:
-    """Return the signature of an estimator's constructor, with a client."""
     own = inspect.signature(base.__init__)  # type: ignore[misc]
     client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    return own.replace(parameters=[*own.parameters.values(), client])
+    parameters = [*own.parameters.values(), client]
+    construct.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return construct
 
 
 class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     """`BudgetedSVC` for dask arrays and dataframes.
 
     Parameters and attributes are those of `pocketsvm.BudgetedSVC`; `n_jobs` is the number of
-    threads of a task.
+    threads of a task, one by default. While the workers wait, this process solves on the sample,
+    with all of its cores by default.
 
     Parameters
     ----------
@@ -300,11 +261,34 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
         "client": [object],
     }
 
-    def __init__(self, *args: Any, client: Any = None, **parameters: Any) -> None:
-        super().__init__(*args, **parameters)
-        self.client = client
+    __init__ = _constructor(BudgetedSVC)
 
-    __init__.__signature__ = _with_client(BudgetedSVC)  # type: ignore[attr-defined]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Update the model with one pass over the rows, in their order.
+
+        Passes are sequential: the partitions come to this process, one after the other, and no
+        more than one is in memory.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            The rows, or a batch of rows in memory.
+
+        y : dask array or series of shape (n_samples,)
+            Labels, with the partitions of X.
+
+        classes : array-like of shape (n_classes,), default=None
+            All classes that can occur in the stream. Required in the first call.
+
+        sample_weight : dask array or series of shape (n_samples,), default=None
+            Non-negative weights of the rows. Rows with zero weight are ignored.
+
+        Returns
+        -------
+        self : DaskBudgetedSVC
+            The fitted estimator.
+        """
+        return self._pass_over(X, y, sample_weight, classes=classes)
 
     def decision_function(self, X: Any) -> Any:
         """Evaluate the decision function lazily.
@@ -360,7 +344,8 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     """`BudgetedSVR` for dask arrays and dataframes.
 
     Parameters and attributes are those of `pocketsvm.BudgetedSVR`; `n_jobs` is the number of
-    threads of a task.
+    threads of a task, one by default. While the workers wait, this process solves on the sample,
+    with all of its cores by default.
 
     Parameters
     ----------
@@ -389,11 +374,31 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
         "client": [object],
     }
 
-    def __init__(self, *args: Any, client: Any = None, **parameters: Any) -> None:
-        super().__init__(*args, **parameters)
-        self.client = client
+    __init__ = _constructor(BudgetedSVR)
 
-    __init__.__signature__ = _with_client(BudgetedSVR)  # type: ignore[attr-defined]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Update the model with one pass over the rows, in their order.
+
+        Passes are sequential: the partitions come to this process, one after the other, and no
+        more than one is in memory.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            The rows, or a batch of rows in memory.
+
+        y : dask array, series or dataframe of shape (n_samples,)
+            Targets, with the partitions of X.
+
+        sample_weight : dask array or series of shape (n_samples,), default=None
+            Non-negative weights of the rows. Rows with zero weight are ignored.
+
+        Returns
+        -------
+        self : DaskBudgetedSVR
+            The fitted estimator.
+        """
+        return self._pass_over(X, y, sample_weight)
 
 
 def _as(cls: type[T], estimator: Any) -> T:

@@ -1,6 +1,5 @@
 """Where the rows are: partitions of dask collections, what is read from them, and the survey."""
 
-import math
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -10,9 +9,10 @@ import dask.array
 import dask.dataframe
 import numpy as np
 from dask.delayed import delayed
+from distributed import wait
 
 from ..data.batch import RowBatch, checked_batch
-from ..data.drawing import Drawn, Plan, drawn_sample
+from ..data.drawing import Drawn, Plan, drawn_sample, likely_thresholds
 from ..data.errors import DataError
 from ..data.partitions import Draw, SmallestPriorities, Summarise
 from ..data.survey import NO_ROWS, Survey
@@ -45,17 +45,23 @@ class Rules:
         return batch.counted(self.ignored)
 
 
-def _read(reading: Any, rules: Rules, X: Any, y: Any, weight: Any, number: int, first: int) -> Any:
+def _read(shared: Any, X: Any, y: Any, weight: Any, number: int, first: int) -> Any:
     """Read a partition; None if it has no rows."""
+    reading, rules = shared
     batch = rules.batch(X, y, weight, number)
     with ONE_BLAS_THREAD:
         return reading(batch, first) if batch.n_rows else None
 
 
-def _merge(reading: Any, parts: list[Any]) -> Any:
+def same(value: T) -> T:
+    """Return the value: a task that keeps it on the cluster once, for many other tasks."""
+    return value
+
+
+def _merge(shared: Any, parts: list[Any]) -> Any:
     """Merge the results of partitions that follow each other; None has no rows."""
     found = [part for part in parts if part is not None]
-    return reading.merge(found) if found else None
+    return shared[0].merge(found) if found else None
 
 
 # --- where the rows are ---------------------------------------------------------------------------
@@ -96,11 +102,12 @@ class Partitions:
     def tree(self, reading: Any) -> Any:
         """Return the lazy result of a reading."""
         name, token = type(reading).__name__, uuid4().hex
-        shared = delayed(reading, name=f"{name}-shared-{token}", traverse=False)
-        rules = delayed(self.rules, name=f"{name}-rules-{token}", traverse=False)
+        # It must be there before the partitions, which would else pile up and wait for it.
+        shared = self.client.submit(same, (reading, self.rules), key=f"{name}-shared-{token}")
+        wait(shared)  # type: ignore[no-untyped-call]
         read, merge = delayed(_read, pure=False), delayed(_merge, pure=False)
         parts = [
-            read(shared, rules, *block, k, first, dask_key_name=f"{name}-{token}-{k}")
+            read(shared, *block, k, first, dask_key_name=f"{name}-{token}-{k}")
             for k, (block, first) in enumerate(zip(self.blocks, self.first, strict=True))
         ]
         level = 0
@@ -220,14 +227,20 @@ def survey_of(rows: Partitions, plan: Plan) -> tuple[Survey, Partitions, Any, Dr
     rows = replace(rows, first=np.cumsum([0, *sizes[:-1]]).tolist())
     labels = summary.labels.tolist()
     wanted = dict(zip(labels, plan.quotas(summary.counts).tolist(), strict=True))
-    if summary.n_rows <= plan.n_rows:
-        thresholds = dict.fromkeys(labels, math.inf)
-    else:
+    thresholds = likely_thresholds(summary, wanted)
+    lazy, drawn = _drawn(rows, Draw(plan, thresholds, regression))
+    sample = drawn_sample(drawn, wanted, summary, thresholds, regression=regression)
+    if sample is None:  # the weights of the rows differ too much for a guess
         found = rows.sum(SmallestPriorities(plan, wanted, regression))
         thresholds = {label: float(values.max()) for label, values in found.items()}
-    lazy = rows.client.compute(rows.tree(Draw(plan, thresholds, regression)))
-    drawn = lazy.result()
-    sample = drawn_sample(drawn, wanted, summary, regression=regression)
+        lazy, drawn = _drawn(rows, Draw(plan, thresholds, regression))
+        sample = drawn_sample(drawn, wanted, summary, thresholds, regression=regression)
     if sample is None:
         raise DataError("the rows changed between two readings.")
     return Survey(summary, *sample), rows, lazy, drawn
+
+
+def _drawn(rows: Partitions, draw: Draw) -> tuple[Any, Drawn]:
+    """Draw rows; return them as a future and in memory."""
+    lazy = rows.client.compute(rows.tree(draw))
+    return lazy, lazy.result()

@@ -1,9 +1,9 @@
 """The passes, on one worker."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -15,8 +15,8 @@ from ..data.survey import Survey
 from ..training.passes import OnPass, PassReport, make_trainers, run_passes
 from ..training.settings import Settings
 from ..training.state import VectorSet
+from .partitions import same
 
-T = TypeVar("T")
 Array = NDArray[Any]
 
 
@@ -43,11 +43,6 @@ def _one_pass(
     return run_passes(trainers, rows, given.targets, given.settings, lambda report: True, before)
 
 
-def _same(value: T) -> T:
-    """Return the value: a task that keeps it on the cluster once, for many other tasks."""
-    return value
-
-
 @dataclass(frozen=True, eq=False)
 class RunPasses:
     """Makes the passes on a worker, each as a task of its own."""
@@ -56,6 +51,7 @@ class RunPasses:
     lazy: Any
     drawn: Drawn
     found: Survey
+    n_threads: int
 
     def __call__(
         self,
@@ -67,11 +63,12 @@ class RunPasses:
         before: VectorSet | None,
     ) -> VectorSet:
         """Make all passes, or those after `before`; the callbacks are told between them."""
+        settings = replace(settings, n_threads=self.n_threads)
         given = _Passes(targets, settings, rows.gamma, rows.core.dtype)
         chosen = np.flatnonzero(np.isin(self.drawn.numbers, self.found.numbers))
         token = uuid4().hex
-        shared = self.client.submit(_same, given, key=f"passes-shared-{token}")
-        at = self.client.submit(_same, chosen, key=f"passes-rows-{token}")
+        shared = self.client.submit(same, given, key=f"passes-shared-{token}")
+        at = self.client.submit(same, chosen, key=f"passes-rows-{token}")
         vectors = before
         for done in range(1 if before is None else before.n_passes + 1, settings.n_passes + 1):
             begin = time.perf_counter()
@@ -83,7 +80,7 @@ class RunPasses:
             made = found.profile if vectors is None else found.profile - vectors.profile
             seconds = time.perf_counter() - begin
             vectors = found
-            report = PassReport(done, settings.n_passes, made, seconds, partial(_same, found))
+            report = PassReport(done, settings.n_passes, made, seconds, partial(same, found))
             if on_pass(report):
                 break
         assert vectors is not None

@@ -61,6 +61,16 @@ class RowBatch:
         return self if kept.all() else self.take(kept)
 
 
+def label_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the sorted labels that occur, and the position of each row's label among them."""
+    if len(y) and y.dtype.kind in "biuf":  # two classes are the usual case, and need not be sorted
+        least, most = y.min(), y.max()
+        is_most = y == most
+        if least < most and (is_most | (y == least)).all():
+            return np.array([least, most], dtype=y.dtype), is_most.astype(np.intp)
+    return np.unique(y, return_inverse=True)
+
+
 def checked_batch(X: Any, y: Any, weight: Any, place: str, *, regression: bool) -> RowBatch:
     """Check arrays of a user in scikit-learn's way; errors name the place and the row."""
     if not num_samples(X):

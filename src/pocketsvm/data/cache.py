@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from joblib import effective_n_jobs
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from .._replacing import temporary_folder
 from .batch import RowBatch
 from .chunks import CHUNK, parsed_chunks
 from .columns import Layout
@@ -27,6 +29,8 @@ from .summary import MOST_CLASSES
 from .svmlight import BATCH_CHUNKS, ParsedText
 
 Array = NDArray[Any]
+
+PREFIX = "pocketsvm-cache-"  # of the names of the folders
 
 
 class TextCache:
@@ -51,7 +55,7 @@ class TextCache:
 
     def __init__(self, regression: bool, dtype: str | None) -> None:
         self.regression, self.dtype = regression, dtype
-        self.folder = Path(tempfile.mkdtemp(prefix="pocketsvm-cache-"))
+        self._stack = ExitStack()
         self.spellings: list[str] | None = None
         self.n_batches = self.n_bytes = self.n_features = self.largest_index = 0
         self.first_index = 1
@@ -60,10 +64,11 @@ class TextCache:
         self._places: list[str] = []
 
     def __enter__(self) -> Self:
+        self.folder = Path(self._stack.enter_context(temporary_folder(PREFIX)))
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._stack.close()
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -183,5 +188,5 @@ def cache_message(n_bytes: int, n_text: int) -> str:
     """Say how large the cache is."""
     return (
         f"parsed {n_text / 1e6:,.0f} MB of text into a temporary cache of {n_bytes / 1e6:,.0f} MB "
-        f"in {os.path.join(tempfile.gettempdir(), 'pocketsvm-cache-*')}"
+        f"in {os.path.join(tempfile.gettempdir(), PREFIX + '*')}"
     )

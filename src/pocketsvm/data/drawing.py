@@ -6,7 +6,6 @@ far. It knows the smallest priority that it has dropped, and so whether the draw
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .batch import RowBatch
+from .batch import RowBatch, label_codes
 from .sampling import DEVIATIONS, MORE, drawn_factors, grouped, quotas, random_numbers, smallest
 from .summary import Summary
 
@@ -168,17 +167,8 @@ class Reservoir:
 
     def sample(self, summary: Summary) -> tuple[RowBatch, Array, Array] | None:
         """Return what `drawn_sample` does; None if the rows must be read again."""
-        return drawn_sample(
-            joined(self._kept),
-            self._quotas(),
-            summary,
-            regression=self.regression,
-            is_complete=self._is_complete,
-        )
-
-    def _is_complete(self, label: Any, threshold: float) -> bool:
-        """Whether no row of a label with a priority up to the threshold was dropped."""
-        return threshold <= self._dropped.get(label, math.inf)
+        kept, wanted = joined(self._kept), self._quotas()
+        return drawn_sample(kept, wanted, summary, self._dropped, regression=self.regression)
 
 
 def members_by_label(rows: RowBatch, regression: bool) -> list[tuple[Any, Array]]:
@@ -192,28 +182,48 @@ def _codes(rows: RowBatch, regression: bool) -> tuple[list[Any], Array]:
     """Return the labels that occur, and the position of each row's label among them."""
     if regression:
         return [0.0], np.zeros(rows.n_rows, dtype=np.intp)
-    labels, codes = np.unique(rows.y, return_inverse=True)
+    labels, codes = label_codes(rows.y)
     return labels.tolist(), codes
+
+
+def likely_thresholds(summary: Summary, wanted: dict[Any, int]) -> dict[Any, float]:
+    """Return priorities that, for each label, slightly more rows have than are wanted.
+
+    A row of weight w has a priority below t with the probability min(w t, 1). If that is one for
+    some rows, there may be too few.
+    """
+    found = {}
+    for label, count, weight in zip(
+        summary.labels.tolist(), summary.counts.tolist(), summary.weights.tolist(), strict=True
+    ):
+        quota = wanted[label]
+        likely = quota + DEVIATIONS * math.sqrt(quota) + MORE
+        found[label] = math.inf if likely >= count else likely / weight
+    return found
 
 
 def drawn_sample(
     every: Drawn,
     wanted: dict[Any, int],
     summary: Summary,
+    complete: dict[Any, float],
     *,
     regression: bool,
-    is_complete: Callable[[Any, float], bool] = lambda label, threshold: True,
 ) -> tuple[RowBatch, Array, Array] | None:
-    """Draw from candidates, which hold the smallest priorities of each class and one more.
+    """Draw the rows with the smallest priorities of each class.
 
-    Returns the rows, the factors of their weights and their numbers; None if candidates are
-    missing.
+    The candidates hold at least the rows whose priority is at most that of their label in
+    `complete`, and all rows of a label that is not there. Returns the drawn rows, the factors of
+    their weights and their numbers; None if candidates are missing.
     """
     totals = dict(zip(summary.labels.tolist(), summary.weights.tolist(), strict=True))
     counts = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
     weights = every.rows.weights
     chosen, factors = [], []
-    for label, members in members_by_label(every.rows, regression):
+    by_label = members_by_label(every.rows, regression)
+    if len(by_label) < len(wanted):
+        return None
+    for label, members in by_label:
         quota = wanted[label]
         if quota == counts[label]:
             if len(members) < quota:
@@ -225,7 +235,7 @@ def drawn_sample(
             return None
         order = smallest(every.priorities[members], quota)
         threshold = float(every.priorities[members[order[quota]]])
-        if not is_complete(label, threshold):
+        if threshold > complete.get(label, math.inf):
             return None
         drawn = members[order[:quota]]
         chosen.append(drawn)

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -97,11 +97,7 @@ class ParquetTable(ArrowTable):
         """Yield pyarrow's batches, of numbers and, for the label, numbers or text."""
         import pyarrow as pa
 
-        keys = [self.names[k] for k in selection.used]
-        if len(set(keys)) < len(keys):
-            raise DataError(f"{self.name} has two columns of one name.")
-        for k in selection.used:
-            check_type(self.name, self.fields[k], selection, k)
+        keys = checked_names(self.name, self.fields, selection)
         batch_size = max(BATCH_VALUES // len(keys), 1)
         for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
             yield pa.record_batch([batch.column(key) for key in keys], names=keys)
@@ -119,7 +115,17 @@ class ParquetTable(ArrowTable):
         return super().read(advance)
 
 
-def check_type(name: str, field: Any, selection: Selection, k: int) -> None:
+def checked_names(name: str, fields: Sequence[Any], selection: Selection) -> list[str]:
+    """Return the names of the columns to read; refuse two of one name, and types of no use."""
+    keys = [fields[k].name for k in selection.used]
+    if len(set(keys)) < len(keys):
+        raise DataError(f"{name} has two columns of one name.")
+    for k in selection.used:
+        _check_type(name, fields[k], selection, k)
+    return keys
+
+
+def _check_type(name: str, field: Any, selection: Selection, k: int) -> None:
     """Refuse a column whose type cannot be a feature or a label."""
     from pyarrow import types
 

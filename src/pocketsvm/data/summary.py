@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from .batch import RowBatch
+from .batch import RowBatch, label_codes
 from .errors import DataError
 
 Array = NDArray[Any]
@@ -21,6 +21,8 @@ MOST_CLASSES = 10_000
 # Figures of all rows are rounded to so many digits: how the rows were cut into batches changes only
 # the digits after them, and must not change the vectors.
 DIGITS = 12
+# Rows that are summed up at once: transposed, they fit into the cache of a core.
+ROWS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,8 @@ def rounded(values: Any) -> Any:
 def summarise(batch: RowBatch, *, regression: bool) -> Summary:
     """Summarise the rows of a batch that has at least one."""
     labels, counts, weights = _by_label(batch, regression)
-    mean, variance, least, most = _columns(batch.X)
+    columns = _sparse_columns if sp.issparse(batch.X) else _dense_columns
+    mean, squares, least, most, squared_norm = columns(batch.X)
     return Summary(
         n_rows=batch.n_rows,
         labels=labels,
@@ -117,10 +120,10 @@ def summarise(batch: RowBatch, *, regression: bool) -> Summary:
         most_weight=1.0 if batch.weight is None else float(batch.weight.max()),
         largest_target=float(np.abs(batch.y).max()) if regression else 0.0,
         mean=mean,
-        squares=variance * batch.n_rows,
+        squares=squares,
         least=least,
         most=most,
-        squared_norm=largest_norm(batch.X),
+        squared_norm=squared_norm,
         has_weights=batch.weight is not None,
         is_sparse=bool(sp.issparse(batch.X)),
     )
@@ -157,7 +160,7 @@ def merged(one: Summary | None, other: Summary | None) -> Summary | None:
 def _by_label(batch: RowBatch, regression: bool) -> tuple[Array, Array, Array]:
     if regression:
         return np.zeros(1), np.array([batch.n_rows]), np.array([batch.weights.sum()])
-    labels, codes = np.unique(batch.y, return_inverse=True)
+    labels, codes = label_codes(batch.y)
     _check_number(labels)
     counts = np.bincount(codes, minlength=len(labels))
     if batch.weight is None:
@@ -186,18 +189,34 @@ def _check_number(labels: Array) -> None:
         )
 
 
-def _columns(X: Any) -> tuple[Array, Array, Array, Array]:
-    """Return the mean, variance and range of each column, in float64."""
-    if sp.issparse(X):
-        found = (*mean_variance_axis(X, axis=0), *min_max_axis(X, axis=0))
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = X.mean(axis=0, dtype=np.float64)
-            centred = X - mean
-            variance = np.einsum("ij,ij->j", centred, centred) / len(X)
-            found = mean, variance, X.min(axis=0), X.max(axis=0)
+def _sparse_columns(X: Any) -> tuple[Array, Array, Array, Array, float]:
+    """Return the mean, sum of squares and range of each column, and the largest squared norm."""
+    found = (*mean_variance_axis(X, axis=0), *min_max_axis(X, axis=0))
     mean, variance, least, most = (np.asarray(values, dtype=np.float64) for values in found)
-    return mean, variance, least, most
+    return mean, variance * X.shape[0], least, most, largest_norm(X)
+
+
+def _dense_columns(X: Array) -> tuple[Array, Array, Array, Array, float]:
+    """Return the same of dense rows, some at a time: NumPy is fastest along contiguous columns."""
+    n_features, n_before, norm = X.shape[1], 0, 0.0
+    mean, squares = np.zeros(n_features), np.zeros(n_features)
+    least, most = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for begin in range(0, len(X), ROWS_AT_ONCE):
+            columns = np.array(X[begin : begin + ROWS_AT_ONCE].T, dtype=np.float64, order="C")
+            n_new = columns.shape[1]
+            n_rows = n_before + n_new
+            norm = max(norm, float(np.einsum("ij,ij->j", columns, columns).max()))
+            least = np.minimum(least, columns.min(axis=1))
+            most = np.maximum(most, columns.max(axis=1))
+            new = columns.mean(axis=1)
+            columns -= new[:, None]
+            change = new - mean
+            squares += np.einsum("ij,ij->i", columns, columns)
+            squares += change**2 * (n_before * n_new / n_rows)
+            mean += change * (n_new / n_rows)
+            n_before = n_rows
+    return mean, squares, least, most, norm
 
 
 def largest_norm(X: Any) -> float:

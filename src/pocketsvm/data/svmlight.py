@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .chunks import CHUNK, parsed_chunks, place
-from .columns import Layout
+from .columns import Layout, listed
 from .compression import decompressed, named_errors, regular_size, whole
 from .errors import DataError
 from .reader import Batch, Labels, Table
@@ -230,7 +230,12 @@ class SvmlightReader:
         return Table(X, labels, layout, largest_index=largest, ids=ids)
 
     def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
-        """Yield batches with as many columns as the model has features."""
+        """Yield batches with as many columns as the model has features, which have no names."""
+        if layout.names is not None:
+            raise DataError(
+                f"{self.name} is LIBSVM text, which has no names of columns, but the model finds "
+                f"its features by name: {listed(layout.names)}. Give a table with these columns."
+            )
         parsed, n_chunks = self._no_rows(), 0
         for chunk, line in self._chunks():
             if chunk.least_index < layout.first_index:

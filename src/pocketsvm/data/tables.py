@@ -5,8 +5,7 @@ from typing import Any
 
 from .arrow import ArrowTable
 from .columns import Options, Selection
-from .errors import DataError
-from .parquet import BATCH_VALUES, check_type, is_text
+from .parquet import BATCH_VALUES, checked_names, is_text
 
 
 class FragmentTable(ArrowTable):
@@ -39,11 +38,7 @@ class FragmentTable(ArrowTable):
         """Yield pyarrow's batches."""
         import pyarrow as pa
 
-        keys = [self.names[k] for k in selection.used]
-        if len(set(keys)) < len(keys):
-            raise DataError(f"{self.name} has two columns of one name.")
-        for k in selection.used:
-            check_type(self.name, self.fields[k], selection, k)
+        keys = checked_names(self.name, self.fields, selection)
         size = max(BATCH_VALUES // len(keys), 1)
         for batch in self.fragment.to_batches(columns=keys, batch_size=size, use_threads=False):
             if batch.num_rows:

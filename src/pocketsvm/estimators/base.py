@@ -40,6 +40,7 @@ from .callbacks import PassTasks
 from .checkpoints import Course, course_of
 from .elsewhere import Elsewhere
 from .saving import save_model
+from .streams import scaled_reservoir
 
 
 class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
@@ -206,10 +207,12 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         stream: bool,
         elsewhere: Elsewhere | None = None,
     ) -> Settings:
+        n_threads = None
         if elsewhere is None:
             n_rows, random = rows.n_rows, check_random_state(self.random_state)
         else:
             n_rows, random = elsewhere.n_rows, elsewhere.random_state
+            n_threads = elsewhere.n_threads_here
         return Settings(
             budget=int(self.budget),
             alpha=self._alpha(rows, targets, n_rows, random, stream=stream),
@@ -218,7 +221,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             fit_intercept=bool(self.fit_intercept),
             polish=bool(self.polish) and not stream,
             thorough=self.polish == "thorough",
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_threads=n_threads or effective_n_jobs(self.n_jobs),
             random_state=random,
         )
 
@@ -274,7 +277,12 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             feature_names=getattr(self, "feature_names_in_", None),
             preparation=Preparation.of([self.scaler_]) if hasattr(self, "scaler_") else None,
             training=Training(
-                self._state, float(self.alpha_), self.profile_, type(self).__name__, parameters
+                self._state,
+                float(self.alpha_),
+                self.profile_,
+                type(self).__name__,
+                parameters,
+                scaled_reservoir(self),
             ),
             task=self._task,
             loss=self._loss,
@@ -329,6 +337,8 @@ def _fitted_attributes(model: Model) -> dict[str, Any]:
         "_loss": model.loss,
         "_quantile": model.quantile,
     }
+    if training.reservoir is not None:
+        attributes["_reservoir"] = training.reservoir
     if model.classes is not None:
         attributes["classes_"] = model.classes
     if model.feature_names is not None:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, available_if, check_partial_fit_first_call, fit_context
 from ..data.batch import RowBatch
@@ -22,7 +21,7 @@ from .base import BudgetedMachine
 from .callbacks import given_data
 from .drift import warn_about_drift
 from .elsewhere import Elsewhere, fit_dataset
-from .streams import StreamReservoir, keep_rows, polish_on, reservoir_rows
+from .streams import PolishedStreams, keep_rows
 
 LOSSES = TASKS["classification"]
 
@@ -38,7 +37,7 @@ def has_probabilities(estimator: "BudgetedSVC") -> bool:
     )
 
 
-class BudgetedSVC(ClassifierMixin, BudgetedMachine):
+class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
     """Support vector classification with a Gaussian kernel and a bounded number of vectors.
 
     The model is trained by stochastic gradient descent on the primal problem of the SVM. Whenever
@@ -234,10 +233,7 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    reservoir: int | None
-    _reservoir: StreamReservoir
     _task: ClassVar[str] = "classification"
-    loss: str
     class_weight: Any
     classes_: NDArray[Any]
 
@@ -389,7 +385,8 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
                 "to properly estimate the class frequency distributions. Pass the resulting "
                 "weights as the class_weight parameter."
             )
-        start = self._previous(stream=True)
+        if (start := self._previous(stream=True)) is not None:
+            self._check_continued()
         given = given_data(X, y, sample_weight)
         checked = copy.copy(self)
         check_partial_fit_first_call(checked, classes)
@@ -406,22 +403,11 @@ class BudgetedSVC(ClassifierMixin, BudgetedMachine):
         keep_rows(self, kept, X, y, sample_weight)
         return self
 
-    def polish_stream(self) -> Self:
-        """Solve for the coefficients on the reservoir, and move the vectors, as `fit` does.
-
-        The result is a better model than the last iterate. `partial_fit` continues from the last
-        iterate, so that this method can be called at any time.
-
-        Returns
-        -------
-        self : BudgetedSVC
-            The fitted estimator.
-        """
-        check_is_fitted(self)
-        rows, y, weight = reservoir_rows(self)
-        rows, targets = class_targets(rows, y, weight, self.class_weight, self._loss, self.classes_)
-        polish_on(self, rows, targets)
-        return self
+    def _stream_targets(
+        self, rows: CheckedRows, y: Any, sample_weight: Any
+    ) -> tuple[CheckedRows, ClassTargets]:
+        """Return rows of the stream with the targets of the model."""
+        return class_targets(rows, y, sample_weight, self.class_weight, self.loss, self.classes_)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Evaluate the decision function.

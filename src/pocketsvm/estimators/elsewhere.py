@@ -95,6 +95,9 @@ class Elsewhere:
     n_threads : int or None
         Threads for each batch; None means those of the settings.
 
+    n_threads_here : int or None
+        Threads of the solver in this process; None means those of the estimator.
+
     class_weights : ndarray of shape (n_classes,)
         The weights of the classes.
     """
@@ -107,6 +110,7 @@ class Elsewhere:
     run: RunPasses
     random_state: np.random.RandomState
     n_threads: int | None = None
+    n_threads_here: int | None = None
     class_weights: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
 
     @property
@@ -207,6 +211,7 @@ def fit_survey(
     given: Any,
     run: RunPasses = run_here,
     n_threads: int | None = None,
+    n_threads_here: int | None = None,
 ) -> None:
     """Fit an estimator after the survey; an error leaves it as it was."""
     rows, X = found.sample, found.sample.X
@@ -224,7 +229,17 @@ def fit_survey(
         else:
             is_single = start.states[0].vectors.dtype == np.float32
             dtype, gamma = decide(start.gamma, "float32" if is_single else "float64")
-        elsewhere = Elsewhere(found, spread, scaler, dtype, gamma, run, random_state, n_threads)
+        elsewhere = Elsewhere(
+            found,
+            spread,
+            scaler,
+            dtype,
+            gamma,
+            run,
+            random_state,
+            n_threads,
+            n_threads_here,
+        )
         fitted._fit_sample(checked_rows(X), rows, elsewhere, given)
     if scaler is not None:
         fitted.scaler_ = scaler

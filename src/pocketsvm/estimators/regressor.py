@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, fit_context
 from ..data.batch import RowBatch
@@ -24,12 +23,12 @@ from ..training.state import VectorSet
 from .base import BudgetedMachine
 from .callbacks import given_data
 from .elsewhere import Elsewhere, fit_dataset
-from .streams import StreamReservoir, keep_rows, polish_on, reservoir_rows
+from .streams import PolishedStreams, check_unchanged, keep_rows
 
 LOSSES = TASKS["regression"]
 
 
-class BudgetedSVR(RegressorMixin, BudgetedMachine):
+class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
     """Support vector regression with a Gaussian kernel and a bounded number of vectors.
 
     The model is trained like `BudgetedSVC`. A prediction evaluates at most ``budget`` kernel
@@ -207,11 +206,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
     }
 
-    reservoir: int | None
-    _reservoir: StreamReservoir
     _task: ClassVar[str] = "regression"
     epsilon: float
-    loss: str
     quantile: Any
 
     def __init__(
@@ -335,7 +331,8 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
             The fitted estimator.
         """
         given = given_data(X, y, sample_weight)
-        start = self._previous(stream=True)
+        if (start := self._previous(stream=True)) is not None:
+            self._check_continued()
         kept = None if start is None else getattr(self, "_reservoir", None)
         checked = copy.copy(self)
         rows, values = check_rows_and_targets(checked, X, y, reset=start is None, multi_output=True)
@@ -344,22 +341,17 @@ class BudgetedSVR(RegressorMixin, BudgetedMachine):
         keep_rows(self, kept, rows.X, values, sample_weight)
         return self
 
-    def polish_stream(self) -> Self:
-        """Solve for the coefficients on the reservoir, and move the vectors, as `fit` does.
+    def _check_continued(self) -> None:
+        """Refuse to continue a stream with another loss or other quantiles."""
+        super()._check_continued()
+        if self.loss == "quantile":
+            check_unchanged("quantile", self._quantiles(), self._quantile)
 
-        The result is a better model than the last iterate. `partial_fit` continues from the last
-        iterate, so that this method can be called at any time.
-
-        Returns
-        -------
-        self : BudgetedSVR
-            The fitted estimator.
-        """
-        check_is_fitted(self)
-        rows, y, weight = reservoir_rows(self)
-        rows, targets = self._targets(rows, y, weight, self._state)
-        polish_on(self, rows, targets)
-        return self
+    def _stream_targets(
+        self, rows: CheckedRows, y: Any, sample_weight: Any
+    ) -> tuple[CheckedRows, ValueTargets]:
+        """Return rows of the stream with the targets of the model."""
+        return self._targets(rows, y, sample_weight, self._state)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets.

@@ -16,6 +16,7 @@ from ..training.regularisation import ALPHA_RANGE
 from .container import Array, Described, Entry, take
 from .model import TASKS
 from .preparation import expected as expected_of_steps
+from .reservoir import expected as expected_of_rows
 from .sections import Sections
 from .strings import CHARACTER_SIZE, expected_strings, shape_of
 
@@ -55,6 +56,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         n_outputs = _check_outputs(task_of(sections), training, entries)
     else:
         take(training, "offset", float)
+    reservoir, reservoir_bytes = _check_reservoir(sections, entries, n_features, n_outputs)
     dtype = _check_precision(entries["decision.vectors"].dtype, gamma)
     expected = {
         "decision.vectors": (dtype.name, (n_vectors, n_features)),
@@ -66,6 +68,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         **labels,
         **names,
         **steps,
+        **reservoir,
     }
     if "training.weight" in entries:  # otherwise, all rows count the same
         expected["training.weight"] = ("float64", (n_outputs,))
@@ -73,7 +76,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         expected["training.vectors"] = (dtype.name, (n_state, n_features))
     _compare(expected, entries)
     state_bytes = n_state * n_features * dtype.itemsize
-    return label_bytes + name_bytes + step_bytes + state_bytes
+    return label_bytes + name_bytes + step_bytes + state_bytes + reservoir_bytes
 
 
 def _positive(section: dict[str, Any], name: str) -> float:
@@ -194,6 +197,20 @@ def _check_preparation(
     if "preparation" not in sections:
         return {}, n_features, 0
     return expected_of_steps(sections["preparation"], "preparation.", entries, n_features)
+
+
+def _check_reservoir(
+    sections: Sections, entries: Mapping[str, Entry], n_features: int, n_outputs: int
+) -> tuple[dict[str, Described], int]:
+    """Return the arrays that the rows of a stream need, and the bytes they take."""
+    if "reservoir" not in sections:
+        return {}, 0
+    section, classes = sections["reservoir"], sections.get("classes")
+    if not 0 <= take(section, "n_seen", int) <= MAX_STEPS:
+        raise ValueError("the number of rows of its stream is out of range.")
+    expected, n_rows = expected_of_rows(section, entries, n_features, n_outputs, classes is None)
+    width = max(1, classes["width"]) if classes and classes["kind"] == "str" else 2
+    return expected, n_rows * width * CHARACTER_SIZE
 
 
 def _compare(expected: dict[str, Described], entries: Mapping[str, Entry]) -> None:

@@ -14,6 +14,7 @@ from .check import MAX_STEPS, task_of
 from .container import Array, take
 from .model import Model, Training
 from .preparation import Preparation
+from .reservoir import restore
 from .sections import Sections
 from .strings import object_array, unpack_strings
 
@@ -25,17 +26,18 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
     """
     names = sections.get("feature_names")
     task = task_of(sections)
+    classes = _labels(sections["classes"], arrays) if "classes" in sections else None
     model = Model(
         vectors=arrays["decision.vectors"],
         dual_coef=arrays["decision.dual_coef"],
         intercept=arrays["decision.intercept"],
         gamma=float(sections["decision"]["gamma"]),
-        classes=_labels(sections["classes"], arrays) if "classes" in sections else None,
+        classes=classes,
         feature_names=None
         if names is None
         else object_array(unpack_strings("feature_names", "feature_names.", arrays)),
         preparation=_preparation(sections, arrays),
-        training=_training(sections, arrays),
+        training=_training(sections, arrays, classes),
         task=task["name"],
         loss=task["loss"],
         quantile=_quantile(task.get("quantile")),
@@ -47,7 +49,7 @@ def _quantile(found: Any) -> float | tuple[float, ...] | None:
     return tuple(found) if isinstance(found, list) else found
 
 
-def _training(sections: Sections, arrays: Mapping[str, Array]) -> Training:
+def _training(sections: Sections, arrays: Mapping[str, Array], classes: Array | None) -> Training:
     values = sections["training"]
     profile = _profile(values["profile"])
     vectors = VectorSet(
@@ -59,7 +61,12 @@ def _training(sections: Sections, arrays: Mapping[str, Array]) -> Training:
         profile=profile,
     )
     parameters = {name: _parameter(value) for name, value in values["parameters"].items()}
-    return Training(vectors, float(values["alpha"]), profile, values["estimator"], parameters)
+    reservoir = None
+    if "reservoir" in sections:
+        n_features = arrays["decision.vectors"].shape[1]
+        reservoir = restore(sections["reservoir"], arrays, classes, n_features)
+    alpha = float(values["alpha"])
+    return Training(vectors, alpha, profile, values["estimator"], parameters, reservoir)
 
 
 def _offset(found: float | list[float]) -> float | Array:

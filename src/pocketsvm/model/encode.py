@@ -12,6 +12,7 @@ from ..profile import Profile
 from ..training.state import VectorSet
 from .container import DTYPES, Array
 from .model import TASKS, Model, Training
+from .reservoir import describe
 from .sections import Section
 from .strings import pack_strings
 
@@ -43,6 +44,9 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
         sections["feature_names"] = Section(arrays=names)
     if model.preparation is not None:
         sections["preparation"] = Section(*model.preparation.describe())
+    reservoir = model.training.reservoir
+    if reservoir is not None and reservoir.rows is not None:
+        sections["reservoir"] = describe(reservoir, reservoir.rows, model.classes)
     if extra:
         arrays = {name: value for name, value in extra.items() if isinstance(value, np.ndarray)}
         values = {name: value for name, value in extra.items() if name not in arrays}

@@ -21,6 +21,10 @@ A model file is an array file (`container`) whose header has these sections (`se
                  use. A step has a kind, the name of a transformer of scikit-learn, parameters, and
                  arrays "preparation.<position>.<name>". A "ColumnTransformer" has "branches", each
                  with "steps" and arrays "preparation.0.<branch>.<position>.<name>".
+"reservoir"      The rows that `partial_fit` has kept: seed, n_seen, and dropped, a number or null;
+                 arrays positions, priorities, weight unless all are one; codes of the classes, or
+                 targets; and rows, or, if they are sparse, data, indices and ends, where each row
+                 ends. They are as the kernel sees them, after the preparation.
 "extra"          The `extra` of `write_model`: "values", and arrays of any name.
 ===============  ==================================================================================
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.stream import StreamReservoir
 from ..profile import Profile
 from ..training.state import VectorSet
 from .preparation import Preparation, split
@@ -42,6 +43,9 @@ class Training:
 
     parameters : mapping of str to object
         The estimator's parameters.
+
+    reservoir : StreamReservoir or None
+        The rows that `partial_fit` has kept, as the kernel sees them.
     """
 
     vectors: VectorSet
@@ -49,6 +53,7 @@ class Training:
     profile: Profile
     estimator: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    reservoir: StreamReservoir | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ SECTIONS = {
     "preparation": True,
     "training": True,
     "feature_names": False,
+    "reservoir": False,
     "extra": False,
 }
 # The versions that have sections.

@@ -17,9 +17,10 @@ from .sample import Sample
 
 Array = NDArray[Any]
 
-# Steps end if one more is predicted to gain less than this share of the objective. After a solution
-# on a sample, one step is usually enough.
-TOLERANCE = 1e-3
+# Steps end if one more is predicted to gain less than half this share of the objective. After a
+# solution on a sample, one step is usually enough. Another one reads all rows again, which takes
+# longer than everything else, and gains too little to change predictions.
+TOLERANCE = 2e-3
 # Rows that the factor is made of, for each vector.
 ROWS_PER_VECTOR = 32
 

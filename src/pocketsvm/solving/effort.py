@@ -1,9 +1,11 @@
 """What moving may cost."""
 
+import math
 from dataclasses import dataclass
 
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
+from .pairs import PairwiseHinge
 from .problem import ROWS_PER_VECTOR
 from .sample import Sample
 
@@ -21,10 +23,8 @@ LEAST_CLASS_WORK = 1e10
 LEAST_VALUE_WORK = 2e10
 CLASS_VALUES_PER_PAIR = 3
 VALUE_VALUES_PER_PAIR = 16
-# Moving ends if a step gains less than this share of the objective. A loss that all rows have takes
-# more time for each step.
+# Moving ends if a step gains less than this share of the objective.
 CLASS_TOLERANCE = 5e-4
-EVERYWHERE_TOLERANCE = 1e-3
 VALUE_TOLERANCE = 3e-5
 THOROUGH_TOLERANCE = 1e-5
 # With fewer rows per vector than this, vectors would fit the noise: then they stay.
@@ -71,16 +71,19 @@ class Effort:
         """Return the effort for a model of this many rows, of which the sample is a part."""
         n_features = sample.mean_values() if sample.is_sparse else sample.n_features
         if settings.thorough:
-            return cls(THOROUGH_TOLERANCE, 100, 4, float("inf"), n_features, n_rows, keeps=False)
-        tolerance = EVERYWHERE_TOLERANCE if sample.loss.everywhere else CLASS_TOLERANCE
-        n_steps = settings.choices.class_moves
+            return cls(THOROUGH_TOLERANCE, 100, 4, math.inf, n_features, n_rows, keeps=False)
+        # If all rows have a loss, steps take several times as long as the rest of the fit.
+        tolerance = CLASS_TOLERANCE
+        n_steps = 0 if sample.loss.everywhere else settings.choices.class_moves
         least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
             tolerance, n_steps = VALUE_TOLERANCE, settings.choices.value_moves
             least_work, per_pair = LEAST_VALUE_WORK, VALUE_VALUES_PER_PAIR
         value = n_features + EXPONENTIAL
         all_passes = settings.n_passes * n_rows * settings.budget * value
-        work = min(per_pair * n_rows**2 * value, max(least_work, all_passes))
+        # The exact machine of a ranking has many more kernel values: those of pairs of rows.
+        exact = math.inf if isinstance(sample.loss, PairwiseHinge) else per_pair * n_rows**2 * value
+        work = min(exact, max(least_work, all_passes))
         return cls(tolerance, n_steps, 1, work, n_features, n_rows, keeps=True)
 
     def rounds(self) -> list[int]:

@@ -19,6 +19,7 @@ from ..training.settings import Settings
 from ..training.state import VectorSet
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
+from .coverage import intercept_shifts
 from .descent import Solution, improve, minimise, resume
 from .effort import Effort
 from .factor import Penalty
@@ -29,6 +30,7 @@ from .problem import ROWS_PER_VECTOR, Problem, row_products
 from .query_readings import in_memory
 from .readings import Readings, near_rows
 from .sample import Sample
+from .value_losses import Quantile
 
 Array = NDArray[Any]
 
@@ -89,7 +91,7 @@ def solve(
         if wants_more and settings.choices.fills:
             points = solver.filled(points)
         answer = solver.solve(points)
-        answer = solver.move(answer)
+        answer = solver.covering(solver.move(answer))
     if answer.remaining > NOT_CONVERGED:
         warnings.warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
@@ -183,8 +185,10 @@ class Solver:
         elsewhere: Callable[[Sample], Readings] | None = None,
     ) -> "Solver":
         """Return the solver of rows in memory, or of more rows elsewhere."""
-        if isinstance(targets, NoveltyTargets):  # its passes have no intercept
-            settings = replace(settings, fit_intercept=True)
+        if isinstance(targets, NoveltyTargets):
+            # Its passes have no intercept. Moves gain nothing, and take as long as all the rest.
+            stay = replace(settings.choices, class_moves=0)
+            settings = replace(settings, fit_intercept=True, choices=stay)
         few = sampled(
             rows,
             targets,
@@ -313,6 +317,17 @@ class Solver:
         found = self._solve_from(vectors, point)
         steps = answer.steps + path.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
+
+    def covering(self, answer: Answer) -> Answer:
+        """Shift the intercepts of quantiles, so that these cover the shares asked for."""
+        loss, settings = self.part.loss, self._settings
+        if not isinstance(loss, Quantile) or not settings.fit_intercept:
+            return answer
+        point = answer.point.copy()
+        point[:, -1] += intercept_shifts(
+            answer.vectors, point, self.part, loss, self._random, settings.n_threads
+        )
+        return replace(answer, point=point)
 
 
 def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:

@@ -16,7 +16,16 @@ MIN_ROWS_OF_RAREST = 5
 
 
 class Round(NamedTuple):
-    """One round of a search: the number of candidates and of the rows they are scored on."""
+    """One round of a search: so many candidates are compared.
+
+    Attributes
+    ----------
+    n_candidates : int
+        The number of candidates.
+
+    n_rows : int
+        The number of rows that they are fitted to and scored on.
+    """
 
     n_candidates: int
     n_rows: int

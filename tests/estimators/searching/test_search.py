@@ -295,6 +295,8 @@ def test_bad_input_is_named():
         few(cv=[]).fit(X, Y)
     with pytest.raises(ValueError, match=r"Fold 1 of .* has no held-out rows"):
         few(cv=[(np.arange(9), np.arange(0))]).fit(X, Y)
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        BudgetedSVRCV(20).fit(X, X)
     with pytest.raises(ValueError, match="No candidate has a finite score"):
         few(scoring=lambda *_: np.nan).fit(X, Y)
     one_class = [(np.arange(200), np.flatnonzero(Y == 1))]

@@ -271,7 +271,8 @@ n_features_in_, feature_names_in_
 class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     """`BudgetedSVR` that finds C and gamma by cross-validation.
 
-    The search is that of `BudgetedSVCCV`.
+    The search is that of `BudgetedSVCCV`. It takes one target; for several, wrap this estimator in
+    `sklearn.multioutput.MultiOutputRegressor`, which finds C and gamma for each.
 
     Parameters
     ----------

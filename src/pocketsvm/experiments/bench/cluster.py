@@ -1,4 +1,4 @@
-"""Rows on a cluster: Dask with one and two workers, and with partitions of every kind."""
+"""Rows on a cluster: Dask with one and two workers, what travels, and all kinds of partitions."""
 
 import os
 import tempfile
@@ -9,20 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...solving.all_rows import ROWS_PER_VECTOR
+from ...solving.readings import LENGTHS
+from ...training.settings import Choices
 from ..datasets.problems import Problem, available
 from ..toolkit.tables import Table
 from . import child
 from .storage import BUDGET, DASK, N_FEATURES, ROW_BYTES, has_space, write_rows
 
 N_ROWS, QUICK_ROWS = 8_000_000, 100_000
+NETWORK_ROWS = 2_000_000  # what travels does not depend on the rows of a partition
 PARTITIONS = (2, 4, 16)
 ORDERS = ("random", "by label", "by feature")
 SEEDS, QUICK_SEEDS = 5, 1
 
 
-def measure(quick: bool) -> list[Table]:
-    """Return the times by workers, and the accuracies by partitions."""
-    return [by_workers(QUICK_ROWS if quick else N_ROWS), by_partitions(quick)]
+def measure(quick: bool, n_rows: int | None = None) -> list[Table]:
+    """Return the times by workers, what travels, and the accuracies by partitions."""
+    n_rows = n_rows or (QUICK_ROWS if quick else N_ROWS)
+    return [by_workers(n_rows), by_reduction(min(n_rows, NETWORK_ROWS)), by_partitions(quick)]
 
 
 def by_workers(n_rows: int) -> Table:
@@ -36,6 +41,7 @@ def by_workers(n_rows: int) -> Table:
             "seconds": ("fit, s", ".2f"),
             "speedup": ("speedup over one worker", ".2f"),
             "ratio": ("relative to memory", ".2f"),
+            "batch": ("one batch, MB", ".0f"),
             "peak": ("peak memory a worker, MB", ",.0f"),
             "accuracy": ("accuracy, %", ".2f"),
             "same": ("same model", ""),
@@ -59,24 +65,80 @@ def by_workers(n_rows: int) -> Table:
                 peak=memory["peak_bytes"] / 1e6,
                 accuracy=100 * memory["accuracy"],
             )
-            one = child.call_in(DASK, "fit_on_dask", n_jobs=1, **common)
+            one: Any = None
             for n_workers in (1, 2):
-                run = (
-                    one
-                    if n_workers == 1
-                    else child.call_in(DASK, "fit_on_dask", n_jobs=2, **common)
-                )
+                run = child.call_in(DASK, "fit_on_dask", n_jobs=n_workers, **common)
+                one = one or run
                 table.add(
                     budget=budget,
                     where=f"{n_workers} worker{'s' if n_workers > 1 else ''}",
                     seconds=run["seconds"],
                     speedup=one["seconds"] / run["seconds"],
                     ratio=run["seconds"] / memory["seconds"],
+                    batch=_batch_megabytes(files),
                     peak=run["peak_bytes"] / 1e6,
                     accuracy=100 * run["accuracy"],
                     same="yes" if run["digest"] == one["digest"] else "**no**",
                 )
     return table
+
+
+def _batch_megabytes(files: list[str]) -> float:
+    """Return the size of a partition, which is one file."""
+    return max(map(os.path.getsize, files)) / 1e6
+
+
+def by_reduction(n_rows: int) -> Table:
+    """Return how many bytes each reading of all partitions moves, beside the formula."""
+    table = Table(
+        "reductions",
+        f"What travels on the cluster: {n_rows:,} rows of {N_FEATURES} features, B = {BUDGET}",
+        {
+            "reading": ("reading", ""),
+            "partitions": ("partitions", "d"),
+            "argument": ("to a worker, kB", ",.1f"),
+            "result": ("from a partition, kB", ",.1f"),
+            "formula": ("by the formula, kB", ",.1f"),
+            "total": ("from all partitions, kB", ",.0f"),
+            "merged": ("to the client, kB", ",.1f"),
+        },
+        "Sizes of the pickled argument of a reading, of its results for each partition, and of "
+        "the result for all of them. Results that are merged on the worker that has them do not "
+        "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
+        "rows of 4 d + 8 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
+        "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 2) and 32 B rows, "
+        "with 12 more bytes; ReadAlong 8 (B + 5). If vectors can move, because the near rows of "
+        "all partitions fit into one block, ReadFirst returns these, too.",
+    )
+    with tempfile.TemporaryDirectory() as name:
+        if not has_space(name, ROW_BYTES * n_rows):
+            return table
+        files = write_rows(Path(name), [n_rows])[n_rows]
+        found = child.call_in(DASK, "sizes_on_dask", paths=files, budget=BUDGET)
+    for reading, sizes in found.items():
+        n = sizes["partitions"]
+        table.add(
+            reading=reading,
+            partitions=n,
+            argument=sizes["argument"] / 1e3,
+            result=sizes["results"] / n / 1e3,
+            formula=_formula(reading, n) / 1e3,
+            total=sizes["results"] / 1e3,
+            merged=sizes["merged"] / 1e3,
+        )
+    return table
+
+
+def _formula(reading: str, n_partitions: int) -> float:
+    """Return the bytes of a partition's result: float64 numbers, and float32 rows with labels."""
+    number, row = 8, 4 * N_FEATURES + 8
+    n_bent = ROWS_PER_VECTOR * BUDGET
+    return {
+        "Summarise": number * (4 * N_FEATURES + 3 * 2 + 6),
+        "Draw": Choices().rows_per_vector * BUDGET / n_partitions * (row + 2 * number),
+        "ReadFirst": number * (BUDGET + 2) + n_bent * (row + number + 4),
+        "ReadAlong": number * (BUDGET + 1 + len(LENGTHS)),
+    }[reading]
 
 
 def by_partitions(quick: bool) -> Table:
@@ -87,17 +149,15 @@ def by_partitions(quick: bool) -> Table:
         {
             "data": ("data", ""),
             "budget": ("B", "d"),
+            "order": ("order of the rows", ""),
             "alone": ("one process", ".2f"),
-            **{
-                f"{order} {n}": (f"{n} partitions, {order}", ".2f")
-                for order in ORDERS
-                for n in PARTITIONS
-            },
+            **{f"on {n}": (f"{n} partitions", ".2f") for n in PARTITIONS},
             "worst": ("largest fall", ".2f"),
         },
-        f"Means of {QUICK_SEEDS if quick else SEEDS} seeds, two worker processes. Rows are "
-        "partitioned in random order, sorted by label, or sorted by the feature with the largest "
-        "variance. Up to 512 rows per support vector, the sample holds all rows.",
+        f"Means of {QUICK_SEEDS if quick else SEEDS} seeds, two worker processes. One process has "
+        "the same rows in the same order, because another order is like another seed. Rows are in "
+        "random order, sorted by label, or sorted by the feature with the largest variance. Up to "
+        "512 rows per support vector, the sample holds all rows, and the models are the same.",
         progress=True,
     )
     for problem in available(quick):
@@ -121,15 +181,17 @@ def _add_partitions(table: Table, problem: Problem, n_seeds: int) -> None:
             partitions=PARTITIONS,
             orders=ORDERS,
         )
-    alone = fmean(found.pop("alone"))
-    means = {key: fmean(values) for key, values in found.items()}
-    table.add(
-        data=problem.label,
-        budget=budget,
-        alone=alone,
-        worst=alone - min(means.values()),
-        **means,
-    )
+    for order in ORDERS:
+        alone = fmean(found[f"{order} alone"])
+        means = {f"on {n}": fmean(found[f"{order} {n}"]) for n in PARTITIONS}
+        table.add(
+            data=problem.label,
+            budget=budget,
+            order=order,
+            alone=alone,
+            worst=alone - min(means.values()),
+            **means,
+        )
 
 
 def _save(path: str, rows: Any) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import dask.array as da
 import dask.dataframe as dd
@@ -11,10 +12,11 @@ from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from ...dask import DaskBudgetedSVC
+from ...dask import DaskBudgetedSVC, estimators
 from ...estimators import BudgetedSVC
 from ..toolkit.measure import peak_memory
 from .child import GAMMA, answer, fitted, timed_call
+from .weighing import WeighedPartitions, weighed
 
 
 def fit_on_dask(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
@@ -25,6 +27,15 @@ def fit_on_dask(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
         fit = timed_call(lambda: model.fit(frame.drop(columns="y"), frame["y"]))
         peaks = client.run(peak_memory)
     return fitted(model.to_local()) | fit | {"readings": None, "peak_bytes": max(peaks.values())}
+
+
+def sizes_on_dask(paths: list[str], budget: int) -> dict[str, Any]:
+    """Fit a model; return the bytes of the arguments and results of each reading."""
+    with _cluster(2) as client, patch.object(estimators, "Partitions", WeighedPartitions):
+        frame = dd.read_parquet(paths)
+        model = DaskBudgetedSVC(budget, gamma=GAMMA, random_state=0)
+        model.fit(frame.drop(columns="y"), frame["y"])
+        return weighed(client)
 
 
 def accuracies_on_dask(
@@ -38,34 +49,30 @@ def accuracies_on_dask(
     """Return the test accuracies by order and number of partitions, one per seed."""
     with np.load(path) as file:
         X, y, X_test, y_test = (file[name] for name in ("X", "y", "X_test", "y_test"))
-    random = np.random.default_rng(0).permutation(len(y))
     sorts = {
-        "random": random,
+        "random": np.random.default_rng(0).permutation(len(y)),
         "by label": np.argsort(y, kind="stable"),
         "by feature": np.argsort(X[:, X.var(axis=0).argmax()], kind="stable"),
     }
 
-    def accuracy(model: Any) -> float:
-        return 100 * float(accuracy_score(y_test, model.predict(X_test)))
+    def accuracy(model: Any, rows: Any) -> float:
+        model.fit(*rows)
+        local = model.to_local() if isinstance(model, DaskBudgetedSVC) else model
+        return 100 * float(accuracy_score(y_test, local.predict(X_test)))
 
-    found: dict[str, list[float]] = {
-        "alone": [
-            accuracy(BudgetedSVC(budget, **setting, random_state=seed).fit(X, y))
-            for seed in range(n_seeds)
-        ]
-    }
+    def accuracies(kind: type[BudgetedSVC], rows: Any) -> list[float]:
+        models = [kind(budget, **setting, random_state=seed) for seed in range(n_seeds)]
+        return [accuracy(model, rows) for model in models]
+
+    found: dict[str, list[float]] = {}
     with _cluster(2):
         for order in orders:
-            at = sorts[order]
+            rows = X[sorts[order]], y[sorts[order]]
+            found[f"{order} alone"] = accuracies(BudgetedSVC, rows)
             for n in partitions:
                 size = -(-len(y) // n)
-                rows = _lazy(X[at], (size, -1)), _lazy(y[at], (size,))
-                found[f"{order} {n}"] = [
-                    accuracy(
-                        DaskBudgetedSVC(budget, **setting, random_state=seed).fit(*rows).to_local()
-                    )
-                    for seed in range(n_seeds)
-                ]
+                lazy = _lazy(rows[0], (size, -1)), _lazy(rows[1], (size,))
+                found[f"{order} {n}"] = accuracies(DaskBudgetedSVC, lazy)
     return found
 
 

@@ -49,6 +49,12 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
 PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
     "peers": peers.measure,
     "solver": solver.measure,
+    "learners": learners.measure,
+}
+# Parts with a number of rows.
+SIZED_PARTS: dict[str, Callable[[bool, int | None], list[Table]]] = {
+    "scale": scale.measure,
+    "cluster": cluster.measure,
 }
 
 
@@ -97,7 +103,7 @@ class Benchmarks:
         Processes at a time.
 
     rows : int or None
-        The largest number of rows of the part "scale"; None means the usual one.
+        The largest number of rows of the parts "scale" and "cluster"; None means the usual one.
     """
 
     folder: Path
@@ -110,7 +116,7 @@ class Benchmarks:
         print(f"=== {name}\n", flush=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         command = f"pocketsvm bench {'--quick ' if self.quick else ''}--only {name}"
-        if name == "scale" and self.rows is not None:
+        if name in SIZED_PARTS and self.rows is not None:
             command += f" --rows {self.rows}"
         if runs:
             command = f"pocketsvm reproduce; {command} --runs {runs.name}"
@@ -133,8 +139,8 @@ class Benchmarks:
     def _tables(self, name: str) -> list[Table]:
         if name in PARALLEL_PARTS:
             return PARALLEL_PARTS[name](self.quick, self.jobs)
-        if name == "scale":
-            return scale.measure(self.quick, self.rows)
+        if name in SIZED_PARTS:
+            return SIZED_PARTS[name](self.quick, self.rows)
         return PARTS[name](self.quick)
 
     @property

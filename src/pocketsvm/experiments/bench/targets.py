@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from .. import models
 from ..toolkit.results import Row, select
 from ..toolkit.tables import Table, add_target, target_table
+from . import value_learners
 from .tasks import EXACT, LIGHTGBM, LINEAR, OURS, RANKINGS
 
 # Test accuracy in per cent for the smaller and the larger budget of each data set.
@@ -42,6 +43,10 @@ SLOW_FOR_SVC = ("ADULT", "SKIN")
 MAX_SOLVING = 5  # at scale, relative to decision_function on the same rows
 MIN_FIT_SPEEDUP = {2: 1.8, 16: 8.0}  # of the whole fit at scale, by threads
 MAX_FIT_MEGABYTES = 768  # of the whole fit at scale, beside the data
+MAX_LOG_LOSS_EXCESS = 0.005  # of probabilities, over a calibrated SVM
+MAX_BELOW_HINGE, MAX_OVER_HINGE = 0.1, 1.5  # log loss: accuracy in points, and CPU time
+MAX_OFF_COVERAGE = 2.0  # of quantiles, in points
+MAX_BELOW_RIDGE = 0.005  # R² of squared errors
 MAX_AREA_FALL = 0.01  # ROC-AUC of novelty detection, below the exact machine
 MAX_OFF_NU = 0.02  # of the share of outliers in the training rows
 MIN_NOVELTY_SPEEDUP, NOVELTY_ROWS = 10, 20_000
@@ -51,6 +56,8 @@ MAX_OFF_EXACT = 0.5  # share of pairs in the right order, in points
 # Rows on disk: time relative to its parts, memory, slope from 10^5 rows on, and accuracy.
 MAX_OVER_PARTS, MAX_DISK_MEGABYTES, MAX_DISK_SLOPE, MAX_DISK_FALL = 1.5, 1000, 1.1, 0.1
 MIN_WORKER_SPEEDUP, MAX_OVER_MEMORY = 1.8, 3.0  # of two Dask workers
+MAX_WORKER_MEGABYTES = 400
+MIN_DISK_SLOPE, HUGE = 0.9, 10**7  # of more rows than this
 
 # The search of C and gamma, relative to one fit and to GridSearchCV, and accuracy below the latter.
 MAX_SEARCH, MIN_SEARCH_SPEEDUP, MAX_SEARCH_FALL = 12.0, 10.0, 0.1
@@ -64,7 +71,8 @@ def targets(rows: Rows) -> Table:
     groups: tuple[Callable[[Table, Rows], None], ...]
     groups = (
         *(_prediction, _training, _memory, _reading, _growth, _accuracy, _speedup),
-        *(_solver, _solver_scale, _novelty, _ranking, _disk, _cluster, _tuning),
+        *(_solver, _solver_scale, _probabilities, _values, _novelty, _ranking, _disk, _cluster),
+        _tuning,
     )
     for add_group in groups:
         add_group(table, rows)
@@ -209,6 +217,36 @@ def _threads_text(row: Row) -> str:
     return f"{row['threads']} thread{'s' if row['threads'] > 1 else ''}"
 
 
+def _probabilities(table: Table, rows: Rows) -> None:
+    found = rows.get("probabilities", [])
+    excess = {row["data"]: row["log_loss"] - row["svc_log_loss"] for row in found}
+    what = "log loss of probabilities, above the calibrated SVM"
+    add_target(table, what, excess, "≤", MAX_LOG_LOSS_EXCESS, ".4f")
+    below = {row["data"]: row["hinge_accuracy"] - row["accuracy"] for row in found}
+    what = "accuracy with the log loss, below the hinge, points"
+    add_target(table, what, below, "≤", MAX_BELOW_HINGE, ".2f")
+    ratios = {row["data"]: row["ratio"] for row in found}
+    what = "fit with the log loss, relative to the hinge"
+    add_target(table, what, ratios, "≤", MAX_OVER_HINGE, ".2f")
+
+
+def _values(table: Table, rows: Rows) -> None:
+    found = rows.get("quantiles", [])
+    off = {row["data"]: max(abs(row["low"] - 10), abs(row["high"] - 90)) for row in found}
+    what = "rows below the 0.1 and 0.9 quantiles, off by points"
+    add_target(table, what, off, "≤", MAX_OFF_COVERAGE, ".1f")
+    losses = {
+        row["data"]: row["pinball"] / row["peer_pinball"]
+        for row in found
+        if row["data"] in value_learners.SMOOTH
+    }
+    what = "pinball loss on smooth targets, relative to boosting"
+    add_target(table, what, losses, "≤", 1.0, ".3f")
+    what = "R² of squared errors, below KernelRidge"
+    falls = {row["data"]: row["exact"] - row["r2"] for row in rows.get("squared_errors", [])}
+    add_target(table, what, falls, "≤", MAX_BELOW_RIDGE, ".4f")
+
+
 def _novelty(table: Table, rows: Rows) -> None:
     found = rows.get("novelty", [])
     falls = {row["data"]: row["fall"] for row in found}
@@ -256,6 +294,8 @@ def _disk(table: Table, rows: Rows) -> None:
         add_target(table, what, {where: fall}, "≤", MAX_DISK_FALL, ".2f")
     slopes = {f"{row['rows']:,} rows": row["slope"] for row in found if row["slope"]}
     add_target(table, "rows on disk, slope", slopes, "≤", MAX_DISK_SLOPE, ".2f")
+    large = {f"{row['rows']:,} rows": row["slope"] for row in found if row["rows"] > HUGE}
+    add_target(table, "rows on disk, least slope", large, "≥", MIN_DISK_SLOPE, ".2f")
     peaks = {f"{row['rows']:,} rows": row["peak"] for row in found}
     add_target(table, "rows on disk, peak memory, MB", peaks, "≤", MAX_DISK_MEGABYTES, ".0f")
 
@@ -267,7 +307,10 @@ def _cluster(table: Table, rows: Rows) -> None:
     found = {f"B = {row['budget']}": row["ratio"] for row in two[-1:]}
     what = "two Dask workers, relative to two threads in memory"
     add_target(table, what, found, "≤", MAX_OVER_MEMORY, ".2f")
-    found = {row["data"]: row["worst"] for row in rows.get("partitions", [])}
+    found = {f"B = {row['budget']}": row["peak"] - row["batch"] for row in two}
+    what = "Dask, peak memory of a worker beside one batch, MB"
+    add_target(table, what, found, "≤", MAX_WORKER_MEGABYTES, ".0f")
+    found = {f"{row['data']}, {row['order']}": row["worst"] for row in rows.get("partitions", [])}
     what = "Dask, largest fall of the accuracy, points"
     add_target(table, what, found, "≤", MAX_DISK_FALL, ".2f")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Hashable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -38,6 +38,12 @@ def timed(call: Callable[[], Value]) -> Timed[Value]:
         return Timed(perf_counter() - start, value)
     finally:
         gc.enable()
+
+
+def cpu_time(call: Callable[[], Value]) -> tuple[Value, float]:
+    """Call, and return the result and the CPU time of this process."""
+    begin = process_time()
+    return call(), process_time() - begin
 
 
 def fastest(

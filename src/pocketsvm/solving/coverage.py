@@ -1,0 +1,92 @@
+"""Quantiles that cover the share of rows that was asked for, on rows that were not trained on.
+
+A model lies closer to its training rows than to others. So a quantile that splits the training rows
+in the right proportion splits other rows in another one. The model without a row i, evaluated at
+this row, shows by how much. One Newton step gives it:
+
+    f_i + c_i s_i h_i / (1 - c_i b_i h_i),    h_i = a_i' H^-1 a_i,
+
+where a_i holds the kernel values of the row and a one for the intercept, s_i and b_i are the slope
+and the curvature of its loss, and H is the second derivative of the objective. The intercept is
+then shifted such that the right share of the rows lies below these values.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .factor import INTERCEPT_CURVATURE
+from .problem import FACTOR_ROWS, Problem
+from .sample import Sample, slices
+from .value_losses import Quantile
+
+Array = NDArray[Any]
+
+# If there are more rows for each vector, a random sample of them tells how far rows shift.
+ROWS_PER_VECTOR = 16
+# The curvature of a row is at most this share of the sum, so that the model without it exists.
+LARGEST_SHARE = 0.95
+
+
+def intercept_shifts(
+    vectors: Array,
+    point: Array,
+    sample: Sample,
+    loss: Quantile,
+    random: np.random.Generator,
+    n_threads: int,
+) -> Array:
+    """Return what is added to the intercept of each quantile."""
+    decisions = Problem(vectors, sample, True, n_threads).place(point).decisions
+    few, scale = sample, 1.0
+    chosen: Array | slice = slice(None)
+    if len(sample.c) > (n_few := ROWS_PER_VECTOR * len(vectors)):
+        chosen = np.sort(random.choice(len(sample.c), n_few, replace=False))
+        few = sample.take(chosen)
+        scale = float(sample.c.sum() / few.c.sum())
+    without = without_each_row(vectors, few, scale, decisions[chosen], n_threads)
+
+    def quantiles(values: Array, weights: Array) -> Array:
+        found = [
+            np.quantile(column, level, weights=weights, method="inverted_cdf")
+            for column, level in zip(values.T, loss.parameters, strict=True)
+        ]
+        return np.array(found)
+
+    shifts = quantiles(loss.targets[chosen] - without, few.c)
+    if few is not sample:  # what the choice of rows adds by chance cancels
+        residuals = loss.targets - decisions
+        shifts += quantiles(residuals, sample.c) - quantiles(residuals[chosen], few.c)
+    return shifts
+
+
+def without_each_row(
+    vectors: Array, sample: Sample, scale: float, decisions: Array, n_threads: int
+) -> Array:
+    """Return the decision values of each row by the model without it.
+
+    The rows stand for `scale` times as many.
+    """
+    problem = Problem(vectors, sample, True, n_threads)
+    slopes, bends = sample.loss.derivatives(decisions)
+    least = INTERCEPT_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
+
+    def blocks(curvatures: Array) -> Iterator[tuple[Array, Array]]:
+        for at, kernel in problem.rows.blocks():
+            bent = np.flatnonzero(curvatures[at])
+            for some in slices(len(bent), FACTOR_ROWS):
+                yield kernel[bent[some]], scale * curvatures[at][bent[some]]
+
+    without = decisions.copy()
+    for k in range(sample.loss.n_outputs):
+        pulls, curvatures = sample.c * slopes[:, k], sample.c * bends[:, k]
+        factor = problem.penalty.factor(partial(blocks, curvatures), least, fit_intercept=True)
+        for at, kernel in problem.rows.blocks():
+            rows = np.column_stack([kernel, np.ones(len(kernel))]).astype(np.float64)
+            leverages = np.einsum("ij,ij->i", rows, factor.solve(rows))
+            share = np.minimum(curvatures[at] * leverages, LARGEST_SHARE)
+            without[at, k] += pulls[at] * leverages / (1 - share)
+    return without
