@@ -120,7 +120,7 @@ def test_probabilities_of_a_hinge_model_are_refused(succeed, refuse, moons):
 def test_tune_takes_the_losses_of_train(succeed, call, folder, blobs):
     given = ("--c", "1,10", "--gamma", "0.1", "-v", "3", "--budget", "20")
     succeed("tune", "blobs.csv", "m.psvm", *given, "--loss", "log_loss", "--no-intercept")
-    model = load_model(folder / "m.psvm")
+    model = load_model(folder / "m.psvm")[-1]
     assert model.loss == "log_loss"
     assert not model.intercept_.any()
     assert (
