@@ -207,9 +207,9 @@ def handler(signum, frame):
 
 base.passes, base.solve = noted_passes, slow_solve
 signal.signal(signal.SIGINT, handler)
-X, y = make_moons(600, noise=0.2, random_state=0)
+X, y = make_moons(2000, noise=0.2, random_state=0)
 max_iter = 10**6 if PHASE == "passes" else 1
-# Many merges would end the passes early.
+# Many merges, or few rows, would end the passes early.
 svc = BudgetedSVC(budget=20, max_iter=max_iter, maintenance="removal", random_state=0)
 try:
     tune(svc, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2, search="grid")

@@ -61,8 +61,8 @@ def _searches(quick: bool) -> Table:
         },
         f"Means of {SEEDS} seeds; a quick run has one, and few candidates of the others. One fit "
         "is that of BudgetedSVC with the values found; the search includes it. GridSearchCV "
-        "searches the default grid of 30 candidates over BudgetedSVC with such folds once, and its best "
-        "values are fitted with every seed. LightGBM has its defaults, or the best of "
+        "searches the default grid of 30 candidates over BudgetedSVC with such folds once, and its "
+        "best values are fitted with every seed. LightGBM has its defaults, or the best of "
         f"{TREE_CANDIDATES} random candidates by {TREE_FOLDS} folds.",
         progress=True,
     )
