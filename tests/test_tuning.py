@@ -340,7 +340,7 @@ def test_rounds_begin_with_enough_rows_and_end_with_all(n_candidates, n_rows, mo
 
 @pytest.mark.parametrize("n_candidates", [2, 3, 27, 36])
 def test_the_search_follows_the_plan(n_candidates, monkeypatch):
-    monkeypatch.setattr("pocketsvm.tuning.MIN_ROWS", 10)
+    monkeypatch.setattr("pocketsvm.tuning.halving.MIN_ROWS", 10)
     rows, y = np.arange(1000.0)[:, None], np.arange(1000) % 2
     model = BudgetedSVC(budget=2, max_iter=1, polish=False, random_state=0)
     values = np.geomspace(0.1, 1, n_candidates)

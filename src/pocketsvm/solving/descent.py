@@ -55,10 +55,12 @@ def minimise(
     random: np.random.Generator,
     factor_tolerance: float,
     rows_per_vector: int = ROWS_PER_VECTOR,
+    most_factors: int | None = None,
 ) -> Solution:
     """Solve a problem from zero, until `Choices.factor_tolerance` is reached.
 
-    Factors are made of at most `rows_per_vector` rows for each vector.
+    There are at most `most_factors` (`MOST_FACTORS`) factors, made of at most `rows_per_vector`
+    rows for each vector.
     """
     if (losses := problem.small) is not None:
         return newton(problem, losses, None, MOST_STEPS)
@@ -67,7 +69,9 @@ def minimise(
     factor = problem.factor(curvatures, random, rows_per_vector)
     # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
     solution = descend(problem, factor, place, FIRST_STEPS, least_steps=1)
-    return improve(problem, solution, random, factor_tolerance, rows_per_vector, least_steps=1)
+    return improve(
+        problem, solution, random, factor_tolerance, rows_per_vector, most_factors, least_steps=1
+    )
 
 
 def improve(
@@ -76,10 +80,11 @@ def improve(
     random: np.random.Generator,
     factor_tolerance: float,
     rows_per_vector: int = ROWS_PER_VECTOR,
+    most_factors: int | None = None,
     least_steps: int = 0,
 ) -> Solution:
     """Make steps with new factors, until `Choices.factor_tolerance` is reached."""
-    for _ in range(MOST_FACTORS - 1):
+    for _ in range((most_factors or MOST_FACTORS) - 1):
         decisions = solution.place.decisions
         curvatures = problem.curvatures(decisions)
         factor = problem.factor(curvatures, random, rows_per_vector, decisions)

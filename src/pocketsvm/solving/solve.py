@@ -254,11 +254,16 @@ class Solver:
         some = rows if isinstance(chosen, slice) else rows.take(chosen)
         return np.ascontiguousarray(some.dense(), dtype=vectors.dtype)
 
-    def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
-        """Solve for the coefficients of these vectors; `minimise` explains the second argument."""
+    def solve(
+        self,
+        vectors: Array,
+        rows_per_vector: int = ROWS_PER_VECTOR,
+        most_factors: int | None = None,
+    ) -> Answer:
+        """Solve for the coefficients of these vectors; `minimise` explains the other arguments."""
         problem, self._last = self._problem(vectors), None  # its kernel values take memory
         tolerance = self._settings.choices.factor_tolerance
-        solution = minimise(problem, self._random, tolerance, rows_per_vector)
+        solution = minimise(problem, self._random, tolerance, rows_per_vector, most_factors)
         if self.whole is None:
             return self._answer(vectors, solution)
         answer = self._refined(vectors, solution.place.point)
