@@ -2,6 +2,7 @@
 // is both the name of the set and the namespace of its code.
 #include "kernel/prediction.hpp"
 #include "merging/pairs.hpp"
+#include "solving/newton.hpp"
 #include "solving/reading.hpp"
 #include "training/trainer.hpp"
 
@@ -71,6 +72,13 @@ Reader* make_reader(Precision precision, const ModelView& model, const double* l
     return new LossReader<double>(model, lengths, n_lengths);
 }
 
+void solve_small(const SmallProblem& problem, const SmallSolution& solution) {
+    if (problem.kernel.precision == Precision::float32)
+        SmallSolver<float>(problem).solve(solution);
+    else
+        SmallSolver<double>(problem).solve(solution);
+}
+
 }  // namespace
 
 extern const Core core;
@@ -86,6 +94,7 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    kernel_pull,
                    loss_slopes,
                    losses_along,
-                   make_reader};
+                   make_reader,
+                   solve_small};
 
 }  // namespace pocketsvm::POCKETSVM_SET

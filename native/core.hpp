@@ -241,6 +241,34 @@ class Reader {
                       const Sums& sums) const = 0;
 };
 
+// A problem whose kernel values fit into the cache, for each output on its own:
+// minimise 1/2 beta' A beta + sum_i c_i loss_i(k_i beta + b) + tilt b over beta and b.
+struct SmallProblem {
+    KernelView kernel;
+    const double* penalty;  // A, symmetric
+    Losses losses;          // no loss couples outputs, and they share the target of a row
+    const double* c;
+    double tilt;
+    bool fit_intercept;  // else b is 0
+    double bound;        // on the curvature of a loss
+    double least;        // the least curvature of the intercept
+    std::size_t n_steps;
+    double
+        tolerance;  // ends if a step predicts a decrease below this share of the objective, twice
+    const double* near;  // decision values close to the solution (n_rows x n_outputs), or null
+};
+
+// What the solver of a small problem writes; points and gradients hold the intercepts last.
+struct SmallSolution {
+    double* point;      // n_outputs x (n_vectors + 1)
+    double* gradient;   // likewise
+    double* penalised;  // n_outputs x n_vectors: A beta
+    double* decisions;  // n_rows x n_outputs
+    double* objective;  // of each output
+    double* predicted;  // twice the decrease that one more step predicts
+    std::int64_t* steps;
+};
+
 class Table {
   public:
     virtual ~Table();
@@ -284,6 +312,7 @@ struct Core {
     // at the first length.
     Reader* (*make_reader)(Precision, const ModelView&, const double* lengths,
                            std::size_t n_lengths);
+    void (*solve_small)(const SmallProblem& problem, const SmallSolution& solution);
 };
 
 // The cores of this build that this CPU can run, best first.

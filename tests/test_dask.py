@@ -267,6 +267,44 @@ def test_bad_input_is_named_and_workers_stay_alive(client):
     assert set(client.nthreads()) == workers
 
 
+def test_bad_files_are_named_and_workers_stay_alive(client, tmp_path):
+    X, y = problem()
+    workers = set(client.nthreads())
+
+    def write(k, frame):
+        frame.to_parquet(tmp_path / f"part-{k}.parquet")
+
+    def fit():
+        rows = dd.read_parquet(str(tmp_path / "*.parquet"))
+        return DaskBudgetedSVC(**SETTINGS).fit(rows[list("abcd")], rows["y"])
+
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
+    for k in range(4):
+        write(k, frame[750 * k : 750 * (k + 1)])
+    fit()
+    some = frame[1500:2250]
+    write(2, some.assign(a=some["a"].where(some["a"].index != 2000)))
+    with pytest.raises(ValueError, match=r"partition 2, row 501, column 1: .*missing"):
+        fit()
+    write(2, some.drop(columns="c"))
+    with pytest.raises(KeyError, match=r"(?s)'c'.*not in index.*Partition 2 could not be"):
+        fit()
+    write(2, some.assign(a="word"))
+    with pytest.raises(ValueError, match=r"partition 2: .*'word'"):
+        fit()
+    write(2, some)
+    rows = dd.read_parquet(str(tmp_path / "*.parquet"))
+    (tmp_path / "part-2.parquet").unlink()
+    with pytest.raises(FileNotFoundError, match=r"(?s)part-2\.parquet.*Partition 2 could not"):
+        DaskBudgetedSVC(**SETTINGS).fit(rows[list("abcd")], rows["y"])
+    lazy = da.from_array(X, chunks=(1000, D))
+    words = da.from_array(np.full((1000, D), "word"), chunks=(1000, D))
+    mixed = da.concatenate([lazy[:2000], words.astype(object)])
+    with pytest.raises(ValueError, match=r"partition 2: .*word"):
+        DaskBudgetedSVC(**SETTINGS).fit(mixed, *arrays(y))
+    assert set(client.nthreads()) == workers
+
+
 def test_other_versions_on_workers_are_refused(client, monkeypatch):
     monkeypatch.setattr(partitions, "version", lambda name: "0.0.1")
     with pytest.raises(RuntimeError, match=r"The worker tcp.* has pocketsvm .*client has 0\.0\.1"):

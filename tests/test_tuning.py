@@ -207,9 +207,9 @@ def handler(signum, frame):
 
 base.passes, base.solve = noted_passes, slow_solve
 signal.signal(signal.SIGINT, handler)
-X, y = make_moons(600, noise=0.2, random_state=0)
+X, y = make_moons(2000, noise=0.2, random_state=0)
 max_iter = 10**6 if PHASE == "passes" else 1
-# Many merges would end the passes early.
+# Many merges, or few rows, would end the passes early.
 svc = BudgetedSVC(budget=20, max_iter=max_iter, maintenance="removal", random_state=0)
 try:
     tune(svc, X, y, C=[1, 2, 3], gamma=[1.0], n_jobs=2, search="grid")
@@ -340,7 +340,7 @@ def test_rounds_begin_with_enough_rows_and_end_with_all(n_candidates, n_rows, mo
 
 @pytest.mark.parametrize("n_candidates", [2, 3, 27, 36])
 def test_the_search_follows_the_plan(n_candidates, monkeypatch):
-    monkeypatch.setattr("pocketsvm.tuning.MIN_ROWS", 10)
+    monkeypatch.setattr("pocketsvm.tuning.halving.MIN_ROWS", 10)
     rows, y = np.arange(1000.0)[:, None], np.arange(1000) % 2
     model = BudgetedSVC(budget=2, max_iter=1, polish=False, random_state=0)
     values = np.geomspace(0.1, 1, n_candidates)

@@ -127,6 +127,10 @@ class RowLosses {
         return view;
     }
     std::size_t n_rows() const { return n_rows_; }
+    // Whether every output is a problem of its own, with targets that all outputs share.
+    bool separable() const {
+        return view_.kind != LossKind::softmax && (view_.n_targets <= 1 || view_.n_outputs == 1);
+    }
 
   private:
     RowLosses(LossKind kind, std::vector<double> widths, std::size_t n_rows)
@@ -213,6 +217,37 @@ nb::object losses_along(const RowLosses& losses, Matrix decisions, Matrix change
                                         lengths.data(), to, to + view.n_outputs);
                  });
     return nb::cast(total);
+}
+
+// Returns point, gradient, penalised, decisions, objective, predicted and steps of `SmallSolution`.
+nb::tuple solve_small(const RowLosses& losses, AnyMatrix kernel, Matrix penalty, Vector c,
+                      double tilt, bool fit_intercept, double bound, double least,
+                      std::optional<Matrix> near, std::size_t n_steps, double tolerance) {
+    const KernelView view = view_of(kernel);
+    const std::size_t n_outputs = losses.view().n_outputs, n_vectors = view.n_vectors;
+    require(losses.separable(), "the losses couple the outputs, or have several targets");
+    require(losses.n_rows() == view.n_rows && c.shape(0) == view.n_rows,
+            "losses and c must have one entry per row of kernel, " + std::to_string(view.n_rows) +
+                ", got " + std::to_string(losses.n_rows()) + " and " + std::to_string(c.shape(0)));
+    require(penalty.shape(0) == n_vectors && penalty.shape(1) == n_vectors,
+            "penalty must be square, with one column per column of kernel, " +
+                std::to_string(n_vectors));
+    if (near) check_decisions(losses, *near, c);
+    SmallSolution to;
+    auto point = make_array<double>({n_outputs, n_vectors + 1}, &to.point);
+    auto gradient = make_array<double>({n_outputs, n_vectors + 1}, &to.gradient);
+    auto penalised = make_array<double>({n_outputs, n_vectors}, &to.penalised);
+    auto decisions = make_array<double>({view.n_rows, n_outputs}, &to.decisions);
+    auto objective = make_array<double>({n_outputs}, &to.objective);
+    auto predicted = make_array<double>({n_outputs}, &to.predicted);
+    auto steps = make_array<std::int64_t>({n_outputs}, &to.steps);
+    {
+        WithoutGil released;
+        core->solve_small({view, penalty.data(), losses.view(), c.data(), tilt, fit_intercept,
+                           bound, least, n_steps, tolerance, near ? near->data() : nullptr},
+                          to);
+    }
+    return nb::make_tuple(point, gradient, penalised, decisions, objective, predicted, steps);
 }
 
 // The rows that a thread takes at once: few if a row is much work, so that it reacts to an
@@ -305,8 +340,12 @@ void bind_solving(nb::module_& module) {
                     "width"_a)
         .def_static("values", &RowLosses::values, "name"_a, "targets"_a, "epsilon"_a, "down"_a,
                     "up"_a, "widths"_a)
+        .def_prop_ro("separable", &RowLosses::separable)
         .def("slopes", &loss_slopes, "decisions"_a, "c"_a, "n_threads"_a)
         .def("along", &losses_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
+    module.def("solve_small", &solve_small, "losses"_a, "kernel"_a.noconvert(), "penalty"_a, "c"_a,
+               "tilt"_a, "fit_intercept"_a, "bound"_a, "least"_a, "near"_a.none(), "n_steps"_a,
+               "tolerance"_a);
     module.def("read_losses", &read_losses, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
                "losses"_a, "c"_a, "coefficients"_a, "intercepts"_a, "lengths"_a, "reach"_a,
                "n_threads"_a);

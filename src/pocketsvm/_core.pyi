@@ -298,6 +298,10 @@ class RowLosses:
         output; "huber" is (y - f)^2 / 2, and a line where |y - f| > epsilon.
         """
 
+    @property
+    def separable(self) -> bool:
+        """Whether every output is a problem of its own, with targets that all outputs share."""
+
     def slopes(
         self, decisions: NDArray[np.float64], c: NDArray[np.float64], n_threads: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -318,6 +322,29 @@ class RowLosses:
 
         They are those at one length for each loss. The bits do not depend on the threads.
         """
+
+def solve_small(
+    losses: RowLosses,
+    kernel: NDArray[Any],
+    penalty: NDArray[np.float64],
+    c: NDArray[np.float64],
+    tilt: float,
+    fit_intercept: bool,
+    bound: float,
+    least: float,
+    near: NDArray[np.float64] | None,
+    n_steps: int,
+    tolerance: float,
+) -> tuple[NDArray[Any], ...]:
+    """Minimise 1/2 beta' A beta + sum_i c_i loss_i(k_i beta + b) + tilt b for each output.
+
+    kernel (n_rows, n_vectors) holds k; penalty is A; bound is one on the curvature of a loss, and
+    least is the least curvature of an intercept. near are decision values close to the solution;
+    None starts from zero. Ends after n_steps, or if a step predicts a decrease below tolerance / 2
+    times the objective. Returns the point and its gradient (n_outputs, n_vectors + 1), A beta, the
+    decision values, and for each output the objective, twice the predicted decrease, and the number
+    of steps.
+    """
 
 def read_losses(
     vectors: NDArray[Any],

@@ -1,6 +1,7 @@
 """The profile of a training: what it did and how long each part took."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from operator import add, sub
 
 __all__ = ["Profile"]
 
@@ -71,10 +72,10 @@ class Profile:
         return (self.merges + self.removals) / self.steps if self.steps else 0.0
 
     def __add__(self, other: "Profile") -> "Profile":
-        return Profile(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return Profile(*map(add, vars(self).values(), vars(other).values()))
 
     def __sub__(self, other: "Profile") -> "Profile":
-        return Profile(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
+        return Profile(*map(sub, vars(self).values(), vars(other).values()))
 
     def __str__(self) -> str:
         share = self.violations / self.steps if self.steps else 0.0

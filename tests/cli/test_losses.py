@@ -115,3 +115,15 @@ def test_wrong_losses_are_refused(refuse, wedge, arguments, message):
 def test_probabilities_of_a_hinge_model_are_refused(succeed, refuse, moons):
     succeed("train", "moons.txt", "m.psvm", *FAST)
     refuse(["predict", "m.psvm", "moons.txt", "--proba"], 2, "train one with --loss log_loss")
+
+
+def test_tune_takes_the_losses_of_train(succeed, call, folder, blobs):
+    given = ("--c", "1,10", "--gamma", "0.1", "-v", "3", "--budget", "20")
+    succeed("tune", "blobs.csv", "m.psvm", *given, "--loss", "log_loss", "--no-intercept")
+    model = load_model(folder / "m.psvm")[-1]
+    assert model.loss == "log_loss"
+    assert not model.intercept_.any()
+    assert (
+        "quantiles need --regression"
+        in call("tune", "blobs.csv", "m.psvm", *given, "--quantiles", "0.1,0.9")[2]
+    )

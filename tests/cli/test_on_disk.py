@@ -10,7 +10,9 @@ import typer
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pocketsvm import load_model
+from pocketsvm.cli import on_disk
 from pocketsvm.cli.on_disk import parse_size
+from pocketsvm.data.parquet import ParquetTable
 from pocketsvm.model.preparation import split
 
 from .files import FAST, assert_same_model
@@ -62,6 +64,19 @@ def test_a_file_that_exceeds_the_memory_is_read_in_batches(call, succeed, parts)
         found = json.loads(succeed("evaluate", f"{name}.psvm", "all.csv", "--json"))
         assert found["accuracy"] > 0.85
     assert_array_equal(split(load_model("m.psvm"))[1].alpha_, 1 / 3000)
+
+
+def test_a_small_parquet_file_with_very_many_rows_is_read_in_batches(call, folder, monkeypatch):
+    columns = {"a": np.zeros(50_000), "y": np.arange(50_000) % 2}
+    pd.DataFrame(columns).to_parquet("rows.parquet", index=False)
+    arguments = ["train", "rows.parquet", "m.psvm", *TINY]
+    assert "read in batches" not in call(*arguments)[2]
+    monkeypatch.setattr(on_disk, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(on_disk, "MOST_EXPANSION", 10)
+    monkeypatch.setattr(ParquetTable, "read", None)
+    code, _, err = call(*arguments)
+    assert code == 0
+    assert "read in batches" in err
 
 
 def test_results_name_all_rows_and_tests_are_scored(succeed, parts):

@@ -327,6 +327,36 @@ def test_a_missing_column_of_one_file_is_named(folder):
         fit(open_dataset(folder))
 
 
+def test_another_type_in_one_of_many_files(folder):
+    """Numbers of any type are numbers; words are named by their file and column."""
+    X, y = problem()
+    X[:, 1] = X[:, 1].round()
+    write_parquet(folder, X, y)
+    expected = fit(open_dataset(folder))
+    begin, end = PARTS[2:4]
+    columns = {f"x{j}": X[begin:end, j] for j in range(D)} | {"y": y[begin:end]}
+    whole = pa.array(X[begin:end, 1].astype(np.int16))
+    pq.write_table(pa.table(columns | {"x1": whole}), folder / "part-2.parquet")
+    assert_same_model(fit(open_dataset(folder)), expected)
+    words = pa.array([f"word {k}" for k in range(end - begin)])
+    pq.write_table(pa.table(columns | {"x1": words}), folder / "part-2.parquet")
+    with pytest.raises(DataError, match=r"part-2.parquet, column 'x1': .* number, got string"):
+        fit(open_dataset(folder))
+
+
+def test_a_file_that_changes_while_it_is_read_is_named(folder):
+    write_parquet(folder, *problem())
+    rows, path = open_dataset(folder), folder / "part-3.parquet"
+
+    def on_batch(progress):
+        if path.stat().st_size and progress.reading == 2:
+            os.truncate(path, 0)
+
+    rows.on_batch = on_batch
+    with pytest.raises(DataError, match=r"part-3.parquet"):
+        fit(rows)
+
+
 def test_a_missing_value_is_named_by_file_and_row(folder):
     X, y = problem()
     X[2500, 1] = np.nan

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
 
-from pocketsvm import BudgetedSVC
+from pocketsvm import BudgetedSVC, load_model, save_model
 from pocketsvm.data import memory
 
 
@@ -27,6 +30,22 @@ def test_training_that_needs_more_memory_than_there_is_is_refused(little):
         clf.fit(*wide(1001))
     clf.fit(*wide(10_000, 100))  # there are at most 100 vectors
     clf.set_params(budget=100).fit(*wide(10_000))
+
+
+def test_columns_that_no_row_uses_can_be_left_out_as_the_message_says(little, tmp_path):
+    X, y = wide(100_000)
+    clf = BudgetedSVC(1000, max_iter=1, polish=False, random_state=0)
+    X = sp.csr_array((X.data, X.indices // 100 * 100, X.indptr), shape=X.shape)
+    X.sum_duplicates()
+    with pytest.raises(MemoryError, match="The rows use 980 of the features: ColumnTransformer"):
+        clf.fit(X, y)
+    used = ColumnTransformer([("used", "passthrough", np.unique(X.indices))], sparse_threshold=1)
+    model = make_pipeline(used, clf).fit(X, y)
+    assert model.n_features_in_ == 100_000
+    assert model[-1].support_vectors_.shape[1] == 980
+    save_model(model, tmp_path / "m.psvm")
+    loaded = load_model(tmp_path / "m.psvm")
+    assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
 def test_a_system_that_does_not_tell_is_trusted(monkeypatch):

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem, value_problem
 
+from pocketsvm import BudgetedSVC
 from pocketsvm.solving import all_rows, kernel, readings
 from pocketsvm.solving.all_rows import AllRows
 from pocketsvm.solving.descent import Conjugate, minimise
@@ -156,3 +157,11 @@ def test_result_does_not_depend_on_threads_or_layout(layout):
     assert_array_equal(one.point, three.point)
     assert_array_equal(one.near.c, three.near.c)
     assert one.objective == three.objective
+
+
+def test_the_intercept_is_finite_if_no_row_bends():
+    # All rows are equal: the zero model is optimal, and every row lies on the straight part.
+    X, y = np.zeros((3000, 1)), np.arange(3000) % 2
+    clf = BudgetedSVC(4, max_iter=2, random_state=0).fit(X, y)
+    assert np.isfinite(clf.dual_coef_).all()
+    assert np.isfinite(clf.intercept_).all()

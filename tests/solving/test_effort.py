@@ -1,5 +1,7 @@
 """What moving may cost."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -38,6 +40,15 @@ def test_choices_limit_the_steps():
     assert some_effort(choices=choices, values=True).steps(100, (100, 3), 1) == 9
     assert some_effort(choices=choices).rounds() == [7]
     assert some_effort(choices=Choices(class_moves=0)).rounds() == [0]
+
+
+def test_few_rows_make_fewer_moves():
+    few = replace(class_problem(500)[1], few=True)
+    many = replace(few, few=False)
+    found = [Effort.of(settings(), sample, 500, values=False) for sample in (few, many)]
+    assert [each.rounds() for each in found] == [[12], [100]]
+    found = [Effort.of(settings(), sample, 500, values=True) for sample in (few, many)]
+    assert found[0].work == 0.75 * found[1].work
 
 
 def test_thorough_moves_have_no_limit_of_work():

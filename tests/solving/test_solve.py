@@ -83,7 +83,8 @@ def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon):
 def test_objective_never_increases_and_the_profile_reports_it(maintenance, monkeypatch):
     monkeypatch.setattr(Effort, "rounds", lambda _: [])
     X, y = moons()
-    clf = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0).fit(X, y)
+    arguments = {"maintenance": maintenance, "max_iter": 5, "random_state": 0}
+    clf = BudgetedSVC(20, 10.0, **arguments).fit(X, y)
     profile = clf.profile_
     assert profile.objective_after <= profile.objective_before
     assert profile.solver_steps > 0
@@ -93,7 +94,7 @@ def test_objective_never_increases_and_the_profile_reports_it(maintenance, monke
     assert f"polished in {seconds:.3f} s: {steps} steps" in str(profile)
     assert profile.moves == 0
     assert "moved" not in str(profile)
-    last = BudgetedSVC(20, 10.0, maintenance=maintenance, random_state=0, polish=False).fit(X, y)
+    last = BudgetedSVC(20, 10.0, polish=False, **arguments).fit(X, y)
     # The vectors do not move.
     assert_array_equal(clf.support_vectors_, solve.distinct(last.support_vectors_))
     objective, point = objective_of(last, X, y, 10.0)
@@ -125,13 +126,15 @@ def test_large_offsets_converge():
     assert clf.score(X + 1e5, y) > 0.95
 
 
-def test_reaching_the_step_limit_gives_a_warning(monkeypatch):
+@pytest.mark.parametrize("n", [500, 1500])  # small and large problems
+def test_reaching_the_step_limit_gives_a_warning(monkeypatch, n):
     monkeypatch.setattr(descent, "FIRST_STEPS", 1)
     monkeypatch.setattr(descent, "STEPS_PER_FACTOR", 1)
     monkeypatch.setattr(descent, "MOST_FACTORS", 1)
+    monkeypatch.setattr(descent, "MOST_STEPS", 1)
     monkeypatch.setattr(Effort, "rounds", lambda _: [])
     monkeypatch.setattr(solve, "NOT_CONVERGED", 0.05)
-    X, y = moons()
+    X, y = moons(n)
     with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
         BudgetedSVC(20, 1000.0, random_state=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
@@ -335,8 +338,8 @@ def test_partial_fit_does_not_polish():
     clf = BudgetedSVC(20, random_state=0).partial_fit(X, y, classes=[0, 1])
     assert clf.profile_.solver_steps == 0
     # Polishing does not change the last iterate, from which partial_fit continues.
-    fitted = BudgetedSVC(20, random_state=0).fit(X, y)
-    plain = BudgetedSVC(20, random_state=0, polish=False).fit(X, y)
+    fitted = BudgetedSVC(20, max_iter=5, random_state=0).fit(X, y)
+    plain = BudgetedSVC(20, max_iter=5, random_state=0, polish=False).fit(X, y)
     assert_same_states(fitted._state, plain._state)
 
 

@@ -161,6 +161,22 @@ def test_passes_end_early_after_enough_merges(problem):
 
 
 @PROBLEMS
+def test_few_rows_need_fewer_passes(problem):
+    rows, targets = problem()
+
+    def n_passes(polish=True, budget=20, **choices):
+        found = Choices(merges_per_vector=10**6, **choices)
+        given = settings(30, polish=polish, budget=budget, choices=found)
+        return passes(rows, targets, given, Watcher()).n_passes
+
+    assert n_passes(small=rows.n_rows) == 10
+    assert n_passes(small=rows.n_rows, passes_of_small=3) == 3
+    assert n_passes(small=rows.n_rows - 1) == n_passes(polish=False, small=rows.n_rows) == 30
+    assert n_passes(budget=rows.n_rows) <= 2  # all rows fit; a regression has enough after one
+    assert n_passes(budget=10 * rows.n_rows) == 2
+
+
+@PROBLEMS
 def test_passes_without_the_solver_do_not_end_early(problem):
     rows, targets = problem()
     choices = Choices(merges_per_vector=1, rows_per_vector=2)

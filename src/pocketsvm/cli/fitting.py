@@ -27,7 +27,7 @@ from ..callbacks import Checkpoint
 from ..data import DataFile, number
 from ..model.preparation import join, split
 from .console import FitProgress, Reporter, print_json, show
-from .options import MachineOptions, OutputOptions, TaskOptions
+from .options import LearnerOptions, MachineOptions, OutputOptions, TaskOptions
 from .rank_scores import RankScores
 from .reading import TrainingSet
 from .saved import Saved
@@ -42,6 +42,8 @@ SCALERS = {
 NO_TASK = TaskOptions()
 # The values of parameters that some estimators do not have.
 DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True, "loss": None}
+# The values of the parameter `polish`, by the words of --polish.
+POLISH: dict[str, bool | str] = {"yes": True, "thorough": "thorough", "no": False}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
@@ -130,7 +132,19 @@ def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any
     return join([ColumnTransformer(branches)], machine)
 
 
-def loss_parameters(loss: str | None, quantiles: str | None, *, regression: bool) -> dict[str, Any]:
+def learner_parameters(options: LearnerOptions, *, regression: bool) -> dict[str, Any]:
+    """Return the parameters of the estimator that these options mean."""
+    return {
+        **_loss_parameters(options.loss, options.quantiles, regression=regression),
+        "maintenance": options.maintenance,
+        "fit_intercept": not options.no_intercept,
+        "polish": POLISH[options.polish],
+    }
+
+
+def _loss_parameters(
+    loss: str | None, quantiles: str | None, *, regression: bool
+) -> dict[str, Any]:
     """Return the parameters that --loss and --quantiles mean."""
     if quantiles is None:
         return {} if loss is None else {"loss": loss}

@@ -27,9 +27,15 @@ from .fitting import SCALERS
 from .options import MachineOptions, TrainingDataOptions
 from .reading import TrainingSet, label_name, options_of
 
-# Bytes of memory that a fit takes for each byte of text, and for each value of a Parquet file.
+# Bytes of memory that a fit takes for each byte of text, and for each value and row of a Parquet
+# file.
 TEXT_BYTES = 8
 VALUE_BYTES = 24
+ROW_BYTES = 24
+# A Parquet file that takes more memory than so many bytes, and so many bytes for each byte of its
+# own, is read in batches, whatever memory there is.
+MOST_UNPACKED = 1 << 30
+MOST_EXPANSION = 500
 # Bytes of text for each byte of a compressed file.
 EXPANSION = 5
 # The share of the memory that rows may take, unless --memory says another size.
@@ -58,19 +64,24 @@ def open_if_large(
     n_jobs: int,
     reporter: Reporter,
 ) -> FileDataset | None:
-    """Return the data set of a folder, a pattern or a large file; None if it fits into memory."""
+    """Return the data set of a folder, a pattern or a large file; None if it fits into memory.
+
+    The metadata of a Parquet file tells how large its rows are before any of them is read.
+    """
     limit = None if memory is None else parse_size(memory)
     if data == "-":
         return None
     paths = found_files(data)
     needed = sum(_needed(path, columns) for path in paths)
     if limit is None:
+        n_bytes = sum(os.path.getsize(path) for path in paths)
         limit = int(SHARE * (available_memory() or 2**62))
+        limit = min(limit, max(MOST_UNPACKED, MOST_EXPANSION * n_bytes))
     if paths == [data] and needed <= limit:
         return None
     if columns.impute is not None or columns.one_hot:
         raise ValueError(
-            f"{data} is read in batches, because it is a folder, a pattern or larger than the "
+            f"{data} is read in batches, because it is a folder, a pattern or too large for the "
             "memory; --impute and --one-hot need all rows in memory."
         )
     scale = machine.scale or ("none" if _format(paths[0], columns) == "libsvm" else "standard")
@@ -100,7 +111,7 @@ def _needed(path: str, columns: TrainingDataOptions) -> int:
         import pyarrow.parquet as parquet
 
         found = parquet.read_metadata(path)
-        return int(found.num_rows * found.num_columns * VALUE_BYTES)
+        return int(found.num_rows * (found.num_columns * VALUE_BYTES + ROW_BYTES))
     return size * TEXT_BYTES * (EXPANSION if path.endswith(SUFFIXES) else 1)
 
 

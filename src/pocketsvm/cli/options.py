@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from ..training.strategies import STRATEGIES
+
 TABLES = "Tables (CSV, TSV, Parquet)"
 REGRESSION = "Regression"
 NOVELTY = "Novelty detection"
@@ -188,6 +190,46 @@ class MachineOptions:
             rich_help_panel=REGRESSION,
         ),
     ] = 0.1
+
+
+@dataclass(frozen=True)
+class LearnerOptions:
+    """The loss, and how it is minimised."""
+
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOSS",
+            help="Loss to minimise: hinge, squared_hinge or log_loss (which gives probabilities); "
+            "with --regression epsilon_insensitive, squared_error, huber or quantile.",
+            show_default="hinge or epsilon_insensitive",
+        ),
+    ] = None
+    quantiles: Annotated[
+        str | None,
+        typer.Option(
+            metavar="Q,Q,...",
+            help="Predict these quantiles, such as 0.1,0.5,0.9.",
+            rich_help_panel=REGRESSION,
+        ),
+    ] = None
+    maintenance: Annotated[
+        Literal[STRATEGIES],  # type: ignore[valid-type]
+        typer.Option(
+            metavar="STRATEGY",
+            help=f"What to do when the budget overflows: {', '.join(STRATEGIES)}.",
+        ),
+    ] = "merge"
+    no_intercept: Annotated[
+        bool, typer.Option("--no-intercept", help="Train a model without intercept.")
+    ] = False
+    polish: Annotated[
+        Literal["yes", "thorough", "no"],
+        typer.Option(
+            help="Solve for the coefficients after the passes, and move the vectors if this is "
+            "cheap (yes) or until it gains nothing (thorough); or keep the last iterate (no)."
+        ),
+    ] = "yes"
 
 
 Query = Annotated[

@@ -2,16 +2,12 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from ..training.strategies import STRATEGIES
 from . import options
 from .groups import grouped
-
-# The values of the estimator's parameter.
-POLISH: dict[str, bool | str] = {"yes": True, "thorough": "thorough", "no": False}
 
 
 @dataclass(frozen=True)
@@ -32,40 +28,6 @@ class SvmOptions:
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="Regularisation strength, in place of C.")
     ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOSS",
-            help="Loss to minimise: hinge, squared_hinge or log_loss (which gives probabilities); "
-            "with --regression epsilon_insensitive, squared_error, huber or quantile.",
-            show_default="hinge or epsilon_insensitive",
-        ),
-    ] = None
-    quantiles: Annotated[
-        str | None,
-        typer.Option(
-            metavar="Q,Q,...",
-            help="Predict these quantiles, such as 0.1,0.5,0.9.",
-            rich_help_panel=options.REGRESSION,
-        ),
-    ] = None
-    maintenance: Annotated[
-        Literal[STRATEGIES],  # type: ignore[valid-type]
-        typer.Option(
-            metavar="STRATEGY",
-            help=f"What to do when the budget overflows: {', '.join(STRATEGIES)}.",
-        ),
-    ] = "merge"
-    no_intercept: Annotated[
-        bool, typer.Option("--no-intercept", help="Train a model without intercept.")
-    ] = False
-    polish: Annotated[
-        Literal["yes", "thorough", "no"],
-        typer.Option(
-            help="Solve for the coefficients after the passes, and move the vectors if this is "
-            "cheap (yes) or until it gains nothing (thorough); or keep the last iterate (no)."
-        ),
-    ] = "yes"
 
 
 @dataclass(frozen=True)
@@ -95,6 +57,7 @@ def train(
     machine: options.MachineOptions,
     task: options.TaskOptions,
     svm: SvmOptions,
+    learner: options.LearnerOptions,
     validation: ValidationOptions,
     columns: options.TrainingDataOptions,
     memory: options.Memory = None,
@@ -128,10 +91,7 @@ def train(
         C=svm.c,
         **({} if svm.gamma is None else {"gamma": fitting.number_or_word(svm.gamma)}),
         alpha=svm.alpha,
-        **fitting.loss_parameters(svm.loss, svm.quantiles, regression=machine.regression),
-        maintenance=svm.maintenance,
-        fit_intercept=not svm.no_intercept,
-        polish=POLISH[svm.polish],
+        **fitting.learner_parameters(learner, regression=machine.regression),
     )
     if task.one_class and folds is not None:
         raise typer.BadParameter("novelty detection has no labels to compare with; leave out -v.")

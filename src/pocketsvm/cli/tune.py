@@ -101,6 +101,7 @@ def tune(
     model: options.ModelFile,
     *,
     machine: options.MachineOptions,
+    learner: options.LearnerOptions,
     grid: GridOptions,
     search: SearchOptions,
     columns: options.TrainingDataOptions,
@@ -120,7 +121,8 @@ def tune(
 
     values = searching.grid_values(grid)
     searching.check_scoring(search.scoring)
-    unprepared = fitting.new_estimator(machine, n_jobs)
+    parameters = fitting.learner_parameters(learner, regression=machine.regression)
+    unprepared = fitting.new_estimator(machine, n_jobs, **parameters)
     _check_outputs(model, search.plot, data)
     reporter = Reporter(output.quiet)
     dataset = on_disk.open_if_large(data, columns, machine, memory, n_jobs, reporter)

@@ -9,7 +9,7 @@ import dask.array
 import dask.dataframe
 import numpy as np
 from dask.delayed import delayed
-from distributed import wait
+from distributed import KilledWorker, wait
 
 from ..data.batch import RowBatch, checked_batch
 from ..data.drawing import Drawn, Plan, drawn_sample, likely_thresholds
@@ -93,11 +93,24 @@ class Partitions:
 
     def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all partitions, as a tree in a fixed order."""
-        found = self.client.compute(self.tree(reading)).result()
+        found: T | None = self.result(self.client.compute(self.tree(reading)))
         if found is None:
             raise DataError(NO_ROWS)
-        result: T = found
-        return result
+        return found
+
+    def result(self, future: Any) -> Any:
+        """Wait for a result; an error of the user's own tasks gets a note about the partition."""
+        try:
+            return future.result()
+        except (DataError, KilledWorker):
+            raise
+        except Exception as error:
+            for number, block in enumerate(self.blocks):
+                parts = self.client.compute([part for part in block if part is not None])
+                if any(part.exception() is not None for part in parts):
+                    error.add_note(f"Partition {number} could not be computed.")
+                    break
+            raise
 
     def tree(self, reading: Any) -> Any:
         """Return the lazy result of a reading."""
@@ -243,4 +256,4 @@ def survey_of(rows: Partitions, plan: Plan) -> tuple[Survey, Partitions, Any, Dr
 def _drawn(rows: Partitions, draw: Draw) -> tuple[Any, Drawn]:
     """Draw rows; return them as a future and in memory."""
     lazy = rows.client.compute(rows.tree(draw))
-    return lazy, lazy.result()
+    return lazy, rows.result(lazy)

@@ -84,4 +84,5 @@ class RunPasses:
             if on_pass(report):
                 break
         assert vectors is not None
+        self.lazy.release()  # the sample is no longer needed on the cluster
         return vectors

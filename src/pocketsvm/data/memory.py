@@ -2,12 +2,17 @@
 
 import os
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 # Copies of all vectors, in float32, that training holds at least: those of the passes, the state
 # and the model. Polishing takes more.
 LEAST_COPIES = 3
 BYTES = 4
 GIB = 2**30
+# So little that the system is not asked: that takes longer than to train on few rows.
+LITTLE = 2**20
 # Control groups: the limit of a container, and what it uses.
 LIMITS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -43,7 +48,7 @@ def _number(path: str) -> int | None:
 def memory_problem(n_vectors: int, n_features: int) -> str | None:
     """Say that training needs more memory than there is; None if there may be enough."""
     needed = LEAST_COPIES * BYTES * n_vectors * n_features
-    available = available_memory()
+    available = available_memory() if needed > LITTLE else None
     if available is None or needed <= available:
         return None
     return (
@@ -53,7 +58,13 @@ def memory_problem(n_vectors: int, n_features: int) -> str | None:
     )
 
 
-def check_memory(n_vectors: int, n_features: int) -> None:
+def check_memory(n_vectors: int, X: Any) -> None:
     """Raise MemoryError before anything is allocated that there is no memory for."""
-    if problem := memory_problem(n_vectors, n_features):
+    if problem := memory_problem(n_vectors, X.shape[1]):
+        if not isinstance(X, np.ndarray):
+            problem += (
+                f" The rows use {len(np.unique(X.indices)):,} of the features: ColumnTransformer"
+                "([('used', 'passthrough', np.unique(X.indices))], sparse_threshold=1) leaves out "
+                "the others."
+            )
         raise MemoryError(problem[0].upper() + problem[1:])

@@ -125,7 +125,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             rows = checked_rows(self.scaler_.transform(rows.X))
         n_passes = 1 if stream else int(self.max_iter)
         most = int(self.budget) if start is not None else rows.n_rows * n_passes
-        check_memory(min(int(self.budget), most), rows.n_features)
+        check_memory(min(int(self.budget), most), rows.X)
         ready = self._training_rows(rows, start, elsewhere)
         settings = self._settings(ready, targets, stream=stream, elsewhere=elsewhere)
         names = getattr(checked, "feature_names_in_", None)

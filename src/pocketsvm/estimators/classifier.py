@@ -135,7 +135,8 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
     reservoir : int, default=None
         Number of rows that `partial_fit` keeps for `polish_stream`: a random sample of all rows so
-        far, which forgets old rows as `half_life` says. If None, no rows are kept.
+        far, which forgets old rows as `half_life` says. `save` keeps them in the model file. If
+        None, no rows are kept.
 
     warm_start : bool, default=False
         Whether `fit` continues from the previous call, with its support vectors, step size and

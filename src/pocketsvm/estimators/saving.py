@@ -44,9 +44,9 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
     -----
     The file keeps all constructor parameters, the decision function, the labels and feature names,
     the profile, and the state that `partial_fit` and `warm_start` continue from, including the
-    random number generators. A `random_state` that is not an int or None, and callbacks, are not
-    kept. Merged support vectors are generally not training rows: there are no indices
-    (``support_``) to keep.
+    random number generators and the rows of `reservoir`. A `random_state` that is not an int or
+    None, and callbacks, are not kept. Merged support vectors are generally not training rows: there
+    are no indices (``support_``) to keep.
 
     Examples
     --------

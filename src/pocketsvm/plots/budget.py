@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import validation_curve
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.search_base import BudgetedSearch
+from ..estimators.searching.base import BudgetedSearch
 from ..tuning import parameter_name
 from .axes import COLORS, GREY, one_panel
 

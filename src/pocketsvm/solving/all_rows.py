@@ -58,7 +58,9 @@ class AllRows:
         wanted = Wanted(n_bent, most_near, int(random.integers(2**63)))
         first = self.readings.first(self.vectors, point, wanted)
         bent = Problem(self.vectors, first.bent, self.fit_intercept, self.n_threads)
-        factor = bent.factor(first.curvatures, random, ROWS_PER_VECTOR, first.decisions)
+        factor = bent.factor(
+            first.curvatures, random, ROWS_PER_VECTOR, first.decisions, self.readings.total_c
+        )
         conjugate = Conjugate(factor)
         penalised = bent.penalty.product(point[:, :-1])
         objective = first.losses + bent.per_loss(0.5 * row_products(point[:, :-1], penalised))

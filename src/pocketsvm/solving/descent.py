@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .factor import Factor
 from .problem import ROWS_PER_VECTOR, Place, Problem, Slopes, row_products
 
@@ -22,6 +23,10 @@ FIRST_STEPS = 5
 STEPS_PER_FACTOR = 15
 # The largest number of factors.
 MOST_FACTORS = 12
+# The largest number of steps on a small problem, each with a factor of its own. The last steps gain
+# most digits, so that a smaller tolerance takes little time.
+MOST_STEPS = 60
+SMALL_TOLERANCE = 1e-6
 # Converged if a step predicts a decrease below this share of the objective.
 TOLERANCE = 1e-4
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -50,17 +55,23 @@ def minimise(
     random: np.random.Generator,
     factor_tolerance: float,
     rows_per_vector: int = ROWS_PER_VECTOR,
+    most_factors: int | None = None,
 ) -> Solution:
     """Solve a problem from zero, until `Choices.factor_tolerance` is reached.
 
-    Factors are made of at most `rows_per_vector` rows for each vector.
+    There are at most `most_factors` (`MOST_FACTORS`) factors, made of at most `rows_per_vector`
+    rows for each vector.
     """
+    if (losses := problem.small) is not None:
+        return newton(problem, losses, None, MOST_STEPS)
     place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
     factor = problem.factor(curvatures, random, rows_per_vector)
     # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
     solution = descend(problem, factor, place, FIRST_STEPS, least_steps=1)
-    return improve(problem, solution, random, factor_tolerance, rows_per_vector, least_steps=1)
+    return improve(
+        problem, solution, random, factor_tolerance, rows_per_vector, most_factors, least_steps=1
+    )
 
 
 def improve(
@@ -69,10 +80,11 @@ def improve(
     random: np.random.Generator,
     factor_tolerance: float,
     rows_per_vector: int = ROWS_PER_VECTOR,
+    most_factors: int | None = None,
     least_steps: int = 0,
 ) -> Solution:
     """Make steps with new factors, until `Choices.factor_tolerance` is reached."""
-    for _ in range(MOST_FACTORS - 1):
+    for _ in range((most_factors or MOST_FACTORS) - 1):
         decisions = solution.place.decisions
         curvatures = problem.curvatures(decisions)
         factor = problem.factor(curvatures, random, rows_per_vector, decisions)
@@ -98,11 +110,21 @@ def resume(
     closer to the new solution than the old coefficients are: large coefficients of opposite sign
     cancel only where they were solved for.
     """
+    if (losses := problem.small) is not None:
+        return newton(problem, losses, decisions, n_steps)
     curvatures = problem.curvatures(decisions)
     factor = problem.factor(curvatures, random, rows_per_vector, decisions)
     pulls = problem.bent_products(decisions, curvatures) - problem.row_slopes(decisions)
     start = factor.solve(problem.pull(pulls))
     return descend(problem, factor, problem.place(start), n_steps, tolerance)
+
+
+def newton(problem: Problem, losses: _core.RowLosses, near: Array | None, n_steps: int) -> Solution:
+    """Solve a small problem by Newton's method; None starts from zero."""
+    found = problem.newton(losses, near, n_steps, SMALL_TOLERANCE)
+    point, gradient, penalised, decisions, objective, predicted, steps = found
+    place, slopes = Place(point, penalised, decisions), Slopes(objective, gradient)
+    return Solution(place, slopes, int(steps.max()), predicted_share(predicted, objective))
 
 
 def descend(

@@ -23,6 +23,7 @@ LEAST_CLASS_WORK = 1e10
 LEAST_VALUE_WORK = 2e10
 CLASS_VALUES_PER_PAIR = 3
 VALUE_VALUES_PER_PAIR = 16
+VALUE_VALUES_PER_PAIR_OF_FEW = 12
 # Moving ends if a step gains less than this share of the objective.
 CLASS_TOLERANCE = 5e-4
 VALUE_TOLERANCE = 3e-5
@@ -72,13 +73,15 @@ class Effort:
         n_features = sample.mean_values() if sample.is_sparse else sample.n_features
         if settings.thorough:
             return cls(THOROUGH_TOLERANCE, 100, 4, math.inf, n_features, n_rows, keeps=False)
+        choices, tolerance = settings.choices, CLASS_TOLERANCE
+        n_steps = choices.class_moves_of_small if sample.few else choices.class_moves
         # If all rows have a loss, steps take several times as long as the rest of the fit.
-        tolerance = CLASS_TOLERANCE
-        n_steps = 0 if sample.loss.everywhere else settings.choices.class_moves
+        n_steps = 0 if sample.loss.everywhere else n_steps
         least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
-            tolerance, n_steps = VALUE_TOLERANCE, settings.choices.value_moves
-            least_work, per_pair = LEAST_VALUE_WORK, VALUE_VALUES_PER_PAIR
+            tolerance, n_steps = VALUE_TOLERANCE, choices.value_moves
+            least_work = LEAST_VALUE_WORK
+            per_pair = VALUE_VALUES_PER_PAIR_OF_FEW if sample.few else VALUE_VALUES_PER_PAIR
         value = n_features + EXPONENTIAL
         all_passes = settings.n_passes * n_rows * settings.budget * value
         # The exact machine of a ranking has many more kernel values: those of pairs of rows.

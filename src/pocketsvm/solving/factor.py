@@ -52,12 +52,14 @@ class Penalty:
         self._square = np.empty((n, n), order="F")
         for p in range(0, n, PANEL):
             q = min(p + PANEL, n)
-            block = _core.kernel_block(precise, gamma, rows, p, q, n_threads)
-            self._square[:, p:q] = block.T
-        self.jitter = JITTER
-        difference = float(1.0 - self._square.mean())
-        if vectors.dtype == np.float64 and 0.0 < difference < NEARLY_ONE:
-            self.jitter = max(JITTER * difference / NEARLY_ONE, LEAST_JITTER)
+            block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
+            self._square[:q, p:q] = block.T
+            self._square[p:q, :p] = self._square[:p, p:q].T
+        self._factored, self.jitter = False, JITTER
+        if vectors.dtype == np.float64:
+            difference = float(1.0 - self._square.mean())
+            if 0.0 < difference < NEARLY_ONE:
+                self.jitter = max(JITTER * difference / NEARLY_ONE, LEAST_JITTER)
 
     def product(self, coefficients: Array) -> Array:
         """Return A beta for the coefficients (n_outputs, n_vectors)."""
@@ -65,10 +67,20 @@ class Penalty:
         product += (1.0 + self.jitter - self._square.diagonal()) * coefficients
         return product
 
+    def matrix(self) -> Array:
+        """Return A, as long as there is no factor."""
+        matrix = self._square.T.copy()
+        matrix.flat[:: len(matrix) + 1] = 1.0 + self.jitter
+        return matrix
+
     def kernel(self) -> Array:
         """Return the kernel values among different vectors; zeros on the diagonal."""
+        if not self._factored:
+            kernel: Array = self._square.T.copy()
+            kernel.flat[:: len(kernel) + 1] = 0.0
+            return kernel
         upper = np.triu(self._square, 1)
-        kernel: Array = upper + upper.T
+        kernel = upper + upper.T
         return kernel
 
     def factor(self, blocks: Blocks, least: float, fit_intercept: bool) -> "Factor":
@@ -76,7 +88,7 @@ class Penalty:
 
         The intercepts have at least the curvature `least`. The factor replaces an earlier one.
         """
-        ridge = 0.0
+        ridge, self._factored = 0.0, True
         while True:
             border = self._add(blocks, Border(len(self._square), least), ridge)
             largest = self._square.diagonal().max()

@@ -5,12 +5,11 @@ one and for all outputs at once. It has the name of the estimators' parameter `l
 `CLASS_LOSSES` or `VALUE_LOSSES`. `class_losses.py` and `value_losses.py` have the types.
 """
 
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..data.novelty import NoveltyTargets
 from ..data.queries import RankTargets
 from ..data.sampling import AnyTargets
@@ -70,14 +69,8 @@ class Loss(Protocol):
         ...
 
 
-@runtime_checkable
-class KnownToCore(Protocol):
-    """A loss that the core itself sums over rows, which is faster."""
-
-    def core(self) -> _core.RowLosses:
-        """Return the loss as the core sees it."""
-        ...
-
+KnownToCore = ClassLoss | ValueLoss
+"""Losses that the core itself sums over rows, which is faster."""
 
 CLASS_LOSSES: dict[str, type[ClassLoss]] = {
     loss.name: loss for loss in (Hinge, SquaredHinge, LogLoss)

@@ -128,12 +128,22 @@ class Path:
 
         among = problem.penalty.kernel() * (beta.T @ beta)
         total, pull = among.sum(axis=1), among @ vectors
+        if problem.small is not None:
+            ((_, kernel),) = problem.rows.blocks()
+            weights = slopes.astype(np.float32) @ single
+            weights *= kernel
+            total += weights.sum(axis=0)
+            pull += (self.X.T @ weights).T
+            return self._slope(total, pull, vectors)
         for at, kernel in problem.rows.blocks():
             some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(vectors)))
             each = partial(forces, kernel, at.start)
             for weight, product in in_order(each, some, self.n_threads):
                 total += weight
                 pull += product
+        return self._slope(total, pull, vectors)
+
+    def _slope(self, total: Array, pull: Array, vectors: Array) -> Array:
         gradient: Array = 2 * self.gamma * (pull - total[:, None] * vectors)
         return gradient
 

@@ -1,38 +1,73 @@
 """A path of regularisation: the coefficients of the same vectors for several values of C.
 
 The problem of the middle C is solved first, and the vectors move there, as they do for a single
-model. All other problems have the same vectors and kernel values, and differ from their neighbour
-in C alone: they start from its decision values.
+model. All other problems have the same vectors and kernel values. They differ from their neighbour
+in C alone, and start from its solution. Folds of a cross-validation may share all of this: they
+differ in the rows that count.
 """
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
-from ..data.sampling import AnyTargets
+from ..data.sampling import AnyTargets, sampled
 from ..model.model import Model
 from ..training.settings import Settings
 from ..training.state import VectorSet
 from .blas import ONE_BLAS_THREAD
-from .descent import resume
-from .problem import Problem
-from .solve import Solver, distinct, last_iterate
+from .descent import descend
+from .problem import Place, Problem
+from .sample import Sample
+from .solve import Solver, distinct, last_iterate, sample_of
 
 Array = NDArray[Any]
 
-# Rows that a factor is made of, for each vector. A path compares models: fewer rows than for a
-# single model are enough.
-ROWS_PER_VECTOR = 8
+# Rows that a factor is made of, for each vector, and factors of the first C. A path compares
+# models: less work than for a single model is enough.
+ROWS_PER_VECTOR = 4
+MOST_FACTORS = 3
 # Steps for each C end if one gains less than this share of the objective, or after this many.
-TOLERANCE = 1e-2
-STEPS = 10
+TOLERANCE = 2e-2
+STEPS = 5
+# Models of shared rows start from a rough solution for this many rows for each vector.
+START_PER_VECTOR, START_FACTORS = 6, 2
 # The largest number of steps that move the vectors, of a classifier and of a regression.
 CLASS_MOVES, VALUE_MOVES = 8, 30
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Rows of several models with the same vectors.
+
+    Attributes
+    ----------
+    rows : Rows
+        The rows of all models.
+
+    targets : Targets
+        Their classes or values.
+
+    n_rows : int
+        The number of rows of one model, for which the settings were made.
+
+    counts : sequence of ndarray of shape (n_rows,)
+        Which rows count, for each model.
+    """
+
+    rows: Rows
+    targets: AnyTargets
+    n_rows: int
+    counts: Sequence[NDArray[np.bool_]]
+
+    def sample(self, settings: Settings) -> Sample:
+        """Return the rows as the solver sees them."""
+        sample = sample_of(self.rows, self.targets, settings)
+        return replace(sample, c=sample.c * (self.rows.n_rows / self.n_rows))
 
 
 def solve_path(
@@ -43,7 +78,8 @@ def solve_path(
     factors: Sequence[float],
     *,
     moves: bool,
-) -> list[Model]:
+    shared: Shared | None = None,
+) -> list[list[Model]]:
     """Solve for the coefficients of the same vectors and several values of C.
 
     Parameters
@@ -52,7 +88,7 @@ def solve_path(
         The result of the passes.
 
     rows : Rows
-        The rows.
+        The rows, on which vectors move.
 
     targets : Targets
         Their classes or values.
@@ -61,55 +97,96 @@ def solve_path(
         How to train, with the C at which vectors move.
 
     factors : sequence of float
-        What this C is multiplied by, ascending.
+        What this C is multiplied by, ascending; one of them is 1.
 
     moves : bool
         Whether the vectors move, if that pays.
 
+    shared : Shared, default=None
+        The rows of several models; None means one model, of the rows given.
+
     Returns
     -------
-    models : list of Model
-        The model of each factor. They have the same vectors.
+    models : list of list of Model
+        For each model of `shared`, those of each factor. All have the same vectors.
     """
     model = last_iterate(vectors, targets, settings)
     if not len(model.vectors):  # a regression may need no vectors at all
-        return [model for _ in factors]
+        return [[model for _ in factors] for _ in (shared.counts if shared else [None])]
     choices = replace(settings.choices, class_moves=CLASS_MOVES, value_moves=VALUE_MOVES)
     random = np.random.default_rng(vectors.states[0].generator)
     with ONE_BLAS_THREAD:
+        if shared is not None:
+            seed = int(random.integers(2**63))
+            rows, targets = sampled(rows, targets, START_PER_VECTOR * settings.budget, 0, seed)
         solver = Solver.of(rows, targets, replace(settings, choices=choices), random)
         points = distinct(model.vectors)
         if vectors.profile.merges and choices.fills:
             points = solver.filled(points)
-        answer = solver.solve(points, ROWS_PER_VECTOR)
+        n_factors = MOST_FACTORS if shared is None else START_FACTORS
+        answer = solver.solve(points, ROWS_PER_VECTOR, n_factors)
         if moves:
             answer = solver.move(answer)
-        problem = Problem(answer.vectors, solver.part, settings.fit_intercept, settings.n_threads)
-        found = _along(problem, answer.point, factors, random)
+        sample = solver.part if shared is None else shared.sample(settings)
+        problem = Problem(answer.vectors, sample, settings.fit_intercept, settings.n_threads)
+        start = problem.place(answer.point)
+        if shared is None:
+            found = _Path([problem], random).follow([start], factors)
+        else:
+            path = _Path([_with_weights(problem, rows) for rows in shared.counts], random)
+            found = path.follow(path.solved([start] * len(shared.counts), 1.0), factors)
+    offset = targets.offset if shared is None else shared.targets.offset
     return [
-        replace(
-            model,
-            vectors=answer.vectors,
-            dual_coef=point[:, :-1].copy(),
-            intercept=targets.offset + point[:, -1],
-        )
-        for point in found
+        [
+            replace(
+                model,
+                vectors=answer.vectors,
+                dual_coef=point[:, :-1].copy(),
+                intercept=offset + point[:, -1],
+            )
+            for point in points
+        ]
+        for points in found
     ]
 
 
-def _along(
-    whole: Problem, point: Array, factors: Sequence[float], random: np.random.Generator
-) -> list[Array]:
-    """Return the point of every factor; the one given belongs to the factor 1."""
-    start = whole.place(point).decisions
-    found = {1.0: point}
-    larger = sorted(factor for factor in factors if factor > 1)
-    smaller = sorted((factor for factor in factors if factor < 1), reverse=True)
-    for way in (larger, smaller):
-        decisions = start
-        for factor in way:
-            problem = copy(whole)
-            problem.sample = replace(whole.sample, c=whole.sample.c * factor)
-            place = resume(problem, decisions, random, STEPS, TOLERANCE, ROWS_PER_VECTOR).place
-            found[factor], decisions = place.point, place.decisions
-    return [found[factor] for factor in factors]
+class _Path:
+    """The problems of all models and values of C, which share vectors and kernel values."""
+
+    def __init__(self, problems: Sequence[Problem], random: np.random.Generator) -> None:
+        # Each model draws numbers of its own: how many it needs depends on its rows.
+        self.models = [
+            (problem, np.random.default_rng(int(random.integers(2**63)))) for problem in problems
+        ]
+
+    def follow(self, start: Sequence[Place], factors: Sequence[float]) -> list[list[Array]]:
+        """Return the point of every model and factor; the places given belong to the factor 1."""
+        found = {1.0: start}
+        larger = sorted(factor for factor in factors if factor > 1)
+        smaller = sorted((factor for factor in factors if factor < 1), reverse=True)
+        for way in (larger, smaller):
+            places = start
+            for factor in way:
+                found[factor] = places = self.solved(places, factor)
+        return [[found[factor][k].point for factor in factors] for k in range(len(start))]
+
+    def solved(self, places: Sequence[Place], factor: float) -> list[Place]:
+        """Return the solution of each model for a multiple of C, starting from these places.
+
+        Every model has a factor of its own, because rows that do not count for a model must have no
+        part in it.
+        """
+        found = []
+        for (model, random), place in zip(self.models, places, strict=True):
+            problem = _with_weights(model, factor)
+            curvatures = problem.curvatures(place.decisions)
+            matrix = problem.factor(curvatures, random, ROWS_PER_VECTOR, place.decisions)
+            found.append(descend(problem, matrix, place, STEPS, TOLERANCE).place)
+        return found
+
+
+def _with_weights(problem: Problem, factors: Array | float) -> Problem:
+    """Return the problem with the weights of rows multiplied by some factors."""
+    changed = copy(problem)
+    changed.sample = replace(problem.sample, c=problem.sample.c * factors)
+    return changed

@@ -14,14 +14,16 @@ coefficients and intercepts.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
+from .losses import KnownToCore
 from .pairs import PairwiseHinge, pair_blocks
 from .sample import Part, Sample, slices
 
@@ -31,6 +33,11 @@ Array = NDArray[Any]
 ROWS_PER_VECTOR = 16
 # Rows that are added to a factor at once.
 FACTOR_ROWS = 4096
+# Problems of few rows, with at most this many kernel values, are small: the core solves them,
+# because calls from here would take longer than the sums. It solves for each output on its own: the
+# second number is for all of them.
+SMALL_VALUES = 2**17
+SMALL_VALUES_OF_ALL = 2**19
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +90,42 @@ class Problem:
     def knows_bends(self) -> bool:
         """Whether curvatures are second derivatives, and not only a bound on them."""
         return not isinstance(self.sample.loss, PairwiseHinge)
+
+    @cached_property
+    def small(self) -> _core.RowLosses | None:
+        """The losses, if the core solves the problem at once; else None."""
+        n_rows, loss = len(self.sample.c), self.sample.loss
+        n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
+        n_values = n_rows * n_vectors
+        fits = n_values <= SMALL_VALUES and n_values * n_outputs <= SMALL_VALUES_OF_ALL
+        if not (self.sample.few and fits and n_vectors <= n_rows):
+            return None
+        losses = loss.core() if isinstance(loss, KnownToCore) else None
+        return losses if losses is not None and losses.separable else None
+
+    def newton(
+        self, losses: _core.RowLosses, near: Array | None, n_steps: int, tolerance: float
+    ) -> tuple[Array, ...]:
+        """Let the core solve a small problem, from decision values close to the solution."""
+        ((_, kernel),) = self.rows.blocks()
+        return _core.solve_small(
+            losses,
+            kernel,
+            self.penalty.matrix(),
+            self.sample.c,
+            self.sample.tilt,
+            self.fit_intercept,
+            self.sample.loss.largest_curvature,
+            self._least_curvature(),
+            near,
+            n_steps,
+            tolerance,
+        )
+
+    def _least_curvature(self, total_c: float = 0.0) -> float:
+        """Return the least curvature of an intercept; `total_c` is for a sample without rows."""
+        c = float(self.sample.c.sum()) or total_c
+        return INTERCEPT_CURVATURE * c * self.sample.loss.largest_curvature
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
@@ -151,11 +194,13 @@ class Problem:
         random: np.random.Generator,
         rows_per_vector: int = ROWS_PER_VECTOR,
         decisions: Array | None = None,
+        total_c: float = 0.0,
     ) -> Factor:
         """Factor the second derivative of rows with these weighted curvatures.
 
         If there are many, a random sample of them represents them. Losses of pairs need the
-        decision values too; None gives a bound for any decision values.
+        decision values too; None gives a bound for any decision values. `total_c` is the sum of the
+        row weights, in case that there are no rows.
         """
         curvatures = thinned(curvatures, rows_per_vector * self.shape[1], random)
         loss = self.sample.loss
@@ -170,8 +215,7 @@ class Problem:
                 for some in slices(len(chosen), FACTOR_ROWS):
                     yield kernel[chosen[some]], curvatures[at][chosen[some]]
 
-        least = INTERCEPT_CURVATURE * self.sample.c.sum() * self.sample.loss.largest_curvature
-        return self.penalty.factor(blocks, least, self.fit_intercept)
+        return self.penalty.factor(blocks, self._least_curvature(total_c), self.fit_intercept)
 
 
 def thinned(curvatures: Array, n_rows: int, random: np.random.Generator) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,16 +61,21 @@ class Sample:
 
     tilt : float
         What the objective grows by with the intercept, besides the losses.
+
+    few : bool
+        Whether the rows are, or were taken from, so few that problems with few vectors are small.
     """
 
     rows: Rows
     c: Array
     loss: Loss
     tilt: float = 0.0
+    few: bool = False
 
     def take(self, chosen: Array) -> "Sample":
         """Copy the chosen rows."""
-        return Sample(self.rows.take(chosen), self.c[chosen], self.loss.take(chosen), self.tilt)
+        rows, c, loss = self.rows.take(chosen), self.c[chosen], self.loss.take(chosen)
+        return replace(self, rows=rows, c=c, loss=loss)
 
     def part(self, at: slice) -> "Sample":
         """View some consecutive rows; `rows` stay all of them."""

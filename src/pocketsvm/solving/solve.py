@@ -22,9 +22,8 @@ from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
 from .descent import Solution, improve, minimise, resume
 from .effort import Effort
-from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
-from .losses import REACH, loss_of
+from .losses import REACH, KnownToCore, loss_of
 from .moving import Path
 from .problem import ROWS_PER_VECTOR, Problem, row_products
 from .query_readings import in_memory
@@ -83,13 +82,14 @@ def solve(
     with ONE_BLAS_THREAD:
         random = np.random.default_rng(vectors.states[0].generator)
         solver = Solver.of(rows, targets, settings, random, elsewhere)
-        before = solver.objective(model.vectors, vectors.dual_coef, vectors.biases)
         points = distinct(model.vectors)
         # Where vectors were merged, the budget is scarce: all of it is used. So it is if every row
         # has a slope, because the passes left out those close to the model.
         wants_more = vectors.profile.merges or solver.part.loss.everywhere
         if wants_more and settings.choices.fills:
             points = solver.filled(points)
+        coefficients = placed(vectors.dual_coef, model.vectors, points)
+        before = solver.objective(points, np.column_stack([coefficients, vectors.biases]))
         answer = solver.solve(points)
         answer = solver.covering(solver.move(answer))
     if answer.remaining > NOT_CONVERGED:
@@ -141,6 +141,23 @@ def distinct(vectors: Array) -> Array:
     return vectors if len(first) == len(vectors) else vectors[np.sort(first)]
 
 
+def placed(coefficients: Array, vectors: Array, points: Array) -> Array:
+    """Return the coefficients of vectors as those of points, each of which stands for its equals.
+
+    Vectors that are not among the points are left out.
+    """
+    n_vectors, found = len(vectors), np.zeros((len(coefficients), len(points)))
+    if np.array_equal(points[:n_vectors], vectors):
+        found[:, :n_vectors] = coefficients
+        return found
+    zero = vectors.dtype.type(0)  # added, it turns a negative zero into zero
+    places = {point.tobytes(): k for k, point in enumerate(points + zero)}
+    for vector, each in zip(vectors + zero, coefficients.T, strict=True):
+        if (place := places.get(vector.tobytes())) is not None:
+            found[:, place] += each
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The coefficients of some vectors, and how they were reached."""
@@ -174,6 +191,7 @@ class Solver:
         n_rows = len(part.c) if whole is None else whole.n_rows
         self._effort = Effort.of(settings, part, n_rows, values=values)
         self._total_c = float(part.c.sum()) if whole is None else whole.total_c
+        self._last: Problem | None = None
 
     @classmethod
     def of(
@@ -187,48 +205,65 @@ class Solver:
         """Return the solver of rows in memory, or of more rows elsewhere."""
         if isinstance(targets, NoveltyTargets):
             # Its passes have no intercept. Moves gain nothing, and take as long as all the rest.
-            stay = replace(settings.choices, class_moves=0)
+            stay = replace(settings.choices, class_moves=0, class_moves_of_small=0)
             settings = replace(settings, fit_intercept=True, choices=stay)
-        few = sampled(
+        sample = sampled(
             rows,
             targets,
             sample_size(settings, targets.n_problems),
             settings.least_of_class(targets.n_problems),
             int(random.integers(2**63)),
         )
-        part = sample_of(*few, settings)
+        part = sample_of(*sample, settings)
+        if elsewhere is None and rows.n_rows <= settings.choices.small:
+            part = replace(part, few=isinstance(part.loss, KnownToCore))
         whole: Readings | None = None
         if elsewhere is not None:
             whole = elsewhere(part)
-        elif few[0] is not rows:
+        elif sample[0] is not rows:
             whole = in_memory(sample_of(rows, targets, settings), settings.n_threads)
         values = isinstance(targets, ValueTargets)
         return cls(part, whole, settings, random, values=values)
 
-    def objective(self, vectors: Array, coefficients: Array, intercepts: Array) -> float:
-        """Return the objective of some coefficients, estimated by the sample."""
-        point = np.column_stack([coefficients, intercepts])
+    def objective(self, vectors: Array, point: Array) -> float:
+        """Return the objective of coefficients and intercepts, estimated by the sample."""
+        coefficients = np.ascontiguousarray(point[:, :-1])
         losses = in_memory(self.part, self._settings.n_threads).losses(vectors, point)
-        penalty = Penalty(vectors, self.part.rows.gamma, self._settings.n_threads)
-        products = row_products(coefficients, penalty.product(coefficients))
-        return float(losses.sum() + 0.5 * products.sum())
+        penalised = self._problem(vectors).penalty.product(coefficients)
+        return float(losses.sum() + 0.5 * row_products(coefficients, penalised).sum())
+
+    def _problem(self, vectors: Array) -> Problem:
+        """Return the problem of the sample, which is made once for the same vectors."""
+        if self._last is None or self._last.rows.vectors is not vectors:
+            self._last = Problem(vectors, self.part, *self._common)
+        return self._last
 
     def filled(self, vectors: Array) -> Array:
         """Add rows, drawn at random, up to the budget."""
         budget, n_rows = self._settings.budget, len(self.part.c)
+        if n_rows <= budget:  # nothing is better than all rows
+            return distinct(self._rows(slice(None), vectors))
         if len(vectors) >= budget:
             return vectors
-        # Some of the drawn rows may be vectors already: if rows are scarce, more are drawn.
-        n_drawn = n_rows if n_rows <= budget else budget - len(vectors)
-        drawn = np.sort(self._random.choice(n_rows, n_drawn, replace=False))
-        rows = self.part.rows.take(drawn).dense().astype(vectors.dtype, copy=False)
-        return distinct(np.concatenate([vectors, rows]))[:budget]
+        drawn = np.sort(self._random.choice(n_rows, budget - len(vectors), replace=False))
+        return distinct(np.concatenate([vectors, self._rows(drawn, vectors)]))[:budget]
 
-    def solve(self, vectors: Array, rows_per_vector: int = ROWS_PER_VECTOR) -> Answer:
-        """Solve for the coefficients of these vectors; `minimise` explains the second argument."""
-        problem = Problem(vectors, self.part, *self._common)
+    def _rows(self, chosen: Array | slice, vectors: Array) -> Array:
+        """Return some rows as vectors of the same type."""
+        rows = self.part.rows
+        some = rows if isinstance(chosen, slice) else rows.take(chosen)
+        return np.ascontiguousarray(some.dense(), dtype=vectors.dtype)
+
+    def solve(
+        self,
+        vectors: Array,
+        rows_per_vector: int = ROWS_PER_VECTOR,
+        most_factors: int | None = None,
+    ) -> Answer:
+        """Solve for the coefficients of these vectors; `minimise` explains the other arguments."""
+        problem, self._last = self._problem(vectors), None  # its kernel values take memory
         tolerance = self._settings.choices.factor_tolerance
-        solution = minimise(problem, self._random, tolerance, rows_per_vector)
+        solution = minimise(problem, self._random, tolerance, rows_per_vector, most_factors)
         if self.whole is None:
             return self._answer(vectors, solution)
         answer = self._refined(vectors, solution.place.point)
@@ -248,6 +283,7 @@ class Solver:
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
         is_near = self.part.loss.near(solution.place.decisions, REACH)
+        is_near |= self.part.few  # then all rows take little time, and nothing is left out
         near = near_rows(self.part, is_near, self._effort.most_near(len(vectors)))
         norm = self._norm(solution.slopes.gradient)
         return Answer(
@@ -276,7 +312,7 @@ class Solver:
         for n_steps in effort.rounds():
             moved = self._moved(answer, n_steps)
             for _ in range(MOST_WIDER):
-                if moved is None or moved.objective < answer.objective:
+                if self.part.few or moved is None or moved.objective < answer.objective:
                     break
                 answer = self._wider(answer, moved)
                 moved = self._moved(answer, n_steps)

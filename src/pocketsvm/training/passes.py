@@ -206,31 +206,31 @@ def run_passes(
         profile = earlier + _profile(trainers)
         return VectorSet(states, rows.gamma, unit_alpha, targets.offset, done, profile)
 
-    if before is not None and _is_enough(done, before.profile, rows, settings):
+    if before is not None and _is_enough(done, before.profile, rows, targets, settings):
         return snapshot()
     first = done + 1
+    found = _profile(trainers)
     for done in range(first, settings.n_passes + 1):
-        start, begin = _profile(trainers), time.perf_counter()
+        start, begin = found, time.perf_counter()
         _make_pass(trainers, rows, targets, settings)
-        report = PassReport(
-            done,
-            settings.n_passes,
-            _profile(trainers) - start,
-            time.perf_counter() - begin,
-            snapshot,
-        )
-        so_far = earlier + _profile(trainers)
-        if on_pass(report) or _is_enough(done, so_far, rows, settings):
+        seconds, found = time.perf_counter() - begin, _profile(trainers)
+        report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
+        if on_pass(report) or _is_enough(done, earlier + found, rows, targets, settings):
             break
     return snapshot()
 
 
-def _is_enough(n_passes: int, profile: Profile, rows: Rows, settings: Settings) -> bool:
+def _is_enough(
+    n_passes: int, profile: Profile, rows: Rows, targets: AnyTargets, settings: Settings
+) -> bool:
     """Whether further passes would make the vectors worse, or only add vectors of no use."""
     choices = settings.choices
     most_merges = choices.merges_per_vector * settings.budget
-    few = rows.n_rows <= settings.budget and n_passes >= choices.passes_of_few
-    return settings.polish and (few or profile.merges >= most_merges)
+    # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
+    full = isinstance(targets, ValueTargets) and 2 * profile.violations > settings.budget
+    few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
+    small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
+    return settings.polish and (few or small or profile.merges >= most_merges)
 
 
 def _make_pass(

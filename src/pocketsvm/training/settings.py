@@ -29,6 +29,10 @@ class Choices:
     passes_of_few : int
         If the solver follows and all rows fit into the budget, this many passes find the vectors.
 
+    small, passes_of_small : int
+        If the solver follows, the second number of passes is enough for at most the first number
+        of rows. The core solves small problems of so few rows by Newton's method.
+
     hinge_width : float
         How far the solver rounds off the kink of a hinge, in units of the margin.
 
@@ -48,6 +52,9 @@ class Choices:
     class_moves, value_moves : int
         The largest number of steps that move the vectors of a classifier and of a regression.
 
+    class_moves_of_small : int
+        The same for a classifier of at most `small` rows.
+
     steps_on_all_rows : int
         The largest number of steps for the coefficients on all rows, after those on a sample.
 
@@ -62,6 +69,8 @@ class Choices:
     class_rows_per_vector: int = 64
     merges_per_vector: int = 200
     passes_of_few: int = 2
+    small: int = 1000
+    passes_of_small: int = 10
     hinge_width: float = 0.5
     relative_width: float = 0.1
     quantile_width: float = 0.05
@@ -69,6 +78,7 @@ class Choices:
     fills: bool = True
     class_moves: int = 100
     value_moves: int = 200
+    class_moves_of_small: int = 12
     steps_on_all_rows: int = 2
     factor_tolerance: float = 0.05
 

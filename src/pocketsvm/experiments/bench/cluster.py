@@ -105,7 +105,7 @@ def by_reduction(n_rows: int) -> Table:
         "Sizes of the pickled argument of a reading, of its results for each partition, and of "
         "the result for all of them. Results that are merged on the worker that has them do not "
         "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
-        "rows of 4 d + 8 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
+        "rows of 4 d + 1 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
         "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 2) and 32 B rows, "
         "with 12 more bytes; ReadAlong 8 (B + 5). If vectors can move, because the near rows of "
         "all partitions fit into one block, ReadFirst returns these, too.",
@@ -130,8 +130,8 @@ def by_reduction(n_rows: int) -> Table:
 
 
 def _formula(reading: str, n_partitions: int) -> float:
-    """Return the bytes of a partition's result: float64 numbers, and float32 rows with labels."""
-    number, row = 8, 4 * N_FEATURES + 8
+    """Return the bytes of a partition's result: float64 numbers, float32 rows, labels of a byte."""
+    number, row = 8, 4 * N_FEATURES + 1
     n_bent = ROWS_PER_VECTOR * BUDGET
     return {
         "Summarise": number * (4 * N_FEATURES + 3 * 2 + 6),

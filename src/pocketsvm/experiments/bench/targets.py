@@ -59,6 +59,9 @@ MIN_WORKER_SPEEDUP, MAX_OVER_MEMORY = 1.8, 3.0  # of two Dask workers
 MAX_WORKER_MEGABYTES = 400
 MIN_DISK_SLOPE, HUGE = 0.9, 10**7  # of more rows than this
 
+# The search of C and gamma, relative to one fit and to GridSearchCV, and accuracy below the latter.
+MAX_SEARCH, MIN_SEARCH_SPEEDUP, MAX_SEARCH_FALL = 12.0, 10.0, 0.1
+
 Rows = Mapping[str, Sequence[Row]]
 
 
@@ -69,6 +72,7 @@ def targets(rows: Rows) -> Table:
     groups = (
         *(_prediction, _training, _memory, _reading, _growth, _accuracy, _speedup),
         *(_solver, _solver_scale, _probabilities, _values, _novelty, _ranking, _disk, _cluster),
+        _tuning,
     )
     for add_group in groups:
         add_group(table, rows)
@@ -309,3 +313,21 @@ def _cluster(table: Table, rows: Rows) -> None:
     found = {f"{row['data']}, {row['order']}": row["worst"] for row in rows.get("partitions", [])}
     what = "Dask, largest fall of the accuracy, points"
     add_target(table, what, found, "≤", MAX_DISK_FALL, ".2f")
+
+
+def _tuning(table: Table, rows: Rows) -> None:
+    found = rows.get("searches", [])
+    ratios = {row["data"]: row["ratio"] for row in found}
+    add_target(table, "search of C and gamma, relative to a fit", ratios, "≤", MAX_SEARCH, ".1f")
+    speedups = {row["data"]: row["speedup"] for row in found}
+    what = "search of C and gamma, speedup over GridSearchCV"
+    add_target(table, what, speedups, "≥", MIN_SEARCH_SPEEDUP, ".1f")
+    falls = {row["data"]: row["fall"] for row in found}
+    what = "search of C and gamma, accuracy below GridSearchCV, points"
+    add_target(table, what, falls, "≤", MAX_SEARCH_FALL, ".2f")
+    above = {row["data"]: row["lead"] - row["allowed"] for row in rows.get("small_sets", [])}
+    what = "search without settings, above the least accuracy allowed, points"
+    add_target(table, what, above, "≥", 0.0, ".2f")
+    beyond = {row["data"]: row["off"] - row["allowed"] for row in rows.get("honest", [])}
+    what = "best_score_, beyond what selection explains, points"
+    add_target(table, what, beyond, "≤", 0.0, ".2f")

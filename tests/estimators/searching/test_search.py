@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR, BudgetedSVRCV, load_model, save_model
-from pocketsvm.estimators import folds
+from pocketsvm.estimators.searching import folds
 from pocketsvm.model.export import export_model
 
 X, Y = moons(400)
@@ -98,7 +98,7 @@ def test_regressions_are_tuned_in_the_units_of_their_targets():
 
 
 def test_results_are_lists_of_what_was_tried():
-    found = BudgetedSVCCV(20, cv=3, random_state=0).fit(X, Y)
+    found = BudgetedSVCCV(20, cv=3, random_state=0).fit(*moons(1200))
     results, n_tried = found.cv_results_, len(found.cv_results_["params"])
     assert all(len(values) == n_tried for values in results.values())
     assert found.scores_.shape == (len(found.gammas_), len(found.Cs_), 3)

@@ -11,26 +11,27 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._replacing import PathLike
-from .._sklearn import StrOptions, check_weights, parameter_names, takes_weights
-from ..data.opening import as_dataset
-from ..data.precision import training_rows
-from ..data.rows import CheckedRows, check_rows_and_targets
-from ..data.scales import TargetWarning
-from ..data.targets import ClassTargets, ValueTargets, check_classes
-from ..model.model import Model
-from ..profile import Profile
-from .base import BudgetedMachine
-from .folds import Fold, Result, Scorer, evaluate, evaluate_budgets, make_fold, splits
-from .race import Board, Candidate, Grid, Race
+from ..._replacing import PathLike
+from ..._sklearn import StrOptions, check_weights, parameter_names, takes_weights
+from ...data.opening import as_dataset
+from ...data.precision import training_rows
+from ...data.rows import CheckedRows, check_rows_and_targets
+from ...data.scales import TargetWarning
+from ...data.targets import ClassTargets, ValueTargets, check_classes
+from ...model.model import Model
+from ...profile import Profile
+from ..base import BudgetedMachine
+from ..saving import save_model
+from .candidates import Scorer, evaluate, evaluate_budgets
+from .folds import FoldGroup, make_groups, splits
+from .race import Board, Candidate, Found, Grid, Race
 from .results import cv_results, score_array
-from .saving import save_model
 from .workers import run_tasks
 
 Array = NDArray[Any]
@@ -139,10 +140,7 @@ class BudgetedSearch(BaseEstimator):
         def part(chosen: Array) -> tuple[CheckedRows, Array, Array | None]:
             return rows.take(chosen), y[chosen], None if weights is None else weights[chosen]
 
-        folds = [
-            make_fold(number, machine, part(train), part(test), classes, seed)
-            for number, (train, test) in enumerate(places)
-        ]
+        folds = make_groups(machine, places, part, classes, seed)
         scorer = weighted_scorer(machine, self.scoring)
         race, best = run_race(machine, grid, folds, scorer, self.n_jobs, self._say, seed)
         found: dict[str, Any] = {"C": best.C, "gamma": best.gamma}
@@ -156,9 +154,10 @@ class BudgetedSearch(BaseEstimator):
         self._adopt(plain, race.board, best, found, sizes, len(y))
 
     def _sizes(
-        self, machine: BudgetedMachine, folds: Sequence[Fold], scorer: Scorer
+        self, machine: BudgetedMachine, groups: Sequence[FoldGroup], scorer: Scorer
     ) -> dict[str, Any]:
         """Return the smallest budget whose score is within one standard error of the best."""
+        folds = [group.single(k) for group in groups for k in range(len(group.held))]
         n_outputs = folds[0].targets.n_problems
         budgets = [int(machine.budget)]
         while budgets[-1] // 2 >= max(LEAST_BUDGET, 2 * n_outputs):
@@ -295,24 +294,25 @@ def weighted_scorer(machine: BudgetedMachine, scoring: Any) -> Scorer:
     """Return the score to maximise; it counts weights if it can."""
     scorer = check_scoring(machine, scoring=scoring)
     weighted = scoring is None or takes_weights(scorer)
+    is_accuracy = is_classifier(machine) and scoring in (None, "accuracy")
 
     def score(estimator: Any, X: Any, y: Array, weights: Array | None) -> float:
         if weights is None or not weighted:
             return float(scorer(estimator, X, y))
         return float(scorer(estimator, X, y, sample_weight=weights))
 
-    return score
+    return Scorer(score, is_accuracy)
 
 
 def run_race(
     machine: BudgetedMachine,
     grid: Grid,
-    folds: Sequence[Fold],
+    folds: Sequence[FoldGroup],
     scorer: Scorer,
     n_jobs: int | None,
     say: Callable[[str], None],
     seed: int,
-    on_task: Callable[[Fold, float], None] = lambda *_: None,
+    on_task: Callable[[FoldGroup, float], None] = lambda *_: None,
 ) -> tuple[Race, Candidate]:
     """Search for the best candidate, on several threads.
 
@@ -321,21 +321,22 @@ def run_race(
     """
     n_threads = effective_n_jobs(n_jobs)
 
-    def run(fold: Fold, groups: dict[float, list[float]]) -> dict[Candidate, Result]:
-        share = max(1, n_threads // len(groups))
+    def run(group: FoldGroup, Cs_of: dict[float, list[float]]) -> Found:
+        share = max(1, n_threads // len(Cs_of))
         tasks = [
-            partial(evaluate, machine, fold, gamma, Cs, scorer, share)
-            for gamma, Cs in groups.items()
+            partial(evaluate, machine, group, gamma, Cs, scorer, share)
+            for gamma, Cs in Cs_of.items()
         ]
 
         def on_end() -> None:
             race.task_ended()
-            on_task(fold, race.progress)
+            on_task(group, race.progress)
 
         found = run_tasks(tasks, n_threads, on_end)
         return {
-            Candidate(gamma, C): result
-            for (gamma, Cs), results in zip(groups.items(), found, strict=True)
+            (Candidate(gamma, C), fold): result
+            for (gamma, Cs), each in zip(Cs_of.items(), found, strict=True)
+            for fold, results in zip(group.numbers, each, strict=True)
             for C, result in zip(Cs, results, strict=True)
         }
 

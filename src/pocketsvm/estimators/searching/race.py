@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .folds import Fold, Result
+from .candidates import Result
+from .folds import FoldGroup
 
 Array = NDArray[Any]
 
@@ -25,19 +26,24 @@ GAMMA_POWERS = range(-6, 5, GAMMA_STEP)
 # How far the grid may grow, as powers of two.
 C_LIMITS = (-13, 17)
 GAMMA_LIMITS = (-12, 12)
-# Screening sees this many training rows for each vector, or this many in all. It is skipped if the
-# fold has fewer than twice as many. So many candidates survive it at least: the best C and gamma
-# for a sample need not be the best for all rows.
+# Screening sees this many training rows for each vector, or this many in all. With many outputs,
+# which take more time, it sees fewer. It is skipped if the fold has fewer than a multiple of them.
+# So many candidates survive it at least: the best C and gamma for a sample need not be the best for
+# all rows.
 SCREENED_PER_VECTOR = 8
+MANY_OUTPUTS, SCREENED_WITH_MANY = 5, 4
 LEAST_SCREENED = 2000
-LEAST_SURVIVORS = 6
+WORTH_SCREENING = 1.5
+LEAST_SURVIVORS = 5
+# The stages of a search after the first one, for an estimate of the time left.
+SCREENING, REFINING, MOVING = range(3)
 # A candidate is dropped if it is this many standard errors worse than the best one, by its scores
 # on at least this many parts of held-out rows.
 STANDARD_ERRORS = 2.0
 LEAST_PARTS = 4
 # The most candidates that go on to the next fold, if folds have this many training rows. With fewer
 # rows, one fold tells too little to drop more candidates than are beaten.
-SURVIVORS = (8, 4, 3)
+SURVIVORS = (6, 3, 2)
 LEAST_ROWS = 2000
 
 
@@ -147,8 +153,8 @@ class Board:
         return [each for each, found in self.results.items() if len(found) == self.n_folds]
 
 
-# Evaluates candidates on a fold: those of one gamma together.
-Evaluate = Callable[[Fold, float, Sequence[float]], list[Result]]
+# The results of candidates on folds.
+Found = dict[tuple[Candidate, int], Result]
 
 
 class Race:
@@ -159,11 +165,11 @@ class Race:
     grid : Grid
         The values to begin with.
 
-    folds : sequence of Fold
+    groups : sequence of FoldGroup
         The folds.
 
     run : callable
-        Called with a fold and candidates, grouped by gamma; returns their results.
+        Called with a group of folds and candidates, grouped by gamma; returns their results.
 
     say : callable
         Called with a line of text for each round.
@@ -175,84 +181,98 @@ class Race:
     def __init__(
         self,
         grid: Grid,
-        folds: Sequence[Fold],
-        run: Callable[[Fold, dict[float, list[float]]], dict[Candidate, Result]],
+        groups: Sequence[FoldGroup],
+        run: Callable[[FoldGroup, dict[float, list[float]]], Found],
         say: Callable[[str], None],
         seed: int,
     ) -> None:
-        self.grid, self.folds, self.say, self.seed = grid, folds, say, seed
+        self.grid, self.groups, self.say, self.seed = grid, groups, say, seed
         self._run = run
-        self.board = Board(len(folds))
-        # Tasks, one for each gamma of a round: those done, those planned, and the share done.
-        self._n_done, self._n_planned, self.progress = 0, 0, 0.0
-        self._refining = False
+        self.board = Board(sum(len(group.held) for group in groups))
+        # Tasks, one for each gamma and fold: those done, those planned, and the share done.
+        self._n_done, self._n_planned, self._n_folds, self.progress = 0, 0, 1, 0.0
+        self._stage = SCREENING
+        # Folds that share vectors leave them where they are. With many outputs, the final fit does.
+        few_outputs = groups[0].targets.n_problems < MANY_OUTPUTS
+        self._moves = groups[0].training is not None and few_outputs
 
     def decide(self, budget: int) -> Candidate:
         """Run the race and return the winner."""
         alive = self._screened(budget)
         numbers: list[int] = []
-        for fold in self.folds:
-            numbers.append(fold.number)
-            self._score(fold, alive)
+        for group in self.groups:
+            numbers += group.numbers
+            self._score(group, alive)
             alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
-            self._check_scores(alive[0], fold)
-        self._refining = True
-        return self._refined(alive[0])
+            self._check_scores(alive[0], group)
+        self._stage = REFINING
+        best = self._refined(alive[0])
+        self._stage = MOVING
+        return self._moved(best) if self._moves else best
 
     def _most(self, n_folds: int) -> int:
         """Return how many candidates may go on after this many folds."""
-        if self.folds[0].rows.n_rows < LEAST_ROWS:
+        if self.groups[0].n_rows < LEAST_ROWS:
             return sys.maxsize
         return SURVIVORS[min(n_folds, len(SURVIVORS)) - 1]
 
     def task_ended(self) -> None:
         """Count a task; `progress` is the share of the search that is done, by an estimate."""
-        self._n_done += 1
+        self._n_done += self._n_folds
         self.progress = max(self.progress, min(1.0, self._n_done / self._n_planned))
 
-    def run(self, fold: Fold, candidates: Sequence[Candidate]) -> dict[Candidate, Result]:
-        """Run candidates on a fold."""
-        groups, n_folds = by_gamma(candidates), len(self.folds)
+    def run(self, group: FoldGroup, candidates: Sequence[Candidate]) -> Found:
+        """Run candidates on a group of folds."""
+        Cs_of, n_folds = by_gamma(candidates), self.board.n_folds
+        self._n_folds = len(group.held)
         # About half of the values of gamma survive a fold, and three of them are refined.
-        n_refined = 3 * n_folds * (self.grid.free_gammas is not None) * (not self._refining)
-        n_later = (n_folds - 1 - fold.number) * -(-len(groups) // 2)
-        self._n_planned = self._n_done + len(groups) + n_later + n_refined
-        return self._run(fold, groups)
+        n_later = (n_folds - 1 - group.numbers[-1]) * -(-len(Cs_of) // 2)
+        if self._stage < REFINING and self.grid.free_gammas is not None:
+            n_later += 3 * n_folds
+        if self._stage < MOVING and self._moves:
+            n_later += n_folds
+        self._n_planned = self._n_done + len(Cs_of) * self._n_folds + n_later
+        return self._run(group, Cs_of)
 
-    def _score(self, fold: Fold, candidates: Iterable[Candidate]) -> None:
-        """Score the candidates that have no score on the fold yet."""
-        board = self.board
-        missing = [c for c in candidates if fold.number not in board.results.get(c, {})]
+    def _score(self, group: FoldGroup, candidates: Iterable[Candidate]) -> None:
+        """Score the candidates that have no score on the folds yet."""
+        board, last = self.board, group.numbers[-1]
+        missing = [c for c in candidates if last not in board.results.get(c, {})]
         if missing:
-            self.say(
-                f"fold {fold.number + 1} of {len(self.folds)}: "
-                f"{len(missing)} candidate{'s' * (len(missing) > 1)}"
-            )
-            for candidate, result in self.run(fold, missing).items():
-                board.add(candidate, fold.number, result)
+            self.say(f"{self._what(group)}: {_counted(len(missing), 'candidate')}")
+            for (candidate, fold), result in self.run(group, missing).items():
+                board.add(candidate, fold, result)
 
-    def _check_scores(self, best: Candidate, fold: Fold) -> None:
-        if not math.isfinite(self.board.results[best][fold.number].score):
-            raise ValueError(
-                f"No candidate has a finite score on fold {fold.number + 1}. Choose another "
-                "`scoring`, or another `cv` whose held-out rows have all classes."
-            )
+    def _what(self, group: FoldGroup) -> str:
+        first, last = group.numbers[0] + 1, group.numbers[-1] + 1
+        what = f"fold {first}" if first == last else f"folds {first} to {last}"
+        return f"{what} of {self.board.n_folds}"
+
+    def _check_scores(self, best: Candidate, group: FoldGroup) -> None:
+        for fold in group.numbers:
+            if not math.isfinite(self.board.results[best][fold].score):
+                raise ValueError(
+                    f"No candidate has a finite score on fold {fold + 1}. Choose another "
+                    "`scoring`, or another `cv` whose held-out rows have all classes."
+                )
 
     # --- screening -----------------------------------------------------------------------------
 
     def _screened(self, budget: int) -> list[Candidate]:
         """Return the candidates that are worth all rows."""
-        fold, candidates = self.folds[0], self.grid.candidates()
-        n_rows = max(SCREENED_PER_VECTOR * budget, LEAST_SCREENED)
-        sampled = fold.rows.n_rows >= 2 * n_rows and len(candidates) > 1
+        first, candidates = self.groups[0], self.grid.candidates()
+        many = first.targets.n_problems >= MANY_OUTPUTS
+        per_vector = SCREENED_WITH_MANY if many else SCREENED_PER_VECTOR
+        n_rows = max(per_vector * budget, LEAST_SCREENED)
+        sampled = first.n_rows >= WORTH_SCREENING * n_rows and len(candidates) > 1
         board = Board(1) if sampled else self.board
-        few = fold.few(n_rows, self.seed) if sampled else fold
+        few = first.few(n_rows, self.seed) if sampled else first
         pending = candidates
         while pending:
-            what = f"{few.rows.n_rows:,} rows" if sampled else f"fold 1 of {len(self.folds)}"
-            self.say(f"{what}: {len(pending)} candidates")
-            for candidate, result in self.run(few, pending).items():
-                board.add(candidate, 0, result)
+            what = f"{few.rows.n_rows:,} rows" if sampled else self._what(first)
+            self.say(f"{what}: {_counted(len(pending), 'candidate')}")
+            for (candidate, fold), result in self.run(few, pending).items():
+                board.add(candidate, fold, result)
             pending = self._beyond(board)
         if sampled:
             self.board.screened = {c: found[0] for c, found in board.results.items()}
@@ -290,26 +310,54 @@ class Race:
 
     def _refined(self, best: Candidate) -> Candidate:
         """Try values between those of the grid, around the best candidate."""
-        new = self._between(best)
-        alive, numbers = [best, *new], []
-        for fold in self.folds:
+        alive = [best, *self._between(best)]
+        numbers: list[int] = []
+        for group in self.groups:
             if alive == [best]:
                 break
-            numbers.append(fold.number)
-            self._score(fold, alive)
+            first, numbers = not numbers, numbers + group.numbers
+            self._score(group, alive)
+            if first and (corner := self._corner(best, alive, numbers)):
+                self._score(group, corner)
+                alive += corner
             alive = self.board.survivors(alive, numbers, self._most(len(SURVIVORS)))
             if best not in alive:  # it has its scores on all folds: it costs nothing
                 alive.append(best)
         complete = [each for each in {*alive, best} if each in self.board.complete()]
-        return self.board.ordered(complete, [fold.number for fold in self.folds])[0]
+        return self.board.ordered(complete, range(self.board.n_folds))[0]
 
     def _between(self, best: Candidate) -> list[Candidate]:
-        moves = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
-        found = [
-            Candidate(_times(best.gamma, i * GAMMA_STEP / 2), _times(best.C, j * C_STEP / 2))
-            for i, j in moves
-        ]
+        """Return candidates with another gamma or another C, half a step away."""
+        found = [best._replace(gamma=_times(best.gamma, i * GAMMA_STEP / 2)) for i in (-1, 1)]
+        found += [best._replace(C=_times(best.C, i * C_STEP / 2)) for i in (-1, 1)]
         return [each for each in found if self._is_allowed(each, best)]
+
+    def _corner(
+        self, best: Candidate, tried: Sequence[Candidate], folds: Sequence[int]
+    ) -> list[Candidate]:
+        """Return the candidate with another gamma and another C, if both are better alone."""
+        better = self.board.ordered(tried, folds)
+        better = better[: better.index(best)]
+        gammas = [each.gamma for each in better if each.gamma != best.gamma]
+        Cs = [each.C for each in better if each.C != best.C]
+        return [Candidate(gammas[0], Cs[0])] if gammas and Cs else []
+
+    def _moved(self, best: Candidate) -> Candidate:
+        """Score the best candidate as the final fit trains it, with vectors that move.
+
+        Such vectors fit better, and then a smaller C may be better: two of them are tried, too.
+        """
+        if self.grid.free_cs is None:
+            smaller = [C for C in self.grid.Cs if C < best.C][-2:]
+        else:
+            smaller = [_times(best.C, -C_STEP / 2), _times(best.C, -C_STEP)]
+        tried = [best, *(best._replace(C=C) for C in smaller)]
+        self.say(f"vectors move: {_counted(len(tried), 'candidate')}")
+        for group in self.groups:
+            for place in range(len(group.held)):
+                for (candidate, fold), result in self.run(group.single(place), tried).items():
+                    self.board.add(candidate, fold, result)
+        return self.board.ordered(self.board.complete(), range(self.board.n_folds))[0]
 
     def _is_allowed(self, candidate: Candidate, best: Candidate) -> bool:
         """Tell whether a candidate is new, and not beyond the limits."""
@@ -326,6 +374,10 @@ def by_gamma(candidates: Iterable[Candidate]) -> dict[float, list[float]]:
     for gamma, C in sorted(candidates):
         groups.setdefault(gamma, []).append(C)
     return groups
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n > 1)}"
 
 
 def _times(value: float, power: float) -> float:

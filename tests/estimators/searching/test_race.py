@@ -5,47 +5,57 @@ import math
 import numpy as np
 import pytest
 
-from pocketsvm.estimators import race
-from pocketsvm.estimators.folds import Result
-from pocketsvm.estimators.race import Board, Candidate, Grid, Race, by_gamma
+from pocketsvm.estimators.searching import race
+from pocketsvm.estimators.searching.candidates import Result
+from pocketsvm.estimators.searching.race import Board, Candidate, Grid, Race, by_gamma
 
 
-class Rows:
+class Targets:
+    n_problems = 1
+
+
+class FakeGroup:
+    """Folds of 5000 rows, whose score is a known function of the candidate."""
+
     n_rows = 5000
+    targets = Targets()
 
+    def __init__(self, numbers, shared=False):
+        self.numbers, self.held = numbers, [None] * len(numbers)
+        self.training = () if shared else None
 
-class FakeFold:
-    """A fold of few rows, whose score is a known function of the candidate."""
-
-    rows = Rows()
-
-    def __init__(self, number):
-        self.number = number
+    def single(self, place):
+        return FakeGroup(self.numbers[place : place + 1])
 
 
 def run_on(surface, noise=0.0, n_parts=8):
     """Return what scores candidates by a function of log2 gamma and log2 C, and what it ran."""
     ran = []
 
-    def run(fold, groups):
+    def run(group, cs_of):
         found = {}
-        for gamma, cs in groups.items():
-            for c in cs:
-                random = np.random.default_rng([fold.number, hash((gamma, c)) % 2**32])
-                parts = surface(math.log2(gamma), math.log2(c)) + noise * random.normal(
-                    size=n_parts
-                )
-                found[Candidate(gamma, c)] = Result(float(parts.mean()), parts, 0.0, 0.0)
-                ran.append((fold.number, gamma, c))
+        for fold in group.numbers:
+            for gamma, cs in cs_of.items():
+                for c in cs:
+                    random = np.random.default_rng([fold, hash((gamma, c)) % 2**32])
+                    parts = surface(math.log2(gamma), math.log2(c)) + noise * random.normal(
+                        size=n_parts
+                    )
+                    result = Result(float(parts.mean()), parts, 0.0, 0.0)
+                    found[Candidate(gamma, c), fold] = result
+                    ran.append((fold, gamma, c))
         return found
 
     return run, ran
 
 
-def decide(surface, grid, noise=0.0, n_folds=5):
+def decide(surface, grid, noise=0.0, shared=False):
     run, ran = run_on(surface, noise)
-    found = Race(grid, [FakeFold(k) for k in range(n_folds)], run, lambda _: None, 0)
-    return found.decide(1000), found, ran
+    groups = [FakeGroup([fold]) for fold in range(5)]
+    if shared:
+        groups = [FakeGroup([0, 1], shared=True), FakeGroup([2, 3, 4], shared=True)]
+    found = Race(grid, groups, run, lambda _: None, 0)
+    return found.decide(4000), found, ran
 
 
 DEFAULT = Grid.of(None, None, 1.0, 1.0)
@@ -58,8 +68,9 @@ def test_the_default_grid_has_thirty_candidates_in_units_of_the_data():
     assert other.Cs == tuple(1024 * c for c in DEFAULT.Cs)
 
 
-def test_values_between_those_of_the_grid_are_found():
-    best, *_ = decide(lambda g, c: -((g + 1.1) ** 2) - (c - 3.4) ** 2, DEFAULT)
+@pytest.mark.parametrize("shared", [False, True])
+def test_values_between_those_of_the_grid_are_found(shared):
+    best, *_ = decide(lambda g, c: -((g + 1.1) ** 2) - (c - 3.4) ** 2, DEFAULT, shared=shared)
     assert abs(math.log2(best.gamma) + 1.1) <= 0.5
     assert abs(math.log2(best.C) - 3.4) <= 0.75
 
@@ -89,6 +100,29 @@ def test_losers_are_dropped_and_the_winner_has_all_folds():
     assert len(found.board.results[best]) == 5
     in_last = {(gamma, c) for fold, gamma, c in ran if fold == 4}
     assert len(in_last) < 10
+
+
+def test_folds_that_share_vectors_are_scored_again_with_vectors_that_move():
+    """Only then a smaller C is better: the last stage finds it, with scores on every fold."""
+    moved = []
+
+    def run(group, cs_of):
+        moves = group.training is None
+        moved.append(moves)
+        return {
+            (Candidate(gamma, c), fold): Result(
+                -abs(math.log2(c) - 5 + 3 * moves), np.ones(8), 0, 0
+            )
+            for fold in group.numbers
+            for gamma, cs in cs_of.items()
+            for c in cs
+        }
+
+    groups = [FakeGroup([0, 1], shared=True), FakeGroup([2, 3, 4], shared=True)]
+    race_of_given = Race(Grid.of([1.0], [1.0, 4.0, 32.0], 1.0, 1.0), groups, run, print, 0)
+    assert race_of_given.decide(4000) == (1.0, 4.0)
+    assert moved[-5:] == [True] * 5
+    assert race_of_given.progress == 0.0  # whoever runs tasks tells when they end
 
 
 def test_nothing_is_dropped_by_chance_alone():

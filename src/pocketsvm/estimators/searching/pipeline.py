@@ -9,15 +9,16 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import indexable
 
-from .._sklearn import callback_context, check_weights, safe_indexing
-from ..data.precision import training_rows
-from ..data.rows import CheckedRows, check_rows, check_rows_and_targets
-from ..data.targets import ClassTargets, check_classes
-from .base import BudgetedMachine
-from .folds import Fold, Scorer, make_fold, splits
+from ..._sklearn import callback_context, check_weights, safe_indexing
+from ...data.precision import training_rows
+from ...data.rows import CheckedRows, check_rows, check_rows_and_targets
+from ...data.targets import ClassTargets, check_classes
+from ..base import BudgetedMachine
+from .base import checked_values, run_race, unit_of_c, weighted_scorer
+from .candidates import Scorer
+from .folds import FoldGroup, make_fold, splits
 from .race import Candidate, Grid, Race
 from .results import cv_results, joined
-from .search_base import checked_values, run_race, unit_of_c, weighted_scorer
 
 Array = NDArray[Any]
 
@@ -134,7 +135,7 @@ class _Course:
         self.places = splits(search.cv, self.machine, X, y, groups, self.seed)
         self.n_folds = len(self.places)
         self.scorer: Scorer = weighted_scorer(self.machine, search.scoring)
-        self._folds: list[Fold] | None = None
+        self._folds: list[FoldGroup] | None = None
 
     def _all_rows(self, X: Any, y: Any) -> Any:
         return X if self.steps is None else clone(self.steps).fit_transform(X, y)
@@ -152,11 +153,11 @@ class _Course:
             checked_values("gamma", gammas), checked_values("C", Cs), gamma, unit_of_c(targets)
         )
 
-    def folds(self, machine: BudgetedMachine) -> list[Fold]:
+    def folds(self, machine: BudgetedMachine) -> list[FoldGroup]:
         """Return the folds; they are the same for all budgets, except for the size of samples."""
         return [self._fold(k, machine, *place) for k, place in enumerate(self.places)]
 
-    def _fold(self, number: int, machine: BudgetedMachine, train: Array, test: Array) -> Fold:
+    def _fold(self, number: int, machine: BudgetedMachine, train: Array, test: Array) -> FoldGroup:
         X, X_held = (safe_indexing(self.X, chosen) for chosen in (train, test))
         if self.steps is not None:
             steps = clone(self.steps)
@@ -193,7 +194,7 @@ class _Told:
         self.round = self.task.subcontext(task_name="round", max_subtasks=None)
         self.round.call_on_fit_task_begin(estimator=self.search)
 
-    def end(self, fold: Fold, share: float) -> None:
+    def end(self, fold: FoldGroup, share: float) -> None:
         """End the task of one gamma; `progress_` is the share of the search that is done."""
         self.search.progress_ = share
         task = self.round.subcontext(task_name="candidates")

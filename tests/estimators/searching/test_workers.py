@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pocketsvm.estimators.workers import run_tasks
+from pocketsvm.estimators.searching.workers import run_tasks
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

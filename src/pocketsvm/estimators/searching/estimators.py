@@ -7,18 +7,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import available_if, fit_context
-from .classifier import BudgetedSVC, has_probabilities
-from .regressor import BudgetedSVR
-from .search_base import BudgetedSearch
+from ..._sklearn import available_if, fit_context
+from ..classifier import BudgetedSVC, has_probabilities
+from ..regressor import BudgetedSVR
+from .base import BudgetedSearch
 
 
 class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
     """`BudgetedSVC` that finds C and gamma by cross-validation.
 
     `fit` tries at least 30 pairs of C and gamma, and fits the best one on all rows. It takes about
-    as long as ten fits of `BudgetedSVC`: the candidates of a fold share their support vectors and
-    kernel values, and those that cannot win are dropped early.
+    as long as five to ten fits of `BudgetedSVC`: candidates and folds share support vectors and
+    kernel values, and candidates that cannot win are dropped early.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         What keeps the budget, as in `BudgetedSVC`.
 
     polish : bool or "thorough", default=True
-        As in `BudgetedSVC`. The candidates of one gamma share vectors, which are moved in fewer
-        steps than in the final fit. If False, every candidate makes all passes of its own.
+        As in `BudgetedSVC`. The candidates of one gamma share vectors, which move in fewer steps
+        than in the final fit. If False, every candidate makes all passes of its own.
 
     fit_intercept : bool, default=True
         Whether to fit an intercept.
@@ -127,7 +127,8 @@ n_features_in_, feature_names_in_
     -----
     No row that scores a fold had a part in training on this fold. The support vectors of a
     candidate come from a few passes, at the middle one of the values of C that are tried for a
-    gamma. If there are many rows, candidates are compared on a sample of 128 rows per support
+    gamma. If there are many rows, several folds share support vectors, which come from the rows
+    that train in all of these folds; and candidates are compared on a sample of 64 rows per support
     vector, or of 20,000 rows.
 
     Examples

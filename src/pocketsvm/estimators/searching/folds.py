@@ -1,0 +1,305 @@
+"""The folds of a cross-validation: rows that train, and rows that are held out.
+
+The rows are checked, prepared and encoded once for all candidates. If there are many rows for each
+vector, several folds form a group, whose candidates share vectors and kernel values. The rows that
+train in all folds of the group find its vectors, so that no row is scored by vectors that it had a
+part in.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+
+from ...data.rows import CheckedRows
+from ...data.sampling import draw
+from ...data.targets import ClassTargets, ValueTargets
+from ..base import BudgetedMachine
+
+Array = NDArray[Any]
+# Rows, targets and weights.
+Part = tuple[CheckedRows, Array, Array | None]
+
+# Candidates are compared on at most this many training rows for each vector, or this many in all.
+ROWS_PER_VECTOR = 64
+LEAST_SAMPLE = 20_000
+# More rows than these do not tell candidates apart any better.
+MOST_HELD = 100_000
+# Folds share vectors if so many rows for each vector train in all of them, and so many rows in all.
+COMMON_PER_VECTOR = 6
+LEAST_COMMON = 2000
+# Held-out rows are scored in this many parts, too, of at least this many rows.
+MOST_PARTS = 8
+ROWS_PER_PART = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The held-out rows of a fold.
+
+    Attributes
+    ----------
+    number : int
+        The place of the fold among all folds, from zero.
+
+    rows : CheckedRows
+        The rows.
+
+    y : ndarray
+        Their targets.
+
+    weights : ndarray or None
+        Their weights.
+    """
+
+    number: int
+    rows: CheckedRows
+    y: Array
+    weights: Array | None
+
+    def parts(self) -> list[slice]:
+        """Cut the rows into parts, each of which is spread over all of them."""
+        n_parts = max(1, min(MOST_PARTS, self.rows.n_rows // ROWS_PER_PART))
+        return [slice(k, None, n_parts) for k in range(n_parts)]
+
+
+@dataclass(frozen=True, eq=False)
+class FoldGroup:
+    """Folds whose candidates have the same vectors.
+
+    Attributes
+    ----------
+    rows : CheckedRows
+        The training rows of all these folds, or a sample of them.
+
+    targets : ClassTargets or ValueTargets
+        Their targets.
+
+    n_rows : int
+        The number of training rows of a fold, which `rows` stand for.
+
+    held : tuple of Held
+        The held-out rows of each fold.
+
+    training : tuple of ndarray of shape (n_rows,) or None
+        Which rows train, for each fold; None if there is one fold, in which all do.
+
+    moves : bool
+        Whether the vectors of candidates move, if that pays.
+    """
+
+    rows: CheckedRows
+    targets: ClassTargets | ValueTargets
+    n_rows: int
+    held: tuple[Held, ...]
+    training: tuple[NDArray[np.bool_], ...] | None = None
+    moves: bool = True
+
+    @property
+    def numbers(self) -> list[int]:
+        """The places of the folds among all folds."""
+        return [held.number for held in self.held]
+
+    def common(self) -> tuple[CheckedRows, ClassTargets | ValueTargets]:
+        """Return the rows that train in all folds."""
+        if self.training is None:
+            return self.rows, self.targets
+        return _taken(self.rows, self.targets, np.logical_and.reduce(self.training))
+
+    def single(self, place: int) -> "FoldGroup":
+        """Return one of the folds alone."""
+        if self.training is None:
+            return self
+        rows, targets = _taken(self.rows, self.targets, self.training[place])
+        return FoldGroup(rows, targets, self.n_rows, (self.held[place],))
+
+    def thinned(self, n_rows: int, seed: int) -> "FoldGroup":
+        """Return the folds with a sample of their training rows, which stands for all of them."""
+        if self.rows.n_rows <= n_rows:
+            return self
+        chosen, factors = _drawn(self.targets, n_rows, seed)
+        training = self.training and tuple(mask[chosen] for mask in self.training)
+        return replace(
+            self,
+            rows=self.rows.take(chosen),
+            targets=self.targets.take(chosen, factors),
+            training=training,
+        )
+
+    def few(self, n_rows: int, seed: int) -> "FoldGroup":
+        """Return the first fold with a sample of its training rows, which stand for themselves.
+
+        Vectors do not move: with few rows, they would fit the noise.
+        """
+        few = self.single(0).thinned(n_rows, seed)
+        return replace(few, n_rows=few.rows.n_rows, moves=False)
+
+
+def _taken(
+    rows: CheckedRows, targets: ClassTargets | ValueTargets, mask: NDArray[np.bool_]
+) -> tuple[CheckedRows, ClassTargets | ValueTargets]:
+    chosen = np.flatnonzero(mask)
+    return rows.take(chosen), targets.take(chosen, np.ones(len(chosen)))
+
+
+def splits(
+    cv: Any, machine: BudgetedMachine, X: Any, y: Array, groups: Any, seed: int
+) -> list[tuple[Array, Array]]:
+    """Return the positions of the training rows and the held-out rows of every fold.
+
+    A number means so many shuffled folds, stratified for classification.
+    """
+    if isinstance(cv, int | np.integer) or cv is None:
+        folds = StratifiedKFold if is_classifier(machine) else KFold
+        splitter = folds(5 if cv is None else int(cv), shuffle=True, random_state=seed)
+    else:
+        splitter = check_cv(cv, y, classifier=is_classifier(machine))
+    found = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
+    if not found:
+        raise ValueError(f"cv={cv!r} gives no folds.")
+    for number, (train, test) in enumerate(found):
+        if not len(train) or not len(test):
+            part = "training" if not len(train) else "held-out"
+            raise ValueError(f"Fold {number + 1} of cv={cv!r} has no {part} rows.")
+    return found
+
+
+def make_groups(
+    machine: BudgetedMachine,
+    places: Sequence[tuple[Array, Array]],
+    part: Callable[[Array], Part],
+    classes: Array | None,
+    seed: int,
+) -> list[FoldGroup]:
+    """Return two groups of folds if they can share vectors, else every fold alone.
+
+    The first group is the smaller one, because most candidates are dropped after it.
+
+    `places` are the positions of the training rows and the held-out rows of each fold, and `part`
+    returns the rows at some positions. `classes` are those of all rows.
+    """
+    half, groups = len(places) // 2, []
+    if half and len(places) > 2 and machine.polish:
+        for first, some in ((0, places[:half]), (half, places[half:])):
+            groups.append(_shared(first, machine, some, part, classes, seed))
+    found = [group for group in groups if group is not None]
+    if found and len(found) == len(groups):
+        return found
+    return [
+        make_fold(k, machine, part(train), part(test), classes, seed)
+        for k, (train, test) in enumerate(places)
+    ]
+
+
+def _shared(
+    first: int,
+    machine: BudgetedMachine,
+    places: Sequence[tuple[Array, Array]],
+    part: Callable[[Array], Part],
+    classes: Array | None,
+    seed: int,
+) -> FoldGroup | None:
+    """Return folds that share vectors; None if there are too few rows for that."""
+    every = np.unique(np.concatenate([train for train, _ in places]))
+    training = tuple(np.isin(every, train) for train, _ in places)
+    n_common = np.count_nonzero(np.logical_and.reduce(training))
+    n_rows = [len(train) for train, _ in places]
+    repeats = n_rows != [np.count_nonzero(mask) for mask in training]
+    if repeats or n_common < max(COMMON_PER_VECTOR * int(machine.budget), LEAST_COMMON):
+        return None
+    given = part(every)
+    for number, mask in enumerate(training):
+        _check_training(first + number, machine, given, classes, mask)
+    rows, targets = machine._fold_targets(*given, classes)
+    if rows.n_rows < len(every):  # rows of no weight
+        return None
+    held = tuple(
+        Held(first + number, *_some_held(part(test), seed))
+        for number, (_, test) in enumerate(places)
+    )
+    group = FoldGroup(rows, targets, int(np.mean(n_rows)), held, training, moves=False)
+    group = replace(group, targets=_as_in_common(machine, group, given, classes))
+    return group.thinned(_most_rows(machine), seed)
+
+
+def _as_in_common(
+    machine: BudgetedMachine, group: FoldGroup, given: Part, classes: Array | None
+) -> ClassTargets | ValueTargets:
+    """Return the targets, with what depends on all of them taken from the common rows."""
+    assert group.training is not None
+    common, (rows, y, weights) = np.logical_and.reduce(group.training), given
+    part = rows.take(common), y[common], None if weights is None else weights[common]
+    _, targets = machine._fold_targets(*part, classes)
+    if isinstance(targets, ValueTargets) and isinstance(group.targets, ValueTargets):
+        return replace(group.targets, known_spreads=targets.spreads())
+    if getattr(machine, "class_weight", None) == "balanced":
+        factor = targets.weight_unit / group.targets.weight_unit
+        return replace(group.targets, class_weight=targets.class_weight * factor)
+    return group.targets
+
+
+def make_fold(
+    number: int,
+    machine: BudgetedMachine,
+    training: Part,
+    held: Part,
+    classes: Array | None,
+    seed: int,
+) -> FoldGroup:
+    """Return a fold of rows, targets and weights; `classes` are those of all rows."""
+    _check_training(number, machine, training, classes)
+    rows, targets = machine._fold_targets(*training, classes)
+    fold = FoldGroup(rows, targets, rows.n_rows, (Held(number, *_some_held(held, seed)),))
+    return fold.thinned(_most_rows(machine), seed)
+
+
+def _most_rows(machine: BudgetedMachine) -> int:
+    return max(ROWS_PER_VECTOR * int(machine.budget), LEAST_SAMPLE)
+
+
+def _check_training(
+    number: int,
+    machine: BudgetedMachine,
+    training: Part,
+    classes: Array | None,
+    mask: NDArray[np.bool_] | None = None,
+) -> None:
+    """Refuse training rows of one class; several classes may lack one of them."""
+    if classes is None:
+        return
+    _, y, weights = training
+    counted = np.ones(len(y), dtype=bool) if mask is None else mask
+    found = np.isin(classes, y[counted if weights is None else counted & (weights > 0)])
+    if found.sum() < 2:
+        raise ValueError(
+            f"All training rows of fold {number + 1} belong to the class "
+            f"{classes[found].tolist()[0]!r}. Each fold needs two classes or more: use another "
+            "`cv`, such as StratifiedKFold or StratifiedGroupKFold with shuffle=True."
+        )
+    if not found.all() and getattr(machine, "class_weight", None) == "balanced":
+        raise ValueError(
+            "class_weight='balanced' needs all classes in every fold, but the training rows of "
+            f"fold {number + 1} have none of {classes[~found].tolist()}. Use fewer folds, or give "
+            "the weights."
+        )
+
+
+def _drawn(
+    targets: ClassTargets | ValueTargets, n_rows: int, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Draw a sample of rows that represents all of them, and what their weights change by."""
+    least = n_rows // (8 * targets.n_problems)
+    return draw(targets.groups(), targets.row_weight(), n_rows, least, seed)
+
+
+def _some_held(held: Part, seed: int) -> Part:
+    rows, y, weights = held
+    if rows.n_rows <= MOST_HELD:
+        return held
+    chosen = np.random.default_rng(seed).choice(rows.n_rows, MOST_HELD, replace=False)
+    chosen.sort()
+    return rows.take(chosen), y[chosen], None if weights is None else weights[chosen]

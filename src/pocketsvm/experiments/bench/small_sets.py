@@ -1,0 +1,119 @@
+"""The search without settings on small data sets: its accuracy, and whether its score is honest."""
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from ...estimators import BudgetedSVCCV
+from ..datasets.small import classifications
+from ..toolkit.tables import Table
+
+BUDGET, FOLDS, REPEATS = 200, 5, 2
+GRID = {
+    "svc__C": [2.0**k for k in range(-5, 16, 4)],
+    "svc__gamma": [2.0**k for k in range(-13, 4, 2)],
+}
+
+
+def measure_small_sets(quick: bool) -> list[Table]:
+    """Return the tables of the accuracies, and of the scores that the search reports."""
+    accuracies = Table(
+        "small_sets",
+        f"BudgetedSVCCV(budget={BUDGET}) without settings, and SVC with a full grid",
+        {
+            "data": ("data", ""),
+            "ours": ("BudgetedSVCCV, %", ".2f"),
+            "exact": ("SVC, %", ".2f"),
+            "lead": ("difference", "+.2f"),
+            "error": ("standard error", ".2f"),
+            "allowed": ("at least", "+.2f"),
+        },
+        f"Both behind StandardScaler, scored by {REPEATS} repetitions of {FOLDS} outer folds; the "
+        "standard error is that of the paired differences. SVC has the best of 54 candidates of "
+        "GridSearchCV: C from 2^-5 to 2^15 in factors of 16, gamma from 2^-13 to 2^3 in factors of "
+        "four. The target is a difference of no less than -0.5, or minus two standard errors.",
+        progress=True,
+    )
+    scores = Table(
+        "honest",
+        "best_score_ and the accuracy on outer folds",
+        {
+            "data": ("data", ""),
+            "found": ("best_score_, %", ".2f"),
+            "outer": ("outer folds, %", ".2f"),
+            "off": ("difference", "+.2f"),
+            "error": ("standard error", ".2f"),
+            "explained": ("selection explains", ".2f"),
+            "allowed": ("at most", ".2f"),
+        },
+        "Nested cross-validation, the same runs. Selection explains what the best candidate of "
+        "each inner fold scores more there than the one that was chosen by all folds, on average "
+        "(Tibshirani and Tibshirani, 2009). The difference may be that much, and two standard "
+        "errors.",
+        progress=True,
+    )
+    folds = RepeatedStratifiedKFold(
+        n_splits=2 if quick else FOLDS, n_repeats=1 if quick else REPEATS, random_state=0
+    )
+    for name, load in list(classifications().items())[: 1 if quick else None]:
+        common = {"cv": folds, "n_jobs": 1 if quick else os.cpu_count()}
+        _compare(name, *load(), common, accuracies, scores)
+    return [accuracies, scores]
+
+
+def _compare(
+    name: str, X: Any, y: Any, common: dict[str, Any], accuracies: Table, scores: Table
+) -> None:
+    search = make_pipeline(StandardScaler(), BudgetedSVCCV(BUDGET, random_state=0))
+    exact = GridSearchCV(make_pipeline(StandardScaler(), SVC()), GRID)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ours = cross_validate(search, X, y, **common, return_estimator=True)
+        other = 100 * cross_validate(exact, X, y, **common)["test_score"]
+    outside, fitted = 100 * ours["test_score"], [each[-1] for each in ours["estimator"]]
+    error = standard_error(outside - other)
+    lead = float((outside - other).mean())
+    accuracies.add(
+        data=name,
+        ours=float(outside.mean()),
+        exact=float(other.mean()),
+        lead=lead,
+        error=error,
+        allowed=-max(0.5, 2 * error),
+    )
+    found = 100 * np.array([each.best_score_ for each in fitted])
+    explained = 100 * float(np.mean([selection_bias(each.scores_) for each in fitted]))
+    error = standard_error(found - outside)
+    scores.add(
+        data=name,
+        found=float(found.mean()),
+        outer=float(outside.mean()),
+        off=float((found - outside).mean()),
+        error=error,
+        explained=explained,
+        allowed=explained + 2 * error,
+    )
+
+
+def standard_error(values: NDArray[np.float64]) -> float:
+    """Return the standard error of a mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def selection_bias(scores: NDArray[np.float64]) -> float:
+    """Estimate how much the best mean score is too high because it is the highest of many.
+
+    `scores` are (gammas, Cs, folds), NaN where a candidate was dropped.
+    """
+    lines = scores.reshape(-1, scores.shape[-1])
+    lines = lines[np.isfinite(lines).all(axis=1)]
+    chosen = lines[lines.mean(axis=1).argmax()]
+    return float((lines.max(axis=0) - chosen).mean())

@@ -1,0 +1,124 @@
+"""Folds: which of them share vectors, and that rows which are held out stay out."""
+
+import numpy as np
+import pytest
+from models import friedman, moons
+from numpy.testing import assert_array_equal
+from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
+
+from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR
+from pocketsvm.data.rows import checked_rows
+from pocketsvm.estimators.searching import folds
+from pocketsvm.estimators.searching.base import weighted_scorer
+from pocketsvm.estimators.searching.candidates import evaluate
+from pocketsvm.estimators.searching.folds import make_groups, splits
+
+N_ROWS, BUDGET = 1200, 20
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_enough(monkeypatch):
+    monkeypatch.setattr(folds, "LEAST_COMMON", 100)
+
+
+def groups_of(machine, X, y, cv=5, weights=None):
+    """Return the groups of folds, and the positions of their rows."""
+    rows = checked_rows(X)
+    places = splits(cv, machine, X, y, None, 0)
+
+    def part(chosen):
+        return rows.take(chosen), y[chosen], None if weights is None else weights[chosen]
+
+    classes = np.unique(y) if isinstance(machine, BudgetedSVC) else None
+    return make_groups(machine, places, part, classes, 0), places
+
+
+def test_two_groups_share_vectors_if_there_are_rows_enough():
+    groups, places = groups_of(BudgetedSVC(BUDGET), *moons(N_ROWS))
+    assert [group.numbers for group in groups] == [[0, 1], [2, 3, 4]]
+    X, _ = moons(N_ROWS)
+    for group in groups:
+        common, _ = group.common()
+        held = np.concatenate([places[number][1] for number in group.numbers])
+        assert common.n_rows == N_ROWS - len(held)
+        assert_array_equal(np.unique(common.X, axis=0), np.unique(np.delete(X, held, 0), axis=0))
+        for place, held_out in enumerate(group.held):
+            assert_array_equal(held_out.rows.X, X[places[held_out.number][1]])
+            assert group.single(place).rows.n_rows == N_ROWS - held_out.rows.n_rows
+
+
+@pytest.mark.parametrize(
+    ("parameters", "cv", "n_rows"),
+    [
+        ({"budget": BUDGET}, 5, 200),
+        ({"budget": BUDGET, "polish": False}, 5, N_ROWS),
+        ({"budget": BUDGET}, TimeSeriesSplit(5, max_train_size=100), N_ROWS),
+        ({"budget": BUDGET}, 2, N_ROWS),
+    ],
+)
+def test_folds_stay_alone_otherwise(parameters, cv, n_rows):
+    groups, places = groups_of(BudgetedSVC(**parameters), *moons(n_rows), cv)
+    assert [group.numbers for group in groups] == [[k] for k in range(len(places))]
+    assert all(group.training is None for group in groups)
+
+
+def test_rows_of_no_weight_or_that_count_twice_keep_folds_alone():
+    X, y = moons(N_ROWS)
+    weights = np.ones(N_ROWS)
+    weights[:10] = 0
+    groups, _ = groups_of(BudgetedSVC(BUDGET), X, y, weights=weights)
+    assert len(groups) == 5
+    repeated = [(np.repeat(train, 2), test) for train, test in KFold(5).split(X)]
+    assert len(groups_of(BudgetedSVC(BUDGET), X, y, repeated)[0]) == 5
+
+
+def test_any_splitter_may_share(monkeypatch):
+    groups, _ = groups_of(BudgetedSVR(BUDGET), *friedman(N_ROWS), ShuffleSplit(4, random_state=0))
+    assert [len(group.held) for group in groups] == [2, 2]
+    monkeypatch.setattr(folds, "LEAST_SAMPLE", 300)
+    monkeypatch.setattr(folds, "ROWS_PER_VECTOR", 10)
+    groups, _ = groups_of(BudgetedSVR(BUDGET), *friedman(N_ROWS), ShuffleSplit(4, random_state=0))
+    assert all(group.rows.n_rows == 300 == len(group.training[0]) for group in groups)
+    assert all(group.n_rows == 1080 for group in groups)
+
+
+@pytest.mark.parametrize(
+    ("machine", "data"),
+    [
+        (BudgetedSVC(BUDGET, random_state=0), moons),
+        (BudgetedSVC(BUDGET, class_weight="balanced", random_state=0), moons),
+        (BudgetedSVR(BUDGET, random_state=0), friedman),
+    ],
+)
+def test_targets_of_held_out_rows_change_no_prediction(machine, data):
+    """The predictions for a fold are the same whatever the targets of its own rows are."""
+    X, y = data(N_ROWS)
+
+    def predictions(changed):
+        groups, places = groups_of(machine, X, changed, KFold(5))
+        seen = []
+
+        def note(estimator, rows, *_):
+            seen.append(estimator.predict(rows))
+            return 0.0
+
+        scorer = weighted_scorer(machine, note)
+        evaluate(machine, groups[0], 1.0, [1.0, 10.0], scorer, 1)
+        return places[0][1], seen[0]
+
+    held, before = predictions(y)
+    changed = y.copy()
+    changed[held] = y[held][::-1]
+    assert (changed != y).any()
+    assert_array_equal(predictions(changed)[1], before)
+
+
+def test_the_result_does_not_depend_on_threads_if_folds_share():
+    X, y = moons(N_ROWS)
+    one, two = (
+        BudgetedSVCCV(BUDGET, gammas=[0.5, 2.0], random_state=0, n_jobs=jobs).fit(X, y)
+        for jobs in (1, 3)
+    )
+    assert one.best_params_ == two.best_params_
+    assert_array_equal(one.scores_, two.scores_)
+    assert_array_equal(one.dual_coef_, two.dual_coef_)

@@ -1,0 +1,34 @@
+"""The benchmark of the search: guesses for gamma, and what selection explains."""
+
+import numpy as np
+import pytest
+
+from pocketsvm.experiments.bench.guesses import jacobian, median, scale
+from pocketsvm.experiments.bench.small_sets import selection_bias
+from pocketsvm.experiments.datasets.small import classifications, regressions
+
+NAN = np.nan
+
+
+def test_selection_explains_what_the_best_of_each_fold_scores_more():
+    scores = np.array([[[0.9, 0.7], [0.7, 0.8]], [[0.8, 0.7], [1.0, NAN]]])
+    # The first candidate is the best one. In the second fold, another one scores 0.1 more.
+    assert selection_bias(scores) == pytest.approx(0.05)
+    assert selection_bias(scores[:1, :1]) == 0
+
+
+def test_guesses_of_gamma():
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    assert scale(X) == pytest.approx(1 / 2)
+    assert median(X) == pytest.approx(1 / 4)  # distances 1, 1, 1, 1, 2, 2, 2, 3, 3, 4
+    # sigma = sqrt(2) / pi * 4 / (4 - 1)
+    assert jacobian(X) == pytest.approx(1 / (2 * (2**0.5 / np.pi * 4 / 3) ** 2))
+    assert jacobian(3 * X) == pytest.approx(jacobian(X) / 9)
+
+
+def test_there_are_ten_small_data_sets_of_each_kind():
+    for found in (classifications(), regressions()):
+        assert len(found) == 10
+        for load in found.values():
+            X, y = load()
+            assert len(X) == len(y) <= 600
