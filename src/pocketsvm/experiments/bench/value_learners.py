@@ -84,7 +84,7 @@ def quantile_table(quick: bool) -> Table:
         f"and gamma are the best of {', '.join(f'{C:g}' for C in QUANTILE_C)} and of "
         f"{', '.join(f'{g:g}' for g in QUANTILE_GAMMA)} over the number of features d on a quarter "
         "of the training rows, held out. Boosting fits one model with default parameters for each "
-        "quantile. friedman3 is steep where its first feature is close to zero, and the targets of "
+        "quantile. The targets of friedman3 jump where its first feature is zero, and those of "
         "cpusmall are not smooth.",
         progress=True,
     )
