@@ -240,7 +240,7 @@ def test_the_profile_of_a_pipeline_is_that_of_its_last_step(moons):
     pipeline = make_pipeline(StandardScaler(), BudgetedSVC(budget=9, random_state=0)).fit(X, Y)
     display = ProfileDisplay.from_estimator(pipeline)
     assert display.profile is pipeline[-1].profile_
-    assert display.ax_[1].patches[0].get_width() == 20 * len(X)
+    assert display.ax_[1].patches[0].get_width() == pipeline[-1].profile_.steps >= len(X)
     ProfileDisplay(profile=Profile()).plot()  # zero steps, no division by zero
     with pytest.raises(ValueError, match="ax must be 2 axes"):
         display.plot(plt.subplots()[1])
