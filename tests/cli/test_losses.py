@@ -127,3 +127,10 @@ def test_tune_takes_the_losses_of_train(succeed, call, folder, blobs):
         "quantiles need --regression"
         in call("tune", "blobs.csv", "m.psvm", *given, "--quantiles", "0.1,0.9")[2]
     )
+
+
+def test_tune_names_the_score_of_quantiles(succeed, folder, wedge):
+    given = ("--regression", "--c", "1", "--gamma", "0.1", "-v", "3", "--budget", "20", "--json")
+    for loss, name in (("quantile", "d2_pinball_score"), ("huber", "r2")):
+        found = json.loads(succeed("tune", "wedge.csv", "m.psvm", *given, "--loss", loss))
+        assert found["scoring"] == name

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
 from solver_problems import value_problem
@@ -89,3 +90,18 @@ def test_without_an_intercept_nothing_is_shifted():
     X, y = make_friedman1(500, noise=1.0, random_state=0)
     model = BudgetedSVR(20, loss="quantile", fit_intercept=False, random_state=0).fit(X, y)
     assert model.intercept_ == 0.0
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 7, 10])
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9])
+def test_quantiles_of_few_rows_stay_close_to_their_targets(n_rows, level):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(n_rows, 3))
+    y = X[:, 0] + 0.1 * random.normal(size=n_rows)
+    weights = np.ones(n_rows)
+    weights[0] = 0.0
+    for sample_weight in (None, weights) if n_rows > 2 else (None,):
+        model = BudgetedSVR(20, loss="quantile", quantile=level, random_state=0)
+        found = model.fit(X, y, sample_weight).predict(X)
+        assert found.min() > y.min() - np.ptp(y)
+        assert found.max() < y.max() + np.ptp(y)

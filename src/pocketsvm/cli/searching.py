@@ -169,12 +169,19 @@ def describe(
     """Return the best candidate, its score, and all candidates."""
     return {
         "best": _candidate(searched, searched.best_params_),
-        "scoring": options.scoring or ("r2" if is_regressor(searched) else "accuracy"),
+        "scoring": options.scoring or _default_scoring(searched),
         "score": found.best_score,
         "folds": options.folds,
         "plot": options.plot,
         "candidates": _candidates(searched, rows.X.shape[0]),
     }
+
+
+def _default_scoring(searched: Any) -> str:
+    """Return the name of the estimator's own score."""
+    if not is_regressor(searched):
+        return "accuracy"
+    return "d2_pinball_score" if last_step(searched.estimator).loss == "quantile" else "r2"
 
 
 def _candidate(searched: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """Streams: a random sample, of bounded size, of all rows that were seen so far.
 
-Row i, counted from the start of the stream, has
-the weight w_i = 2^(i / half_life), or one, and the priority e_i / w_i, where e_i is exponentially
-distributed and depends on i and a seed alone. The rows with the smallest priorities are kept. If t
-is the smallest priority of a row that was dropped, a row was kept with the probability
-1 - exp(-w_i t), by which its weight is divided. Priorities are kept as logarithms, because w_i
-grows without bound.
+Row i, counted from the start of the stream, has the weight w_i = 2^(i / half_life), or one, and the
+priority e_i / w_i, where e_i is exponentially distributed and depends on i and a seed alone. The
+rows with the smallest priorities are kept. If t is the smallest priority of a row that was dropped,
+a row was kept with the probability 1 - exp(-w_i t), by which its weight is divided. Priorities are
+kept as logarithms, because w_i grows without bound.
 """
 
 import math

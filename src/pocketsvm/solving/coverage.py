@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .factor import INTERCEPT_CURVATURE
 from .problem import FACTOR_ROWS, Problem
 from .sample import Sample, slices
 from .value_losses import Quantile
@@ -27,6 +26,9 @@ Array = NDArray[Any]
 
 # If there are more rows for each vector, a random sample of them tells how far rows shift.
 ROWS_PER_VECTOR = 16
+# The least curvature of the intercept, as a share of the largest possible: if few rows bend, the
+# model without a row would otherwise lie arbitrarily far away.
+LEAST_CURVATURE = 0.1
 # The curvature of a row is at most this share of the sum, so that the model without it exists.
 LARGEST_SHARE = 0.95
 
@@ -72,7 +74,7 @@ def without_each_row(
     """
     problem = Problem(vectors, sample, True, n_threads)
     slopes, bends = sample.loss.derivatives(decisions)
-    least = INTERCEPT_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
+    least = LEAST_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
 
     def blocks(curvatures: Array) -> Iterator[tuple[Array, Array]]:
         for at, kernel in problem.rows.blocks():

@@ -122,3 +122,12 @@ def test_the_result_does_not_depend_on_threads_if_folds_share():
     assert one.best_params_ == two.best_params_
     assert_array_equal(one.scores_, two.scores_)
     assert_array_equal(one.dual_coef_, two.dual_coef_)
+
+
+def test_folds_share_no_vectors_if_a_class_would_have_none():
+    X, y = moons(N_ROWS)
+    y = y.copy()
+    y[[0, 300]] = 2  # held out by the first fold and by the second one
+    machine = BudgetedSVC(BUDGET, class_weight="balanced")
+    groups, _ = groups_of(machine, X, y, KFold(5))
+    assert [group.numbers for group in groups] == [[k] for k in range(5)]

@@ -203,15 +203,18 @@ def _shared(
     classes: Array | None,
     seed: int,
 ) -> FoldGroup | None:
-    """Return folds that share vectors; None if there are too few rows for that."""
+    """Return folds that share vectors; None if there are too few rows of a class."""
     every = np.unique(np.concatenate([train for train, _ in places]))
     training = tuple(np.isin(every, train) for train, _ in places)
-    n_common = np.count_nonzero(np.logical_and.reduce(training))
+    common = np.logical_and.reduce(training)
+    n_common = np.count_nonzero(common)
     n_rows = [len(train) for train, _ in places]
     repeats = n_rows != [np.count_nonzero(mask) for mask in training]
     if repeats or n_common < max(COMMON_PER_VECTOR * int(machine.budget), LEAST_COMMON):
         return None
     given = part(every)
+    if classes is not None and not np.isin(classes, given[1][common]).all():
+        return None  # the vectors of a class would be missing
     for number, mask in enumerate(training):
         _check_training(first + number, machine, given, classes, mask)
     rows, targets = machine._fold_targets(*given, classes)
