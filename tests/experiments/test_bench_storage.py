@@ -48,7 +48,7 @@ def test_without_space_nothing_is_measured(capsys):
 
 
 def test_targets_of_a_cluster():
-    common = {"budget": 500, "batch": 20.0}
+    common = {"form": "NumPy", "budget": 500, "batch": 20.0}
     workers = [
         {"where": "1 worker", "speedup": 1.0, "ratio": 4.0, "peak": 430.0, **common},
         {"where": "2 workers", "speedup": 1.9, "ratio": 2.5, "peak": 410.0, **common},
