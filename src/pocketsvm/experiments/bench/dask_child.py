@@ -1,8 +1,11 @@
 """Measurements with Dask, in a process of their own; see `child`."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import pairwise, product
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -41,32 +44,42 @@ def sizes_on_dask(paths: list[str], budget: int) -> dict[str, Any]:
 def _rows_of(paths: list[str]) -> tuple[Any, Any]:
     """Return X and y of Parquet or NumPy files: a partition each, read again in each reading."""
     if paths[0].endswith(".npy"):
+        sizes = [len(np.load(path, mmap_mode="r")) for path in paths]
         labels = [labels_beside(path) for path in paths]
-        return _lazy_files(paths), _lazy_files(labels)
+        return tuple(
+            _lazy([(path, 0, n) for path, n in zip(found, sizes, strict=True)])
+            for found in (paths, labels)
+        )
     import dask.dataframe as dd
 
     frame = dd.read_parquet(paths)
     return frame.drop(columns="y"), frame["y"]
 
 
-def _lazy_files(paths: list[str]) -> Any:
-    load = delayed(np.load)
-    rows = [np.load(path, mmap_mode="r") for path in paths]
-    parts = zip(paths, rows, strict=True)
+def _lazy(parts: list[tuple[str, int, int]]) -> Any:
+    """Return rows of NumPy files, given by their first and last number, as a partition each."""
+    file = np.load(parts[0][0], mmap_mode="r")
     return da.concatenate(  # type: ignore[no-untyped-call]
-        [da.from_delayed(load(path), found.shape, found.dtype) for path, found in parts]  # type: ignore[no-untyped-call]
+        [
+            da.from_delayed(delayed(_rows)(*part), (part[2] - part[1], *file.shape[1:]), file.dtype)  # type: ignore[no-untyped-call]
+            for part in parts
+        ]
     )
+
+
+def _rows(path: str, begin: int, end: int) -> NDArray[Any]:
+    return np.array(np.load(path, mmap_mode="r")[begin:end])
 
 
 def accuracies_on_dask(
     path: str,
     setting: dict[str, Any],
-    budget: int,
+    budgets: list[int],
     n_seeds: int,
     partitions: list[int],
     orders: list[str],
 ) -> dict[str, list[float]]:
-    """Return the test accuracies by order and number of partitions, one per seed."""
+    """Return the test accuracies by order, budget and number of partitions, one per seed."""
     with np.load(path) as file:
         X, y, X_test, y_test = (file[name] for name in ("X", "y", "X_test", "y_test"))
     sorts = {
@@ -80,24 +93,25 @@ def accuracies_on_dask(
         local = model.to_local() if isinstance(model, DaskBudgetedSVC) else model
         return 100 * float(accuracy_score(y_test, local.predict(X_test)))
 
-    def accuracies(kind: type[BudgetedSVC], rows: Any) -> list[float]:
+    def accuracies(kind: type[BudgetedSVC], rows: Any, budget: int) -> list[float]:
         models = [kind(budget, **setting, random_state=seed) for seed in range(n_seeds)]
         return [accuracy(model, rows) for model in models]
 
     found: dict[str, list[float]] = {}
-    with _cluster(2):
+    with _cluster(2), TemporaryDirectory() as folder:
+        # Workers read files: rows in the tasks themselves would travel in each reading.
+        paths = [os.path.join(folder, name) for name in ("X.npy", "y.npy")]
         for order in orders:
             rows = X[sorts[order]], y[sorts[order]]
-            found[f"{order} alone"] = accuracies(BudgetedSVC, rows)
-            for n in partitions:
-                size = -(-len(y) // n)
-                lazy = _lazy(rows[0], (size, -1)), _lazy(rows[1], (size,))
-                found[f"{order} {n}"] = accuracies(DaskBudgetedSVC, lazy)
+            for path, values in zip(paths, rows, strict=True):
+                np.save(path, values)
+            for budget in budgets:
+                found[f"{order} {budget} alone"] = accuracies(BudgetedSVC, rows, budget)
+            for n, budget in product(partitions, budgets):
+                ends = np.linspace(0, len(y), n + 1).astype(int).tolist()
+                lazy = [_lazy([(path, *cut) for cut in pairwise(ends)]) for path in paths]
+                found[f"{order} {budget} {n}"] = accuracies(DaskBudgetedSVC, lazy, budget)
     return found
-
-
-def _lazy(array: NDArray[Any], chunks: tuple[int, ...]) -> Any:
-    return da.from_array(array, chunks=chunks)  # type: ignore[no-untyped-call]
 
 
 @contextmanager

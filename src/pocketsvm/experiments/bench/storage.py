@@ -34,17 +34,20 @@ def sizes(largest: int) -> list[int]:
     return [*(10**k for k in range(int(math.log10(FIRST)), 12) if 10**k < largest), largest]
 
 
-def write_rows(folder: Path, sizes: Sequence[int], form: Form = "parquet") -> dict[int, list[str]]:
+def write_rows(
+    folder: Path, sizes: Sequence[int], form: Form = "parquet", file_rows: int | None = None
+) -> dict[int, list[str]]:
     """Write files of generated rows; return the files that hold the first n rows.
 
     A NumPy file of rows has a file of their labels beside it; see `labels_beside`.
     """
+    file_rows = file_rows or FILE_ROWS
     files: list[str] = []
     found: dict[int, list[str]] = {}
     done = 0
     for size in sizes:
         while done < size:
-            n = min(FILE_ROWS, size - done)
+            n = min(file_rows, size - done)
             X, y = susy_like(n, N_FEATURES, SUSY_SHARPNESS, seed=[3, done])
             path = str(folder / f"{len(files):05d}.{form}")
             if form == "npy":
