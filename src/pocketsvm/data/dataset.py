@@ -4,8 +4,9 @@ A `Source` is a data set while a fit reads it: it yields `RowBatch` after `RowBa
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -117,8 +118,39 @@ class Progress:
     n_bytes: int
 
 
+class _Counting(ABC):
+    """What the data sets of `open_dataset` share: they count their readings and rows."""
+
+    n_readings: int = 0
+    n_rows: int = 0
+
+    @abstractmethod
+    def opened(self, *, regression: bool) -> AbstractContextManager[Source]:
+        """Open the data set for several readings."""
+
+    def batches(self) -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
+        """Yield X, y and the weights (or None) of one batch after the other."""
+        with self.opened(regression=False) as source:
+            for batch in source.read():
+                yield batch.X, batch.y, batch.weight
+
+    def _counted(self, read: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[RowBatch]]:
+        """Return a reading that takes note of itself."""
+        self.n_readings = self.n_rows = 0
+
+        def count() -> Iterator[RowBatch]:
+            self.n_readings += 1
+            n_rows = 0
+            for batch in read():
+                yield batch
+                n_rows += batch.n_rows
+            self.n_rows = n_rows
+
+        return count
+
+
 @dataclass(eq=False)
-class FileDataset:
+class FileDataset(_Counting):
     """Rows in files, as `open_dataset` returns them.
 
     Attributes
@@ -184,16 +216,9 @@ class FileDataset:
         """The size of all files."""
         return sum(stamp.size for stamp in self.stamps)
 
-    def batches(self) -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
-        """Yield X, y and the weights (or None) of one batch after the other."""
-        with self.opened(regression=False) as source:
-            for batch in source.read():
-                yield batch.X, batch.y, batch.weight
-
     @contextmanager
     def opened(self, *, regression: bool) -> Iterator[Source]:
         """Open the files for several readings; text is parsed once, into a cache."""
-        self.n_readings = self.n_rows = 0
         with self._source(regression) as source:
             self.layout, self.spellings = source.layout, source.spellings
             yield source
@@ -224,7 +249,6 @@ class FileDataset:
         ends = dict(zip(self.paths, sizes, strict=True))
 
         def follow() -> Iterator[RowBatch]:
-            self.n_readings += 1
             n_rows = 0
             for batch in read():
                 yield batch
@@ -234,9 +258,8 @@ class FileDataset:
                     if self.n_rows:
                         share = n_rows / self.n_rows
                     self.on_batch(Progress(self.n_readings, batch.n_rows, share, self.n_bytes))
-            self.n_rows = n_rows
 
-        return follow
+        return self._counted(follow)
 
     def _announce(self, cache: TextCache) -> None:
         if self.say is not None:
@@ -302,7 +325,7 @@ def others(path: str, names: list[str], features: Sequence[str], options: Option
 
 
 @dataclass(eq=False)
-class NpyDataset:
+class NpyDataset(_Counting):
     """Rows of a NumPy file, which are read in their order and never at random."""
 
     path: str
@@ -314,13 +337,7 @@ class NpyDataset:
     def opened(self, *, regression: bool) -> Iterator[Source]:
         """Open the file for several readings."""
         stamp = Stamp.of(self.path)
-        yield Source(lambda: self._read(stamp, regression))
-
-    def batches(self) -> Iterator[tuple[Any, NDArray[Any], None]]:
-        """Yield X, y and None for one batch after the other."""
-        with self.opened(regression=False) as source:
-            for batch in source.read():
-                yield batch.X, batch.y, None
+        yield Source(self._counted(lambda: self._read(stamp, regression)))
 
     def _read(self, stamp: Stamp, regression: bool) -> Iterator[RowBatch]:
         stamp.check()
@@ -333,8 +350,9 @@ class NpyDataset:
             rows = np.array(X[at], dtype=self.dtype)
             labels = rows[:, column] if y is None else np.array(y[at])
             rows = np.delete(rows, column, axis=1) if y is None else rows
-            place = f"{self.path}, from row {begin + 1} on"
-            yield checked_batch(rows, labels, None, place, regression=regression)
+            yield checked_batch(
+                rows, labels, None, self.path, regression=regression, n_before=begin
+            )
 
     def _labels(self, X: NDArray[Any]) -> tuple[Any, int]:
         """Return the labels, or the column that holds them."""
@@ -360,7 +378,7 @@ class NpyDataset:
 
 
 @dataclass(eq=False)
-class ArrowDataset:
+class ArrowDataset(_Counting):
     """A ``pyarrow.dataset.Dataset``."""
 
     dataset: Any
@@ -382,7 +400,7 @@ class ArrowDataset:
                 for batch in table.batches(layout, labels=True):
                     yield row_batch(batch, name, self.dtype, regression=regression)
 
-        yield Source(lambda: read_ahead(read()), layout, layout.names)
+        yield Source(self._counted(lambda: read_ahead(read())), layout, layout.names)
 
 
 @dataclass(eq=False)
