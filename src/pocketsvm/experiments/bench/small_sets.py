@@ -1,6 +1,7 @@
 """The search without settings on small data sets: its accuracy, and whether its score is honest."""
 
 import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
@@ -81,7 +82,7 @@ def rows(name: str, quick: bool) -> dict[str, Row]:
     outside, fitted = 100 * ours["test_score"], [each[-1] for each in ours["estimator"]]
     error = standard_error(outside - other)
     found = 100 * np.array([each.best_score_ for each in fitted])
-    explained = 100 * float(np.mean([selection_bias(each.scores_) for each in fitted]))
+    explained = 100 * float(np.mean([selection_bias(_scores(each)) for each in fitted]))
     off = standard_error(found - outside)
     return {
         "small_sets": {
@@ -109,12 +110,17 @@ def standard_error(values: NDArray[np.float64]) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
+def _scores(search: BudgetedSVCCV) -> NDArray[np.float64]:
+    """Return the scores of all candidates on all folds."""
+    found = [search.cv_results_[f"split{k}_test_score"] for k in range(search.n_splits_)]
+    return np.column_stack(found)
+
+
 def selection_bias(scores: NDArray[np.float64]) -> float:
     """Estimate how much the best mean score is too high because it is the highest of many.
 
-    `scores` are (gammas, Cs, folds), NaN where a candidate was dropped.
+    `scores` are (candidates, folds), NaN where a candidate was dropped.
     """
-    lines = scores.reshape(-1, scores.shape[-1])
-    lines = lines[np.isfinite(lines).all(axis=1)]
+    lines = scores[np.isfinite(scores).all(axis=1)]
     chosen = lines[lines.mean(axis=1).argmax()]
     return float((lines.max(axis=0) - chosen).mean())

@@ -1,6 +1,6 @@
 """The search of C and gamma: its time and accuracy, beside GridSearchCV and LightGBM."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
@@ -24,6 +24,9 @@ from ..toolkit.results import Row
 from ..toolkit.tables import Table
 from . import guesses, small_sets
 
+# Returns the row of a data set for some tables, by their names.
+Measure = Callable[[str, bool], dict[str, Row]]
+
 BUDGET, FOLDS, SEEDS, CORES, QUICK_ROWS = 500, 5, 5, 2, 600
 NAMES = ("IJCNN", "ADULT", "PHISHING", "letter")  # the longest first
 # LightGBM is tuned by so many random candidates and folds.
@@ -38,34 +41,41 @@ TREES = {
 
 def measure(quick: bool, jobs: int = 1) -> list[Table]:
     """Return the tables of all comparisons; some units are measured at a time, in processes."""
-    tables = {
-        "searches": _search_table(),
-        **{table.name: table for table in small_sets.tables()},
-        "guesses": guesses.table(),
-    }
-    kinds = {
+    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
+        if pool:
+            started = [pool.submit(_rows, *unit, quick).result for unit in units(quick)]
+        else:
+            started = [partial(_rows, *unit, quick) for unit in units(quick)]
+        return assembled((result() for result in started), jobs)
+
+
+def units(quick: bool) -> list[tuple[Measure, str]]:
+    """Return what is measured: a function and the name of a data set, the longest first."""
+    kinds: dict[Measure, Sequence[str]] = {
         _search_rows: NAMES,
-        _tree_rows: NAMES,
+        _tree_rows: NAMES[::-1],
         small_sets.rows: small_sets.names(quick),
         guesses.rows: guesses.names(quick),
     }
-    units = [(function, name) for function, names in kinds.items() for name in names]
-    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
-        if pool:
-            started = [pool.submit(_rows, *unit, quick).result for unit in units]
-        else:
-            started = [partial(_rows, *unit, quick) for unit in units]
-        for result in started:
-            for name, row in result().items():
-                tables[name].merge("data", row)
-    guesses.add_totals(tables["guesses"])
+    return [(function, name) for function, names in kinds.items() for name in names]
+
+
+def assembled(results: Iterable[dict[str, Row]], jobs: int) -> list[Table]:
+    """Return the tables of the rows of all units."""
+    empty = [_search_table(), *small_sets.tables(), guesses.table()]
+    tables = {table.name: table for table in empty}
+    for rows in results:
+        for name, row in rows.items():
+            tables[name].merge("data", row)
+    if tables["guesses"]:
+        guesses.add_totals(tables["guesses"])
     if jobs > 1:
         for table in tables.values():
             table.note += f" {jobs} data sets were measured at a time."
     return list(tables.values())
 
 
-def _rows(function: Callable[[str, bool], dict[str, Row]], name: str, quick: bool) -> dict[str, Row]:
+def _rows(function: Measure, name: str, quick: bool) -> dict[str, Row]:
     with one_thread():
         return function(name, quick)
 
