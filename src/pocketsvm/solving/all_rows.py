@@ -21,8 +21,8 @@ Array = NDArray[Any]
 # solution on a sample, one step is usually enough. Another one reads all rows again, which takes
 # longer than everything else, and gains too little to change predictions.
 TOLERANCE = 2e-3
-# Rows that the factor is made of, for each vector, and the least number.
-ROWS_PER_VECTOR, LEAST_ROWS = 32, 4096
+# Rows that the factor is made of, for each vector.
+ROWS_PER_VECTOR = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class AllRows:
         self, point: Array, n_steps: int, most_near: int, random: np.random.Generator
     ) -> Refined:
         """Make some steps from a point; the objective does not grow."""
-        n_bent = max(ROWS_PER_VECTOR * len(self.vectors), LEAST_ROWS)
+        n_bent = ROWS_PER_VECTOR * len(self.vectors)
         wanted = Wanted(n_bent, most_near, int(random.integers(2**63)))
         first = self.readings.first(self.vectors, point, wanted)
         bent = Problem(self.vectors, first.bent, self.fit_intercept, self.n_threads)
