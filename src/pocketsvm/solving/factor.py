@@ -24,7 +24,7 @@ JITTER = 1e-6
 NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns that a thread computes together.
-PANEL = 128
+PANEL = 64
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
 # factor from one ridge to the next.
 FIRST_RIDGE, NEXT_RIDGE = 1e-14, 100.0
