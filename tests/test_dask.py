@@ -335,6 +335,25 @@ def test_the_sample_is_that_of_rows_in_memory(client, heavy, monkeypatch):
     assert len(drawn) == (2 if heavy else 1)
 
 
+def test_rows_on_the_cluster_and_shared_tasks_are_used_as_they_are(client):
+    """A partition is loaded by the task that reads it, unless its tasks are not its own."""
+
+    def packed(X, y):
+        blocks = partitions.blocks_of(X, y, None)
+        rows = partitions.Partitions(client, blocks, partitions.Rules(False), [0, 1, 2])
+        return [isinstance(block, partitions.OwnTasks) for block in rows.packed]
+
+    X, y = arrays(*problem())
+    expected = DaskBudgetedSVC(**SETTINGS).fit(X, y)
+    assert packed(X, y) == [True] * 3
+    kept = client.persist([X, y])
+    assert packed(*kept) == [False] * 3
+    assert_same_model(DaskBudgetedSVC(**SETTINGS).fit(*kept).to_local(), expected.to_local())
+    shared = X + X.sum() * 0
+    assert packed(shared, y) == [False] * 3
+    assert_same_model(DaskBudgetedSVC(**SETTINGS).fit(shared, y).to_local(), expected.to_local())
+
+
 def test_partial_fit_takes_one_partition_after_the_other(client):
     X, y = problem()
     weight = np.arange(N) % 3 * 1.0
@@ -397,6 +416,7 @@ def test_partitions_do_not_pile_up_in_memory(client, tmp_path):
     """A worker that reads ahead holds a few more partitions than the one that it works on."""
     X, y = arrays(*problem(), chunks=50)
     X = X.map_blocks(load, str(tmp_path), dtype=X.dtype, meta=X._meta)
+    X += 0 * client.persist(X[:1].sum())  # tasks that depend on others are not joined
     DaskBudgetedSVC(**SETTINGS).fit(X, y)
     held = [int(path.read_text()) for path in tmp_path.iterdir()]
     assert len(held) >= 4 * X.npartitions

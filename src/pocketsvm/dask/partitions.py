@@ -1,7 +1,9 @@
 """Where the rows are: partitions of dask collections, what is read from them, and the survey."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -9,7 +11,8 @@ from uuid import uuid4
 import dask.array
 import numpy as np
 from dask.delayed import delayed
-from distributed import KilledWorker, wait
+from dask.local import get_sync
+from distributed import KilledWorker, futures_of, wait
 
 from ..data.batch import RowBatch, checked_batch
 from ..data.drawing import Drawn, Plan, drawn_sample, likely_thresholds
@@ -45,9 +48,26 @@ class Rules:
         return batch.counted(self.ignored)
 
 
-def _read(shared: Any, X: Any, y: Any, weight: Any, number: int, first: int) -> Any:
+class OwnTasks:
+    """The tasks of a partition that shares none with others: they run in the task that reads it.
+
+    So its rows neither wait in memory for that task nor move to another worker. This is no data
+    class, because Dask would look for tasks in its fields.
+    """
+
+    def __init__(self, graph: dict[Any, Any], keys: list[Any]) -> None:
+        self.graph, self.keys = graph, keys
+
+    def compute(self) -> list[Any]:
+        """Return X, y and the weights or None."""
+        found = iter(get_sync(self.graph, [key for key in self.keys if key is not None]))
+        return [None if key is None else next(found) for key in self.keys]
+
+
+def _read(shared: Any, block: Any, number: int, first: int) -> Any:
     """Read a partition; None if it has no rows."""
     reading, rules = shared
+    X, y, weight = block.compute() if isinstance(block, OwnTasks) else block
     batch = rules.batch(X, y, weight, number)
     with ONE_BLAS_THREAD:
         return reading(batch, first) if batch.n_rows else None
@@ -91,6 +111,28 @@ class Partitions:
     rules: Rules
     first: list[int]
 
+    @cached_property
+    def packed(self) -> Sequence[Any]:
+        """The partitions with their own tasks; the blocks if they share any, or are in memory."""
+        whole: dict[int, dict[Any, Any]] = {}  # by the identity of the graphs that blocks share
+        packed: list[OwnTasks] = []
+        seen: set[Any] = set()
+        for block in self.blocks:
+            graph: dict[Any, Any] = {}
+            for part in block:
+                if part is not None:
+                    if id(part.dask) not in whole:
+                        if futures_of(part):  # type: ignore[no-untyped-call]
+                            return self.blocks
+                        whole[id(part.dask)] = dict(part.dask)
+                    if not _add_tasks(graph, whole[id(part.dask)], part.key):
+                        return self.blocks
+            if not seen.isdisjoint(graph):
+                return self.blocks
+            seen |= set(graph)
+            packed.append(OwnTasks(graph, [None if part is None else part.key for part in block]))
+        return packed
+
     def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all partitions, as a tree in a fixed order."""
         found: T | None = self.result(self.client.compute(self.tree(reading)))
@@ -120,8 +162,8 @@ class Partitions:
         wait(shared)  # type: ignore[no-untyped-call]
         read, merge = delayed(_read, pure=False), delayed(_merge, pure=False)
         parts = [
-            read(shared, *block, k, first, dask_key_name=f"{name}-{token}-{k}")
-            for k, (block, first) in enumerate(zip(self.blocks, self.first, strict=True))
+            read(shared, block, k, first, dask_key_name=f"{name}-{token}-{k}")
+            for k, (block, first) in enumerate(zip(self.packed, self.first, strict=True))
         ]
         level = 0
         while len(parts) > 1:
@@ -135,6 +177,20 @@ class Partitions:
                 for k in range(0, len(parts), ARITY)
             ]
         return parts[0]
+
+
+def _add_tasks(found: dict[Any, Any], graph: dict[Any, Any], key: Any) -> bool:
+    """Add a task of a graph and all that it needs; False if some are on the cluster already."""
+    keys = [key]
+    while keys:
+        key = keys.pop()
+        task: Any = graph.get(key)
+        if not hasattr(task, "dependencies"):  # missing, or in an older form
+            return False
+        if key not in found:
+            found[key] = task
+            keys += task.dependencies
+    return True
 
 
 def blocks_of(X: Any, y: Any, weight: Any) -> list[tuple[Any, Any, Any]]:

@@ -66,8 +66,8 @@ def by_workers(n_rows: int) -> Table:
 
 
 def forms() -> list[Form]:
-    """Return the forms of files that can be written: Parquet needs pyarrow."""
-    return ["npy", "parquet"] if find_spec("pyarrow") else ["npy"]
+    """Return the forms of files that can be read: Parquet needs pyarrow and Dask's dataframes."""
+    return ["npy", "parquet"] if find_spec("pyarrow") and find_spec("dask.dataframe") else ["npy"]
 
 
 def _add_workers(table: Table, form: Form, files: list[str], budget: int) -> None:
