@@ -25,9 +25,9 @@ NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns that a thread computes together.
 PANEL = 128
-# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
-# factor from one ridge to the next.
-FIRST_RIDGE, NEXT_RIDGE = 1e-14, 100.0
+# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
+# factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
+FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
 # The least curvature of the intercept, as a share of the largest possible: it has none if no row
 # bends, and then a step would go so far that a line search of few trials does not come back.
 INTERCEPT_CURVATURE = 1e-3
@@ -88,14 +88,16 @@ class Penalty:
 
         The intercepts have at least the curvature `least`. The factor replaces an earlier one.
         """
-        ridge, self._factored = 0.0, True
-        while True:
+        ridge, largest, self._factored = 0.0, 1.0, True
+        while ridge < MOST_RIDGE * largest:
             border = self._add(blocks, Border(len(self._square), least), ridge)
             largest = self._square.diagonal().max()
             _, info = dpotrf(self._square, lower=1, clean=0, overwrite_a=1)
             if info == 0:
                 return Factor(self._square, border, fit_intercept)
             ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
+        # With a smaller ridge, every finite matrix has a factor.
+        raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
 
     def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
         """Write A, a ridge and the outer products of rows into the lower triangle."""

@@ -78,7 +78,7 @@ class Choices:
     fills: bool = True
     class_moves: int = 100
     value_moves: int = 200
-    class_moves_of_small: int = 12
+    class_moves_of_small: int = 10
     steps_on_all_rows: int = 2
     factor_tolerance: float = 0.05
 
