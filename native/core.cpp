@@ -80,7 +80,9 @@ bool solve_small(const SmallProblem& problem, const SmallSolution& solution) {
 }
 
 bool solve_rows(const RowProblem& problem, const RowSolution& solution) {
-    return RowSolver(problem).solve(solution);
+    if (problem.kernel.precision == Precision::float32)
+        return RowSolver<float>(problem).solve(solution);
+    return RowSolver<double>(problem).solve(solution);
 }
 
 }  // namespace

@@ -271,10 +271,9 @@ struct SmallSolution {
 
 // A small problem whose vectors are the rows themselves, so that A = k = K.
 struct RowProblem {
-    std::size_t n_rows;
-    const double* kernel;  // K, symmetric
-    Losses losses;         // as those of `SmallProblem`, like all that follows
-    const double* c;       // not zero
+    KernelView kernel;  // K, symmetric
+    Losses losses;      // as those of `SmallProblem`, like all that follows
+    const double* c;    // not zero
     double tilt;
     bool fit_intercept;
     double bound;

@@ -254,7 +254,7 @@ nb::tuple solve_small(const RowLosses& losses, AnyMatrix kernel, Matrix penalty,
 }
 
 // Returns point, gradient, decisions, objective, predicted and steps of `RowSolution`, or None.
-nb::object solve_rows(const RowLosses& losses, Matrix kernel, Vector c, double tilt,
+nb::object solve_rows(const RowLosses& losses, AnyMatrix kernel, Vector c, double tilt,
                       bool fit_intercept, double bound, double least, std::size_t n_steps,
                       double tolerance) {
     const std::size_t n_outputs = losses.view().n_outputs, n_rows = kernel.shape(0);
@@ -275,8 +275,8 @@ nb::object solve_rows(const RowLosses& losses, Matrix kernel, Vector c, double t
     bool solved;
     {
         WithoutGil released;
-        solved = core->solve_rows({n_rows, kernel.data(), losses.view(), c.data(), tilt,
-                                   fit_intercept, bound, least, n_steps, tolerance},
+        solved = core->solve_rows({view_of(kernel), losses.view(), c.data(), tilt, fit_intercept,
+                                   bound, least, n_steps, tolerance},
                                   to);
     }
     if (!solved) return nb::none();
@@ -379,7 +379,7 @@ void bind_solving(nb::module_& module) {
     module.def("solve_small", &solve_small, "losses"_a, "kernel"_a.noconvert(), "penalty"_a, "c"_a,
                "tilt"_a, "fit_intercept"_a, "bound"_a, "least"_a, "near"_a.none(), "n_steps"_a,
                "tolerance"_a);
-    module.def("solve_rows", &solve_rows, "losses"_a, "kernel"_a, "c"_a, "tilt"_a,
+    module.def("solve_rows", &solve_rows, "losses"_a, "kernel"_a.noconvert(), "c"_a, "tilt"_a,
                "fit_intercept"_a, "bound"_a, "least"_a, "n_steps"_a, "tolerance"_a);
     module.def("read_losses", &read_losses, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
                "losses"_a, "c"_a, "coefficients"_a, "intercepts"_a, "lengths"_a, "reach"_a,

@@ -15,18 +15,20 @@
 namespace pocketsvm::POCKETSVM_SET {
 
 // Solves for one output after the other.
+template <class Real>
 class RowSolver {
   public:
     explicit RowSolver(const RowProblem& problem)
-        : problem_(problem), losses_(problem.losses), n_rows_(problem.n_rows), output_(0),
-          sums_(n_rows_), matrix_(n_rows_), bound_(n_rows_), bent_(n_rows_), found_(n_rows_),
-          ones_(n_rows_), slopes_(n_rows_), curvatures_(n_rows_), pull_(sums_.width()),
-          at_{Place(sums_.width()), Place(sums_.width())}, change_(n_rows_) {}
+        : problem_(problem), losses_(problem.losses), n_rows_(problem.kernel.n_rows), output_(0),
+          sums_(n_rows_), matrix_(n_rows_), bound_(problem.losses.n_outputs > 1 ? n_rows_ : 0),
+          bent_(n_rows_), found_(n_rows_), ones_(n_rows_), slopes_(n_rows_), curvatures_(n_rows_),
+          pull_(sums_.width()), places_{Place(sums_.width()), Place(sums_.width())},
+          change_(n_rows_) {}
 
     // False if a matrix is not positive definite, because of rounding with a large c.
     bool solve(const RowSolution& solution) {
         for (std::size_t i = 0; i < n_rows_; ++i) curvatures_[i] = problem_.c[i] * problem_.bound;
-        if (!factor(bound_)) return false;
+        if (!factor(first())) return false;
         for (std::size_t o = 0; o < problem_.losses.n_outputs; ++o) {
             output_ = o;
             losses_ = losses_of(problem_.losses, o);
@@ -36,6 +38,9 @@ class RowSolver {
     }
 
   private:
+    // All outputs share the first factor, which is of a bound on the curvatures.
+    SmallMatrix& first() { return problem_.losses.n_outputs > 1 ? bound_ : matrix_; }
+
     // Coefficients, intercept, and what is linear in them.
     struct Place {
         explicit Place(std::size_t width) : coefficients(width), decisions(width) {}
@@ -44,36 +49,35 @@ class RowSolver {
     };
 
     bool descend(const RowSolution& solution) {
-        Place& here = at_[0];
+        Place& here = this->here();
         for (std::size_t i = 0; i < n_rows_; ++i) here.coefficients[i] = here.decisions[i] = 0;
         here.intercept = 0;
         std::size_t step = 0;
-        double predicted, objective;
-        for (bool over = false;; ++step) {
-            objective = look();
-            if (over) break;
-            // All outputs share the first factor, which is of a bound on the curvatures.
+        double predicted, objective = look();
+        for (;;) {
             if (step == 0)
                 for (std::size_t i = 0; i < n_rows_; ++i)
                     curvatures_[i] = problem_.c[i] * problem_.bound;
             if (step > 0 && !factor(matrix_)) return false;
-            newton(step == 0 ? bound_ : matrix_);
+            newton(step == 0 ? first() : matrix_);
             predicted = predict();
-            // The last step gives rows without a loss a coefficient of exactly zero. With a tiny
-            // gamma, the zero model is nearly optimal, but it predicts nothing.
-            over = step + 1 >= problem_.n_steps ||
-                   (step > 0 && predicted <= problem_.tolerance * objective);
+            // With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
+            const bool converged = step > 0 && predicted <= problem_.tolerance * objective;
+            if (converged) break;
             go(predicted);
+            objective = look();
+            if (++step == problem_.n_steps) break;
         }
+        finish(objective);
         write(solution, step, predicted, objective);
         return true;
     }
 
-    const double* kernel() const { return problem_.kernel; }
+    const Real* kernel() const { return static_cast<const Real*>(problem_.kernel.values); }
 
     // The objective at the place, and the slopes and curvatures of all rows.
     double look() {
-        const Place& here = at_[0];
+        const Place& here = this->here();
         const double losses =
             loss_bends(losses_, rows(), here.decisions.data(), slopes_.data(), curvatures_.data());
         const double penalty = sum_in_parts(0, n_rows_, [&](std::size_t i) {
@@ -91,7 +95,7 @@ class RowSolver {
             if (curvatures_[i] > 0) bent_[n_bent_++] = i;
         matrix.resize(n_bent_);
         matrix.set([&](std::size_t r, std::size_t s) {
-            const double value = kernel()[bent_[r] * n_rows_ + bent_[s]];
+            const double value = double(kernel()[bent_[r] * n_rows_ + bent_[s]]);
             return r == s ? value + 1 / curvatures_[bent_[r]] : value;
         });
         return matrix.factor(0);
@@ -99,8 +103,8 @@ class RowSolver {
 
     // Newton's point.
     void newton(const SmallMatrix& matrix) {
-        const Place& here = at_[0];
-        Place& next = at_[1];
+        const Place& here = this->here();
+        Place& next = this->next();
         if (matrix.size() == n_rows_) {  // the matrix of the bound is of all rows
             n_bent_ = n_rows_;
             for (std::size_t i = 0; i < n_rows_; ++i) bent_[i] = i;
@@ -141,7 +145,7 @@ class RowSolver {
 
     // Twice the decrease that the step to Newton's point predicts.
     double predict() {
-        const Place &here = at_[0], &next = at_[1];
+        const Place &here = this->here(), &next = this->next();
         const double shift = next.intercept - here.intercept;
         double slope = problem_.tilt;
         for (std::size_t i = 0; i < n_rows_; ++i) slope += slopes_[i];
@@ -154,7 +158,8 @@ class RowSolver {
 
     // Goes towards Newton's point, as far as the objective falls.
     void go(double predicted) {
-        Place &here = at_[0], &next = at_[1];
+        Place& here = this->here();
+        const Place& next = this->next();
         const double shift = next.intercept - here.intercept;
         double linear = problem_.tilt * shift, quadratic = 0;
         for (std::size_t i = 0; i < n_rows_; ++i) {
@@ -165,14 +170,6 @@ class RowSolver {
         }
         const double length = minimum_along(losses_, rows(), here.decisions.data(), change_.data(),
                                             -predicted, linear, quadratic);
-        if (length == 1) {  // without rounding: zeros stay zeros
-            for (std::size_t i = 0; i < n_rows_; ++i) {
-                here.coefficients[i] = next.coefficients[i];
-                here.decisions[i] = next.decisions[i];
-            }
-            here.intercept = next.intercept;
-            return;
-        }
         for (std::size_t i = 0; i < n_rows_; ++i) {
             here.coefficients[i] += length * (next.coefficients[i] - here.coefficients[i]);
             here.decisions[i] += length * change_[i];
@@ -180,8 +177,25 @@ class RowSolver {
         here.intercept += length * shift;
     }
 
+    // Takes Newton's point, where rows without a loss have a coefficient of exactly zero, unless
+    // the objective is larger there.
+    void finish(double& objective) {
+        exchange();
+        const double there = look();
+        if (there <= objective) {
+            objective = there;
+        } else {
+            exchange();
+            look();
+        }
+    }
+
+    Place& here() { return places_[current_]; }
+    Place& next() { return places_[1 - current_]; }
+    void exchange() { current_ = 1 - current_; }
+
     void write(const RowSolution& solution, std::size_t step, double predicted, double objective) {
-        const Place& here = at_[0];
+        const Place& here = this->here();
         const std::size_t n_outputs = problem_.losses.n_outputs;
         for (std::size_t i = 0; i < n_rows_; ++i) {
             solution.point[output_ * (n_rows_ + 1) + i] = here.coefficients[i];
@@ -205,13 +219,14 @@ class RowSolver {
     const RowProblem& problem_;
     Losses losses_;
     std::size_t n_rows_, output_;
-    KernelSums<double> sums_;
+    KernelSums<Real> sums_;
     SmallMatrix matrix_, bound_;
     Buffer<std::size_t> bent_;
     std::size_t n_bent_ = 0;
     Buffer<double> found_, ones_;
     Buffer<double> slopes_, curvatures_, pull_;
-    Place at_[2];  // the current place, and Newton's point
+    Place places_[2];  // the current place, and Newton's point
+    std::size_t current_ = 0;
     Buffer<double> change_;
 };
 

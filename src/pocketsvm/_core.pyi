@@ -348,7 +348,7 @@ def solve_small(
 
 def solve_rows(
     losses: RowLosses,
-    kernel: NDArray[np.float64],
+    kernel: NDArray[Any],
     c: NDArray[np.float64],
     tilt: float,
     fit_intercept: bool,

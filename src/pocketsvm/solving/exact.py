@@ -60,12 +60,12 @@ def solve_exactly(
     _core.fill_kernel(kernel, vectors, rows.gamma, rows.core, 0, n_threads)
     found = _core.solve_rows(
         losses,
-        kernel.astype(np.float64, copy=False),
+        kernel,
         sample.c,
         sample.tilt,
         fit_intercept,
         bound,
-        INTERCEPT_CURVATURE * float(sample.c.sum()) * bound,
+        INTERCEPT_CURVATURE * sample.total_c * bound,
         MOST_STEPS,
         TOLERANCE,
     )

@@ -49,12 +49,15 @@ class Penalty:
         precise -= precise.mean(axis=0)
         rows, n = _core.Rows.dense(precise), len(precise)
         self.n_threads = n_threads
-        self._square = np.empty((n, n), order="F")
-        for p in range(0, n, PANEL):
-            q = min(p + PANEL, n)
-            block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
-            self._square[:q, p:q] = block.T
-            self._square[p:q, :p] = self._square[:p, p:q].T
+        if n <= PANEL:
+            self._square = _core.kernel_block(precise, gamma, rows, 0, n, n_threads).T
+        else:
+            self._square = np.empty((n, n), order="F")
+            for p in range(0, n, PANEL):
+                q = min(p + PANEL, n)
+                block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
+                self._square[:q, p:q] = block.T
+                self._square[p:q, :p] = self._square[:p, p:q].T
         self._factored, self.jitter = False, JITTER
         if vectors.dtype == np.float64:
             difference = float(1.0 - self._square.mean())
@@ -93,7 +96,7 @@ class Penalty:
             border = self._add(blocks, Border(len(self._square), least), ridge)
             largest = self._square.diagonal().max()
             _, info = dpotrf(self._square, lower=1, clean=0, overwrite_a=1)
-            if info == 0:
+            if info == 0 and np.isfinite(largest):
                 return Factor(self._square, border, fit_intercept)
             ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
         # With a smaller ridge, every finite matrix has a factor.

@@ -125,7 +125,7 @@ class Problem:
 
     def _least_curvature(self, total_c: float = 0.0) -> float:
         """Return the least curvature of an intercept; `total_c` is for a sample without rows."""
-        c = float(self.sample.c.sum()) or total_c
+        c = self.sample.total_c or total_c
         return INTERCEPT_CURVATURE * c * self.sample.loss.largest_curvature
 
     def place(self, point: Array) -> Place:
@@ -149,6 +149,8 @@ class Problem:
 
     def row_slopes(self, decisions: Array) -> Array:
         """Return the weighted slope of each row and output."""
+        if self.small is not None:
+            return self.small.slopes(decisions, self.sample.c, self.n_threads)[1]
         return self.sample.slopes(decisions, self.n_threads)[1]
 
     def bent_products(self, decisions: Array, curvatures: Array) -> Array:

@@ -70,7 +70,7 @@ class Choices:
     merges_per_vector: int = 200
     passes_of_few: int = 2
     small: int = 1000
-    passes_of_small: int = 10
+    passes_of_small: int = 8
     hinge_width: float = 0.5
     relative_width: float = 0.1
     quantile_width: float = 0.05
