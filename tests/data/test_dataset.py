@@ -178,7 +178,7 @@ def test_regressions_find_the_function_of_a_fit_in_memory(folder):
     X, _ = problem()
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 1
     write_parquet(folder, X, y)
-    parameters = {"budget": 5, "C": 10, "gamma": 0.5, "random_state": 0}
+    parameters = {"budget": 20, "C": 10, "gamma": 0.5, "random_state": 0}
     rows = open_dataset(folder)
     found = BudgetedSVR(**parameters, fit_intercept=False).fit(rows)
     in_memory = BudgetedSVR(**parameters, fit_intercept=False).fit(X, y)

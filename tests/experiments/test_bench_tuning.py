@@ -11,10 +11,10 @@ NAN = np.nan
 
 
 def test_selection_explains_what_the_best_of_each_fold_scores_more():
-    scores = np.array([[[0.9, 0.7], [0.7, 0.8]], [[0.8, 0.7], [1.0, NAN]]])
+    scores = np.array([[0.9, 0.7], [0.7, 0.8], [0.8, 0.7], [1.0, NAN]])
     # The first candidate is the best one. In the second fold, another one scores 0.1 more.
     assert selection_bias(scores) == pytest.approx(0.05)
-    assert selection_bias(scores[:1, :1]) == 0
+    assert selection_bias(scores[:1]) == 0
 
 
 def test_guesses_of_gamma():
@@ -24,6 +24,9 @@ def test_guesses_of_gamma():
     # sigma = sqrt(2) / pi * 4 / (4 - 1)
     assert jacobian(X) == pytest.approx(1 / (2 * (2**0.5 / np.pi * 4 / 3) ** 2))
     assert jacobian(3 * X) == pytest.approx(jacobian(X) / 9)
+    # A square of side 1: the largest distance is the diagonal, and (5 - 1)^(1/2) - 1 = 1.
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
+    assert jacobian(square) == pytest.approx(np.pi**2 / 8)
 
 
 def test_there_are_ten_small_data_sets_of_each_kind():

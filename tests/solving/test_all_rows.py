@@ -92,19 +92,33 @@ def test_steps_end_where_little_is_to_gain():
 
 
 @EVERY_PROBLEM
-def test_near_rows_are_those_at_the_first_point(make):
+@pytest.mark.parametrize("n_others", [0, 50])
+def test_near_rows_are_those_at_the_first_point(make, n_others, monkeypatch):
+    monkeypatch.setattr(readings, "OTHERS_PER_NEAR", 0.0)
+    monkeypatch.setattr(readings, "LEAST_OTHERS", n_others)
     vectors, sample = make(n=N_ROWS)
     point = start(vectors, sample)
     decisions = Problem(vectors, sample, True, 1).place(point).decisions
-    found = refine(vectors, sample, point)
+    found = refine(vectors, sample, point).near
     near = sample.loss.near(decisions, REACH)
-    assert_array_equal(found.near.rows.dense(), sample.rows.dense()[near])
-    assert_array_equal(found.near.c, sample.c[near])
+    places = {row.tobytes(): k for k, row in enumerate(sample.rows.dense())}
+    chosen = np.array([places[row.tobytes()] for row in found.rows.dense()])
+    assert (np.diff(chosen) > 0).all()
+    assert np.isin(np.flatnonzero(near), chosen).all()
+    assert_array_equal(found.c[near[chosen]], sample.c[chosen[near[chosen]]])
+    # The others that were drawn stand for all others.
+    others = ~near[chosen]
+    assert others.sum() <= 2 * n_others
+    if n_others and not near.all():
+        assert others.any()
+        assert_allclose(found.c[others].sum(), sample.c[~near].sum())
     if sample.loss.n_outputs == 1 and hasattr(sample.loss, "codes"):
         assert 0 < np.count_nonzero(near) < N_ROWS
 
 
-def test_too_many_near_rows_are_not_returned():
+def test_too_many_near_rows_are_not_returned(monkeypatch):
+    monkeypatch.setattr(readings, "OTHERS_PER_NEAR", 0.0)
+    monkeypatch.setattr(readings, "LEAST_OTHERS", 0)
     vectors, sample = class_problem(N_ROWS)
     rows = AllRows(vectors, InMemory(sample, 1), True, 1)
     found = rows.refine(start(vectors, sample), 0, N_ROWS, np.random.default_rng(0))

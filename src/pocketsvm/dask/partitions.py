@@ -1,12 +1,12 @@
 """Where the rows are: partitions of dask collections, what is read from them, and the survey."""
 
+import sys
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import dask.array
-import dask.dataframe
 import numpy as np
 from dask.delayed import delayed
 from distributed import KilledWorker, wait
@@ -205,7 +205,9 @@ def is_array(values: Any) -> bool:
 
 def is_frame(values: Any) -> bool:
     """Tell whether the values are a dask dataframe or one of its columns."""
-    return isinstance(values, dask.dataframe.DataFrame | dask.dataframe.Series)
+    # Who has a dataframe has imported this module; arrays need neither it nor pandas and pyarrow.
+    frames: Any = sys.modules.get("dask.dataframe")
+    return frames is not None and isinstance(values, frames.DataFrame | frames.Series)
 
 
 def check_versions(client: Any) -> None:

@@ -6,7 +6,7 @@ rows are drawn more often, and count for less, so that the drawn rows have nearl
 `drawing.py` draws the same rows where they are not in memory.
 """
 
-import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,12 @@ AnyTargets = ClassTargets | ValueTargets | NoveltyTargets | RankTargets
 NUMBERS_AT_ONCE = 4
 # So many standard deviations, and so many rows, are more than chance ever exceeds.
 DEVIATIONS, MORE = 8.0, 64
+# Rows that a thread looks at together.
+ROWS_AT_ONCE = 2**17
 
 
 def sampled(
-    rows: Rows, targets: AnyTargets, n_rows: int, least: int, seed: int
+    rows: Rows, targets: AnyTargets, n_rows: int, least: int, seed: int, n_threads: int = 1
 ) -> tuple[Rows, AnyTargets]:
     """Draw a sample; return the rows themselves if there are no more.
 
@@ -48,6 +50,9 @@ def sampled(
     seed : int
         The seed.
 
+    n_threads : int, default=1
+        Threads; the result does not depend on them.
+
     Returns
     -------
     rows : Rows
@@ -61,29 +66,74 @@ def sampled(
     if isinstance(targets, RankTargets):
         chosen, factors = targets.draw(n_rows, seed)
         return rows.take(chosen), targets.take(chosen, factors)
-    chosen, factors = draw(targets.groups(), targets.row_weight(), n_rows, least, seed)
+    # The weight of a class does not matter among its rows.
+    weights = targets.sample_weight
+    chosen, factors = draw(targets.groups(), weights, n_rows, least, seed, n_threads)
     return rows.take(chosen), targets.take(chosen, factors)
 
 
 def draw(
-    groups: Array, weights: Array, n_rows: int, least: int, seed: int
+    groups: Array,
+    weights: Array | None,
+    n_rows: int,
+    least: int,
+    seed: int,
+    n_threads: int = 1,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Draw rows of every group in proportion to its size, but at least some.
 
-    Returns the positions of the drawn rows, sorted, and what their weights are multiplied by.
+    Weights of None are one. Returns the positions of the drawn rows, sorted, and what their weights
+    are multiplied by.
     """
-    n_all = len(weights)
-    priorities = random_numbers(seed, 0, n_all) / weights
     counts = np.bincount(groups)
-    by_group = np.split(grouped(groups, len(counts)), np.cumsum(counts)[:-1])
-    parts = [
-        _draw_from(members, quota, priorities, weights)
-        for members, quota in zip(by_group, quotas(counts, n_rows, least).tolist(), strict=True)
-    ]
-    chosen = np.concatenate([rows for rows, _ in parts])
-    factors = np.concatenate([factors for _, factors in parts]) * (len(chosen) / n_all)
-    order = np.argsort(chosen)
-    return chosen[order], factors[order]
+    quota = quotas(counts, n_rows, least)
+    totals = counts if weights is None else np.bincount(groups, weights)
+    whole = quota == counts
+    # So many times the quota of a group have smaller priorities, if no row is very heavy.
+    likely = np.full(len(counts), np.inf)
+    np.divide(_more_than(quota) * (1 if weights is None else 2), totals, out=likely, where=~whole)
+    few, priorities = _below(likely, groups, weights, seed, n_threads)
+    if (np.bincount(groups[few], minlength=len(counts)) <= quota)[~whole].any():
+        few, priorities = _below(np.full(len(counts), np.inf), groups, weights, seed, n_threads)
+    sizes = np.bincount(groups[few], minlength=len(counts))
+    order = np.split(grouped(groups[few], len(counts)), np.cumsum(sizes)[:-1])
+    found = np.zeros(len(few))
+    for members, wanted, total in zip(order, quota.tolist(), totals.tolist(), strict=True):
+        drawn, factors = members, np.ones(len(members))
+        if wanted < len(members):
+            nearest = members[smallest(priorities[members], wanted)]
+            drawn, threshold = nearest[:wanted], priorities[nearest[wanted]]
+            heavy = np.ones(wanted) if weights is None else weights[few[drawn]]
+            factors = drawn_factors(heavy, threshold, total)
+        found[drawn] = factors
+    chosen = np.flatnonzero(found)
+    return few[chosen], found[chosen] * (len(chosen) / len(groups))
+
+
+def _below(
+    limits: Array, groups: Array, weights: Array | None, seed: int, n_threads: int
+) -> tuple[NDArray[np.intp], Array]:
+    """Return the rows whose priorities are below the limits of their groups, and these."""
+
+    def find(first: int) -> tuple[NDArray[np.intp], Array]:
+        at = slice(first, first + ROWS_AT_ONCE)
+        some = groups[at]
+        priorities = random_numbers(seed, first, len(some))
+        if weights is not None:
+            priorities /= weights[at]
+        found = np.flatnonzero(priorities < limits[some])
+        return found + first, priorities[found]
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        parts = list(pool.map(find, range(0, len(groups), ROWS_AT_ONCE)))
+    rows, priorities = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return rows, priorities
+
+
+def _more_than(n: Array) -> Array:
+    """Return a number that is larger than n, and than chance makes of it."""
+    more: Array = n + DEVIATIONS * np.sqrt(n + 1) + MORE
+    return more
 
 
 def quotas(counts: Array, n_rows: int, least: int) -> NDArray[np.int64]:
@@ -93,8 +143,16 @@ def quotas(counts: Array, n_rows: int, least: int) -> NDArray[np.int64]:
     return drawn
 
 
-def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
+def random_numbers(seed: int, first: int, n: int, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the numbers of n rows, of which the first one has this position among all rows."""
+    if n_threads > 1 and n > ROWS_AT_ONCE:
+        starts = range(first, first + n, ROWS_AT_ONCE)
+        with ThreadPoolExecutor(n_threads) as pool:
+            parts = pool.map(
+                lambda start: random_numbers(seed, start, min(ROWS_AT_ONCE, first + n - start)),
+                starts,
+            )
+            return np.concatenate(list(parts))
     bits = np.random.Philox(seed)
     bits.advance(first // NUMBERS_AT_ONCE)
     skipped = first % NUMBERS_AT_ONCE
@@ -115,7 +173,7 @@ def smallest(numbers: Array, n: int) -> NDArray[np.intp]:
 
     The numbers are mostly uniform in [0, 1): then few of them are compared. There are more than n.
     """
-    likely = (n + DEVIATIONS * math.sqrt(n + 1) + MORE) / len(numbers)
+    likely = float(_more_than(np.asarray(n))) / len(numbers)
     few = np.flatnonzero(numbers < likely)
     if len(few) <= n:
         few = np.arange(len(numbers))
@@ -134,14 +192,3 @@ def drawn_factors(weights: Array, threshold: float, total: float) -> Array:
     factors = np.maximum(1.0, 1.0 / (weights * threshold))
     factors *= total / (weights @ factors)
     return factors.astype(np.float32).astype(np.float64)
-
-
-def _draw_from(
-    members: Array, quota: int, priorities: Array, weights: Array
-) -> tuple[Array, Array]:
-    """Draw from one group; the factors keep its total weight."""
-    if quota == len(members):
-        return members, np.ones(quota)
-    order = smallest(priorities[members], quota)
-    drawn, threshold = members[order[:quota]], priorities[members[order[quota]]]
-    return drawn, drawn_factors(weights[drawn], threshold, weights[members].sum())

@@ -284,13 +284,29 @@ def find_classes(y: NDArray[Any]) -> NDArray[Any]:
     """Return the sorted labels in y; refuse a regression target."""
     if y.dtype.kind == "O":
         check_classification_targets(y)  # mixed types cannot be sorted by np.unique
-    chunks = range(0, len(y), LABELS_AT_ONCE)
-    parts = [np.unique(y[start : start + LABELS_AT_ONCE]) for start in chunks]
-    classes = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+    chunks = [y[start : start + LABELS_AT_ONCE] for start in range(0, len(y), LABELS_AT_ONCE)]
+    classes = _few_integers(chunks)
+    if classes is None:
+        parts = [np.unique(labels) for labels in chunks]
+        classes = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
     if classes.dtype.kind not in CERTAIN_CLASSES:
         # Three of each: labels that are all different would pass for a regression target.
         check_classification_targets(np.repeat(classes, 3))
     return classes
+
+
+def _few_integers(chunks: list[NDArray[Any]]) -> NDArray[Any] | None:
+    """Return the sorted labels if they are integers in a small range, which need no sorting."""
+    if chunks[0].dtype.kind not in "iu":
+        return None
+    least = min(int(labels.min()) for labels in chunks)
+    most = max(int(labels.max()) for labels in chunks)
+    if most - least >= LABELS_AT_ONCE or max(-least, most) > np.iinfo(np.int32).max:
+        return None
+    occurs = np.zeros(most - least + 1, dtype=bool)
+    for labels in chunks:
+        occurs[labels.astype(np.intp) - least] = True
+    return (np.flatnonzero(occurs) + least).astype(chunks[0].dtype)
 
 
 def check_classes(classes: NDArray[Any], budget: int) -> None:

@@ -30,8 +30,8 @@ from ..model.model import Model, Training
 from ..model.prediction import decision_values
 from ..model.preparation import Preparation
 from ..profile import Profile
-from ..solving.solve import last_iterate, solve
-from ..training.passes import PassReport, passes
+from ..solving.solve import last_iterate, readings_of, solve
+from ..training.passes import PassReport, passes_over, sample_for_passes
 from ..training.regularisation import regularisation
 from ..training.settings import Settings
 from ..training.state import VectorSet
@@ -153,10 +153,12 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
 
         if elsewhere is None:
             half_life = self._half_life(stream=stream)
+            sample = sample_for_passes(ready, targets, settings)
             vectors = course.passes(
-                lambda before: passes(ready, targets, settings, on_pass, start, half_life, before)
+                lambda before: passes_over(*sample, settings, on_pass, start, half_life, before)
             )
-            model = solve(vectors, ready, targets, settings)
+            whole = None if sample[0] is ready else readings_of(ready, targets, settings)
+            model = solve(vectors, *sample, settings, whole)
         else:
             assert isinstance(targets, ClassTargets | ValueTargets)
             run = partial(elsewhere.run, ready, targets, settings, on_pass, start)

@@ -21,6 +21,9 @@ Array = NDArray[Any]
 # Steps with the first factor, which is of a bound and soon gains little, and with every later one.
 FIRST_STEPS = 5
 STEPS_PER_FACTOR = 15
+# Steps after which a problem of one output gets a new factor if its solution was close. With
+# several outputs, which share a factor, a new one is not better.
+STEPS_UNTIL_NEW = 3
 # The largest number of factors.
 MOST_FACTORS = 12
 # The largest number of steps on a small problem, each with a factor of its own. The last steps gain
@@ -115,8 +118,17 @@ def resume(
     curvatures = problem.curvatures(decisions)
     factor = problem.factor(curvatures, random, rows_per_vector, decisions)
     pulls = problem.bent_products(decisions, curvatures) - problem.row_slopes(decisions)
-    start = factor.solve(problem.pull(pulls))
-    return descend(problem, factor, problem.place(start), n_steps, tolerance)
+    place = problem.place(factor.solve(problem.pull(pulls)))
+    n_each = STEPS_UNTIL_NEW if problem.shape[0] == 1 else n_steps
+    solution = descend(problem, factor, place, min(n_steps, n_each), tolerance)
+    while solution.remaining > tolerance and solution.steps < n_steps:
+        decisions = solution.place.decisions
+        curvatures = problem.curvatures(decisions)
+        factor = problem.factor(curvatures, random, rows_per_vector, decisions)
+        n_more = min(n_steps - solution.steps, n_each)
+        found = descend(problem, factor, solution.place, n_more, tolerance)
+        solution = replace(found, steps=solution.steps + max(found.steps, 1))
+    return solution
 
 
 def newton(problem: Problem, losses: _core.RowLosses, near: Array | None, n_steps: int) -> Solution:

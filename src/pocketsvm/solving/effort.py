@@ -9,17 +9,17 @@ from .pairs import PairwiseHinge
 from .problem import ROWS_PER_VECTOR
 from .sample import Sample
 
-# Steps for the coefficients that a step of the vectors usually takes.
-SOLVER_STEPS = 10
 # The cost of an exponential, and of a row's loss for one output, in multiply-adds.
 EXPONENTIAL = 20
 LOSS = 300
-# Steps for the coefficients after each step of the vectors, on average.
-INNER_STEPS = 10
+# Steps for the coefficients for each step of the vectors, with one output and with several: as many
+# are expected, and this many times as many end the moves.
+INNER_STEPS, INNER_STEPS_OF_SEVERAL = 5, 10
+MOST_INNER = 4
 # Moving may cost as many multiply-adds as all passes over the rows, and this many at least:
 # regressions gain more. With few rows it may cost less, about as much as the exact SVM: this many
 # kernel values for each pair of rows.
-LEAST_CLASS_WORK = 1e10
+LEAST_CLASS_WORK = 1.3e10
 LEAST_VALUE_WORK = 2e10
 CLASS_VALUES_PER_PAIR = 3
 VALUE_VALUES_PER_PAIR = 16
@@ -33,6 +33,9 @@ THOROUGH_TOLERANCE = 1e-5
 LEAST_ROWS = 4
 # Fewer steps gain too little.
 LEAST_STEPS = 8
+# The mean loss of the rows is about as large as the training error, or larger. If even the
+# objective is this small, classifiers have nothing to gain.
+LEAST_LOSS = 0.005
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,9 @@ class Effort:
 
     keeps : bool
         Whether the kernel values of the near rows must fit into memory.
+
+    least_loss : float
+        Vectors stay if the objective is smaller than this for each unit of row weights.
     """
 
     tolerance: float
@@ -67,6 +73,7 @@ class Effort:
     n_features: float
     n_rows: int
     keeps: bool
+    least_loss: float = 0.0
 
     @classmethod
     def of(cls, settings: Settings, sample: Sample, n_rows: int, *, values: bool) -> "Effort":
@@ -90,7 +97,10 @@ class Effort:
         # The exact machine of a ranking has many more kernel values: those of pairs of rows.
         exact = math.inf if isinstance(sample.loss, PairwiseHinge) else per_pair * n_rows**2 * value
         work = min(exact, max(least_work, all_passes))
-        return cls(tolerance, n_steps, 1, work, n_features, n_rows, keeps=True)
+        least_loss = 0.0 if values else LEAST_LOSS
+        return cls(
+            tolerance, n_steps, 1, work, n_features, n_rows, keeps=True, least_loss=least_loss
+        )
 
     def rounds(self) -> list[int]:
         """Return the number of steps of each round."""
@@ -100,14 +110,24 @@ class Effort:
         """Return the largest number of near rows on which vectors move."""
         return MOST_KEPT // (4 * n_vectors) if self.keeps else self.n_rows
 
+    def most_inner(self, n_steps: int, n_outputs: int) -> float:
+        """Return the largest number of steps for the coefficients while vectors move."""
+        most = MOST_INNER * n_steps * _inner_steps(n_outputs)
+        return most if math.isfinite(self.work) else math.inf
+
     def steps(self, n_near: int, shape: tuple[int, int], n_outputs: int) -> int:
         """Return the number of steps of a round on this many near rows; 0 if vectors stay."""
         n_vectors = shape[0]
         if not n_near or self.n_rows < LEAST_ROWS * n_vectors:
             return 0
-        value = self.n_features + EXPONENTIAL + 2 * INNER_STEPS * n_outputs
+        n_inner = _inner_steps(n_outputs) * n_outputs
+        value = self.n_features + EXPONENTIAL + 2 * n_inner
         n_bent = min(n_near, ROWS_PER_VECTOR * n_vectors)
-        step = n_near * (n_vectors * value + INNER_STEPS * LOSS * n_outputs)
+        step = n_near * (n_vectors * value + LOSS * n_inner)
         step += n_bent * n_vectors**2 / 2 + n_vectors**3 / 3
         affordable = self.work / step
         return 0 if affordable < LEAST_STEPS else int(min(affordable, self.most_steps))
+
+
+def _inner_steps(n_outputs: int) -> int:
+    return INNER_STEPS if n_outputs == 1 else INNER_STEPS_OF_SEVERAL

@@ -21,7 +21,7 @@ from ..data.targets import ClassTargets, ValueTargets, encode_labels
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
 from .losses import loss_of
-from .readings import First, Wanted, read, read_along
+from .readings import First, Wanted, near_rows, read, read_along, share_of_others
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -141,7 +141,7 @@ class PartOfFirst:
         Their random numbers and curvatures.
 
     near : RowBatch or None
-        The near rows; None if there are too many.
+        The near rows and those that stand for the others; None if there are too many.
     """
 
     losses: Array
@@ -157,12 +157,16 @@ class PartOfFirst:
 
 @dataclass(frozen=True, eq=False)
 class ReadFirst:
-    """The first reading of a batch: a function that can be sent to a worker."""
+    """The first reading of a batch: a function that can be sent to a worker.
+
+    `others` is the share of the rows that are not near which is returned with those that are.
+    """
 
     recipe: Recipe
     vectors: Array
     point: Array
     wanted: Wanted
+    others: float
     n_threads: int
 
     def __call__(self, batch: RowBatch, first: int) -> PartOfFirst:
@@ -170,7 +174,11 @@ class ReadFirst:
         found = read(self.vectors, self.point, self.recipe.sample(batch), self.n_threads)
         near = np.flatnonzero(found.near)
         bent = np.flatnonzero(found.curvatures)
-        numbers = random_numbers(self.wanted.seed, first, batch.n_rows)[bent]
+        numbers = random_numbers(self.wanted.seed, first, batch.n_rows)
+        collected = None
+        if len(near) <= self.wanted.most_near:
+            collected = self._near(batch, found.near, numbers)
+        numbers = numbers[bent]
         part = PartOfFirst(
             losses=found.losses,
             pull=found.pull,
@@ -180,7 +188,7 @@ class ReadFirst:
             bent=batch.take(bent[:0]),
             numbers=numbers,
             curvatures=found.curvatures[bent],
-            near=batch.take(near) if len(near) <= self.wanted.most_near else None,
+            near=collected,
         )
         chosen = _smallest(numbers, self.wanted.n_bent)
         return replace(
@@ -189,6 +197,14 @@ class ReadFirst:
             numbers=numbers[chosen],
             curvatures=part.curvatures[chosen],
         )
+
+    def _near(self, batch: RowBatch, near: NDArray[np.bool_], numbers: Array) -> RowBatch:
+        """Return the near rows, and some of the others with more weight."""
+        chosen = np.flatnonzero(near | (numbers < self.others))
+        taken = batch.take(chosen)
+        if not 0.0 < self.others < 1.0:
+            return taken
+        return replace(taken, weight=np.where(near[chosen], 1.0, 1.0 / self.others) * taken.weights)
 
     def merge(self, parts: Sequence[PartOfFirst]) -> PartOfFirst:
         """Merge what was found in batches that follow each other."""
@@ -287,8 +303,16 @@ class ReadingsElsewhere:
         is_near = read(vectors, point, self.part, self.recipe.settings.n_threads).near
         expected = is_near.mean() * self.n_rows
         collected = 0 if expected > TOO_MANY * most else min(wanted.most_near, most)
+        others = 0.0
+        if collected:
+            others = share_of_others(min(expected, collected), self.n_rows, collected)
         function = ReadFirst(
-            self.recipe, vectors, point, replace(wanted, most_near=collected), self.n_threads
+            self.recipe,
+            vectors,
+            point,
+            replace(wanted, most_near=collected),
+            others,
+            self.n_threads,
         )
         found = self.spread.sum(function)
         self._check(found.n_rows)
@@ -296,7 +320,7 @@ class ReadingsElsewhere:
         if found.near is not None and found.n_near:
             near = self.recipe.sample(found.near)
         elif found.n_near > collected and wanted.most_near > most:
-            near = self.part.take(np.flatnonzero(is_near))
+            near = near_rows(self.part, is_near, len(is_near), wanted.seed)
         curvatures = found.curvatures.astype(np.float64)
         if len(curvatures):
             curvatures *= found.total_curvature / curvatures.sum()

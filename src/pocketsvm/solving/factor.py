@@ -24,7 +24,7 @@ JITTER = 1e-6
 NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns that a thread computes together.
-PANEL = 128
+PANEL = 64
 # Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
 AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the

@@ -12,6 +12,7 @@ solves for the coefficients again, starting from the decision values of the step
 that have a loss, or nearly have one, take part.
 """
 
+import math
 from functools import partial
 from typing import Any
 
@@ -39,12 +40,17 @@ SOLVER_TOLERANCE = 1e-6
 VALUES_AT_ONCE = 2**20
 # Pairs of steps and changes of the slope that L-BFGS keeps.
 MEMORY = 20
+# The length of the first step, in kernel widths. L-BFGS finds the lengths of the others itself.
+FIRST_STEP = 0.1
 # Steps are judged by the gain of this many in a row, because a single one may gain little.
 WINDOW = 5
+# The first steps gain most. After so many, vectors stay if the gain is less than so many times what
+# each step must gain.
+FIRST_STEPS, FIRST_GAINS = 2, 20
 
 
 class Path:
-    """The objective as a function of the vectors: a point is in units of the kernel width."""
+    """The objective as a function of the vectors: a point is in units of the first step."""
 
     def __init__(
         self,
@@ -60,9 +66,10 @@ class Path:
         self.shape, self.dtype, self.gamma = vectors.shape, vectors.dtype, sample.rows.gamma
         weight = np.square(point[:, :-1]).sum(axis=0)
         weight = weight / (weight.mean() or 1.0) + DAMPING
-        self.unit = np.sqrt(2 * self.gamma * weight)[:, None]
+        self.unit = np.sqrt(2 * self.gamma * weight)[:, None] / FIRST_STEP
         self.X, self.centre = _centred(sample)
         self.first, self.gain, self.steps, self.point = 0.0, 0.0, 0, point
+        self.best = 0.0
         problem = Problem(vectors, sample, fit_intercept, n_threads)
         self.decisions = problem.place(point).decisions
 
@@ -76,18 +83,26 @@ class Path:
         vectors: Array = position.reshape(self.shape) / self.unit + self.centre
         return vectors.astype(self.dtype)
 
-    def follow(self, n_steps: int, tolerance: float) -> tuple[Array, Array, int]:
+    def follow(
+        self, n_steps: int, tolerance: float, most_inner: float = math.inf
+    ) -> tuple[Array, Array, int]:
         """Make some steps, until they gain less than `tolerance` each.
 
-        Returns the vectors, their coefficients and the number of steps.
+        They also end after `most_inner` steps for the coefficients.
+
+        Returns the vectors, their coefficients and the number of steps; `pays` tells whether they
+        gained enough.
         """
         objectives = [1.0]
 
         def stop_if_flat(intermediate_result: OptimizeResult) -> None:
             objectives.append(intermediate_result.fun)
-            if len(objectives) <= WINDOW:
-                return
-            if objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
+            n_made = len(objectives) - 1
+            if self.steps >= most_inner:
+                raise StopIteration
+            if n_made == FIRST_STEPS and not self.pays(tolerance):
+                raise StopIteration
+            if n_made >= WINDOW and objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
                 raise StopIteration
 
         found = minimize(
@@ -102,15 +117,21 @@ class Path:
             self.look(found.x)
         return self.vectors(found.x), self.point, int(found.nit)
 
+    def pays(self, tolerance: float) -> bool:
+        """Return whether the steps gain more than a few times what each of them must gain."""
+        return self.gain >= FIRST_GAINS * tolerance
+
     def look(self, position: Array) -> tuple[float, Array]:
         """Return the objective at a point, relative to the start, and its gradient."""
         vectors = self.vectors(position)
         problem = Problem(vectors, self.sample, self.fit_intercept, self.n_threads)
         solution = resume(problem, self.decisions, self.random, SOLVER_STEPS, SOLVER_TOLERANCE)
-        self.decisions, self.point = solution.place.decisions, solution.place.point
+        self.point = solution.place.point
         self.steps += solution.steps
         self.first = self.first or solution.objective or 1.0  # no loss at all: nothing to gain
         self.seen, self.gain = position, 1.0 - solution.objective / self.first
+        if self.gain >= self.best:  # a step that was too long is no place to start from
+            self.best, self.decisions = self.gain, solution.place.decisions
         gradient = self._gradient(problem, vectors - self.centre, solution) / self.unit
         return solution.objective / self.first, (gradient / self.first).ravel()
 

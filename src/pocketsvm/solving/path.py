@@ -20,7 +20,7 @@ from ..model.model import Model
 from ..training.settings import Settings
 from ..training.state import VectorSet
 from .blas import ONE_BLAS_THREAD
-from .descent import descend
+from .descent import STEPS_PER_FACTOR, descend, newton
 from .problem import Place, Problem
 from .sample import Sample
 from .solve import Solver, distinct, last_iterate, sample_of
@@ -32,10 +32,12 @@ Array = NDArray[Any]
 ROWS_PER_VECTOR = 4
 MOST_FACTORS = 3
 # Steps for each C end if one gains less than this share of the objective, or after this many.
-TOLERANCE = 2e-2
+TOLERANCE = 5e-2
 STEPS = 5
 # Models of shared rows start from a rough solution for this many rows for each vector.
 START_PER_VECTOR, START_FACTORS = 6, 2
+# With at least this many outputs, steps take long: fewer of them tell candidates apart as well.
+MANY_OUTPUTS, STEPS_OF_MANY, START_FACTORS_OF_MANY = 5, 4, 1
 # The largest number of steps that move the vectors, of a classifier and of a regression.
 CLASS_MOVES, VALUE_MOVES = 8, 30
 
@@ -123,7 +125,10 @@ def solve_path(
         points = distinct(model.vectors)
         if vectors.profile.merges and choices.fills:
             points = solver.filled(points)
-        n_factors = MOST_FACTORS if shared is None else START_FACTORS
+        n_factors = MOST_FACTORS
+        if shared is not None:
+            many = targets.n_problems >= MANY_OUTPUTS
+            n_factors = START_FACTORS_OF_MANY if many else START_FACTORS
         answer = solver.solve(points, ROWS_PER_VECTOR, n_factors)
         if moves:
             answer = solver.move(answer)
@@ -179,9 +184,13 @@ class _Path:
         found = []
         for (model, random), place in zip(self.models, places, strict=True):
             problem = _with_weights(model, factor)
+            if (losses := problem.small) is not None:  # the core solves it as for a single model
+                found.append(newton(problem, losses, place.decisions, STEPS_PER_FACTOR).place)
+                continue
             curvatures = problem.curvatures(place.decisions)
             matrix = problem.factor(curvatures, random, ROWS_PER_VECTOR, place.decisions)
-            found.append(descend(problem, matrix, place, STEPS, TOLERANCE).place)
+            n_steps = STEPS_OF_MANY if problem.shape[0] >= MANY_OUTPUTS else STEPS
+            found.append(descend(problem, matrix, place, n_steps, TOLERANCE).place)
         return found
 
 

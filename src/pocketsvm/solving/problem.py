@@ -30,8 +30,10 @@ from .sample import Part, Sample, slices
 
 Array = NDArray[Any]
 
-# Rows that a factor is made of, for each vector.
+# Rows that a factor is made of, for each vector, and the least number. With few vectors, a factor
+# takes little time, and one of more rows saves steps.
 ROWS_PER_VECTOR = 16
+LEAST_FACTOR_ROWS = 2**13
 # Rows that are added to a factor at once, and the most kernel values of them, so that a call takes
 # little time and an interrupt does not have to wait.
 FACTOR_ROWS, FACTOR_VALUES = 4096, 2**22
@@ -206,7 +208,8 @@ class Problem:
         decision values too; None gives a bound for any decision values. `total_c` is the sum of the
         row weights, in case that there are no rows.
         """
-        curvatures = thinned(curvatures, rows_per_vector * self.shape[1], random)
+        n_rows = max(rows_per_vector * self.shape[1], LEAST_FACTOR_ROWS)
+        curvatures = thinned(curvatures, n_rows, random)
         loss = self.sample.loss
         if isinstance(loss, PairwiseHinge):
             partners = loss.partners(np.flatnonzero(curvatures), decisions, random)

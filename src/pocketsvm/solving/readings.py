@@ -5,14 +5,14 @@ direction. `read` and `read_along` compute the sums of one chunk of rows, which 
 memory, or a batch or partition elsewhere. Sums of chunks are added in their order.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data.sampling import smallest
+from ..data.sampling import random_numbers, smallest
 from .kernel import KernelRows
 from .losses import REACH, KnownToCore
 from .sample import Part, Sample
@@ -22,6 +22,9 @@ Array = NDArray[Any]
 # The lengths that a reading tries; it computes the gradient at the first one.
 LENGTHS = np.array([1.0, 0.25, 0.5, 1.5])
 NO_LENGTHS = np.empty(0)
+# While vectors move, rows that were not near may get a loss: some of them, drawn at random, stand
+# for all of them. There are this many for each near row, and at least so many.
+OTHERS_PER_NEAR, LEAST_OTHERS = 0.25, 4096
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Wanted:
         The largest number of near rows to return.
 
     seed : int
-        Draws the rows that bend, together with their numbers.
+        Draws the rows that bend, and those that are not near, together with their positions.
     """
 
     n_bent: int
@@ -64,7 +67,8 @@ class First:
         Their weighted curvatures, scaled so that their sum is that of all rows.
 
     near : Sample or None
-        The rows that have a loss, or nearly have one; None if there are too many.
+        The rows that have a loss, or nearly have one, and some that stand for all others; None if
+        there are too many.
 
     decisions : ndarray or None
         The decision values of `bent`, if its loss is one of pairs.
@@ -120,8 +124,8 @@ class InMemory:
     def first(self, vectors: Array, point: Array, wanted: Wanted) -> First:
         """Sum over all rows at a point."""
         found = read(vectors, point, self.sample, self.n_threads)
-        chosen, curvatures = drawn_bent(found.curvatures, wanted)
-        near = near_rows(self.sample, found.near, wanted.most_near)
+        chosen, curvatures = drawn_bent(found.curvatures, wanted, self.n_threads)
+        near = near_rows(self.sample, found.near, wanted.most_near, wanted.seed)
         losses, pull = found.losses + self.sample.tilt * point[:, -1].sum(), found.pull
         pull[:, -1] += self.sample.tilt
         return First(losses, pull, self.sample.take(chosen), curvatures, near)
@@ -140,15 +144,38 @@ class InMemory:
         return losses + self.sample.tilt * intercepts[:, None], pull
 
 
-def near_rows(sample: Sample, near: NDArray[np.bool_], most: int) -> Sample | None:
-    """Return the rows that are near; None if there are too many."""
-    n_near = np.count_nonzero(near)
+def near_rows(
+    sample: Sample, near: NDArray[np.bool_], most: int, seed: int | None = None
+) -> Sample | None:
+    """Return the rows that are near; None if there are too many.
+
+    With a seed, other rows are drawn and added. Their weights are those of all others.
+    """
+    n_near = int(np.count_nonzero(near))
     if n_near > most:
         return None
-    return sample if n_near == len(near) else sample.take(np.flatnonzero(near))
+    share = 0.0 if seed is None else share_of_others(n_near, len(near), most)
+    if share == 1.0 or n_near == len(near):
+        return sample
+    if share == 0.0:
+        return sample.take(np.flatnonzero(near))
+    chosen = np.flatnonzero(near | (random_numbers(seed or 0, 0, len(near)) < share))
+    others = ~near[chosen]
+    found = sample.take(chosen)
+    drawn = found.c[others].sum()
+    weight = (sample.c[~near].sum() / drawn) if drawn else 1.0
+    return replace(found, c=np.where(others, weight * found.c, found.c))
 
 
-def drawn_bent(curvatures: Array, wanted: Wanted) -> tuple[NDArray[np.intp], Array]:
+def share_of_others(n_near: float, n_rows: int, most: int) -> float:
+    """Return the share of the rows that are not near which stand for all of these."""
+    n_others = min(max(OTHERS_PER_NEAR * n_near, LEAST_OTHERS), most - n_near)
+    return min(1.0, n_others / max(n_rows - n_near, 1))
+
+
+def drawn_bent(
+    curvatures: Array, wanted: Wanted, n_threads: int = 1
+) -> tuple[NDArray[np.intp], Array]:
     """Draw some of the rows that bend: those with the smallest random numbers.
 
     The number of a row depends on its position and the seed alone. Returns the positions of the
@@ -157,7 +184,7 @@ def drawn_bent(curvatures: Array, wanted: Wanted) -> tuple[NDArray[np.intp], Arr
     bent = np.flatnonzero(curvatures)
     if len(bent) <= wanted.n_bent:
         return bent, curvatures[bent]
-    numbers = np.random.Generator(np.random.Philox(wanted.seed)).random(len(curvatures))
+    numbers = random_numbers(wanted.seed, 0, len(curvatures), n_threads)
     drawn = np.sort(bent[smallest(numbers[bent], wanted.n_bent)[: wanted.n_bent]])
     scale = curvatures.sum(dtype=np.float64) / curvatures[drawn].sum(dtype=np.float64)
     return drawn, curvatures[drawn] * scale

@@ -27,6 +27,7 @@ from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, KnownToCore, loss_of
 from .moving import Path
+from .pairs import PairwiseHinge
 from .problem import ROWS_PER_VECTOR, Problem, row_products
 from .query_readings import in_memory
 from .readings import Readings, near_rows
@@ -49,7 +50,7 @@ def solve(
     rows: Rows,
     targets: AnyTargets,
     settings: Settings,
-    elsewhere: Callable[[Sample], Readings] | None = None,
+    whole: Callable[[Sample], Readings] | None = None,
 ) -> Model:
     """Solve for the coefficients and the intercept, and move the vectors if that pays.
 
@@ -67,7 +68,7 @@ def solve(
     settings : Settings
         How to train; without `polish`, the model is the last iterate of the passes.
 
-    elsewhere : callable, default=None
+    whole : callable, default=None
         Returns the readings of all rows, if the rows given are only a sample of them; it gets the
         part of the sample that is solved on first.
 
@@ -83,7 +84,7 @@ def solve(
     begin = time.perf_counter()
     with ONE_BLAS_THREAD:
         random = np.random.default_rng(vectors.states[0].generator)
-        solver = Solver.of(rows, targets, settings, random, elsewhere)
+        solver = Solver.of(rows, targets, settings, random, whole)
         answer = solver.exact()
         if answer is not None:
             before = solver.last_objective(vectors)
@@ -174,7 +175,7 @@ class Answer:
     gradient_norm: float  # relative to the sum of the row weights c_i
     remaining: float  # the share of the objective that one more step would gain
     steps: int
-    near: Sample | None  # the rows that have a loss, or nearly have one; None: too many
+    near: Sample | None  # the rows on which vectors move; None: too many
     is_near: NDArray[np.bool_] | None = None  # which of the rows these are, if all are in memory
     moves: int = 0
 
@@ -198,6 +199,7 @@ class Solver:
         self._effort = Effort.of(settings, part, n_rows, values=values)
         self._total_c = float(part.c.sum()) if whole is None else whole.total_c
         self._last: Problem | None = None
+        self._seed = int(random.integers(2**63))
 
     @classmethod
     def of(
@@ -206,9 +208,9 @@ class Solver:
         targets: AnyTargets,
         settings: Settings,
         random: np.random.Generator,
-        elsewhere: Callable[[Sample], Readings] | None = None,
+        whole: Callable[[Sample], Readings] | None = None,
     ) -> "Solver":
-        """Return the solver of rows in memory, or of more rows elsewhere."""
+        """Return the solver of rows, or of more rows of which these are a sample."""
         if isinstance(targets, NoveltyTargets):
             # Its passes have no intercept. Moves gain nothing, and take as long as all the rest.
             stay = replace(settings.choices, class_moves=0, class_moves_of_small=0)
@@ -219,17 +221,16 @@ class Solver:
             sample_size(settings, targets.n_problems),
             settings.least_of_class(targets.n_problems),
             int(random.integers(2**63)),
+            settings.n_threads,
         )
         part = sample_of(*sample, settings)
-        if elsewhere is None and rows.n_rows <= settings.choices.small:
+        if whole is None and rows.n_rows <= settings.choices.small:
             part = replace(part, few=isinstance(part.loss, KnownToCore))
-        whole: Readings | None = None
-        if elsewhere is not None:
-            whole = elsewhere(part)
-        elif sample[0] is not rows:
-            whole = in_memory(sample_of(rows, targets, settings), settings.n_threads)
+        if whole is None and sample[0] is not rows:
+            whole = readings_of(rows, targets, settings)
         values = isinstance(targets, ValueTargets)
-        return cls(part, whole, settings, random, values=values)
+        readings = None if whole is None else whole(part)
+        return cls(part, readings, settings, random, values=values)
 
     def objective(self, vectors: Array, point: Array) -> float:
         """Return the objective of coefficients and intercepts, estimated by the sample."""
@@ -322,11 +323,17 @@ class Solver:
         point, objective = solution.place.point, solution.objective
         is_near = self.part.loss.near(solution.place.decisions, REACH)
         is_near |= self.part.few  # then all rows take little time, and nothing is left out
-        near = near_rows(self.part, is_near, self._effort.most_near(len(vectors)))
+        near = self._near(is_near, len(vectors))
         norm = self._norm(solution.slopes.gradient)
         return Answer(
             vectors, point, objective, norm, solution.remaining, solution.steps, near, is_near
         )
+
+    def _near(self, is_near: NDArray[np.bool_], n_vectors: int) -> Sample | None:
+        """Return the rows on which vectors move."""
+        # Rows of a query have their losses together, which weights would not keep.
+        seed = None if isinstance(self.part.loss, PairwiseHinge) else self._seed
+        return near_rows(self.part, is_near, self._effort.most_near(n_vectors), seed)
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
         assert self.whole is not None
@@ -347,6 +354,8 @@ class Solver:
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
         effort = self._effort
+        if answer.objective < effort.least_loss * self._total_c:
+            return answer
         for n_steps in effort.rounds():
             moved = self._moved(answer, n_steps)
             for _ in range(MOST_WIDER):
@@ -367,7 +376,7 @@ class Solver:
         if answer.is_near is None or moved.is_near is None:
             return replace(answer, near=None)
         is_near = answer.is_near | moved.is_near
-        near = near_rows(self.part, is_near, self._effort.most_near(len(answer.vectors)))
+        near = self._near(is_near, len(answer.vectors))
         return replace(answer, near=near, is_near=is_near)
 
     def _moved(self, answer: Answer, n_steps: int) -> Answer | None:
@@ -375,13 +384,14 @@ class Solver:
         effort = self._effort
         if answer.near is None:
             return None
-        n_near = len(answer.near.c)
-        n_steps = min(n_steps, effort.steps(n_near, answer.vectors.shape, len(answer.point)))
+        n_near, n_outputs = len(answer.near.c), len(answer.point)
+        n_steps = min(n_steps, effort.steps(n_near, answer.vectors.shape, n_outputs))
         if not n_steps:
             return None
         path = Path(answer.vectors, answer.point, answer.near, *self._common, self._random)
-        vectors, point, n_moves = path.follow(n_steps, effort.tolerance)
-        if path.gain < effort.tolerance * n_moves:
+        most_inner = effort.most_inner(n_steps, n_outputs)
+        vectors, point, n_moves = path.follow(n_steps, effort.tolerance, most_inner)
+        if not path.pays(effort.tolerance) or path.gain < effort.tolerance * n_moves:
             return None
         found = self._solve_from(vectors, point)
         steps = answer.steps + path.steps + found.steps
@@ -404,6 +414,13 @@ def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:
     c = targets.row_weight() / (rows.n_rows * settings.alpha)
     tilt = targets.nu * float(c.sum()) if isinstance(targets, NoveltyTargets) else 0.0
     return Sample(rows, c, loss_of(targets, settings.choices), tilt)
+
+
+def readings_of(
+    rows: Rows, targets: AnyTargets, settings: Settings
+) -> Callable[[Sample], Readings]:
+    """Return what makes the readings of rows in memory, of which a sample was drawn."""
+    return lambda part: in_memory(sample_of(rows, targets, settings), settings.n_threads)
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:

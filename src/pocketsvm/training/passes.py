@@ -105,10 +105,31 @@ def passes(
     vectors : VectorSet
         The support vectors, their coefficients, and the state to continue from.
     """
-    if settings.polish and rows.n_rows > settings.most_sampled:
-        seed = int(settings.random_state.randint(2**63, dtype=np.uint64))
-        least = settings.least_of_class(targets.n_problems)
-        rows, targets = sampled(rows, targets, settings.most_sampled, least, seed)
+    rows, targets = sample_for_passes(rows, targets, settings)
+    return passes_over(rows, targets, settings, on_pass, start, half_life, before)
+
+
+def sample_for_passes(
+    rows: Rows, targets: AnyTargets, settings: Settings
+) -> tuple[Rows, AnyTargets]:
+    """Draw the rows that the passes see: all rows, or a sample if the solver follows."""
+    if not settings.polish or rows.n_rows <= settings.most_sampled:
+        return rows, targets
+    seed = int(settings.random_state.randint(2**63, dtype=np.uint64))
+    least = settings.least_of_class(targets.n_problems)
+    return sampled(rows, targets, settings.most_sampled, least, seed, settings.n_threads)
+
+
+def passes_over(
+    rows: Rows,
+    targets: AnyTargets,
+    settings: Settings,
+    on_pass: OnPass,
+    start: VectorSet | None = None,
+    half_life: float = math.inf,
+    before: VectorSet | None = None,
+) -> VectorSet:
+    """Make the passes over all of the rows; the arguments are those of `passes`."""
     trainers = make_trainers(rows, targets, settings, before or start, half_life)
     return run_passes(trainers, rows, targets, settings, on_pass, before)
 

@@ -67,7 +67,7 @@ class Choices:
     intercept_rate: float = 0.1
     rows_per_vector: int = 512
     class_rows_per_vector: int = 64
-    merges_per_vector: int = 200
+    merges_per_vector: int = 100
     passes_of_few: int = 2
     small: int = 1000
     passes_of_small: int = 8

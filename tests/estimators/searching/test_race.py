@@ -59,6 +59,7 @@ def decide(surface, grid, noise=0.0, shared=False):
 
 
 DEFAULT = Grid.of(None, None, 1.0, 1.0)
+ZERO = np.zeros(1)
 
 
 def test_the_default_grid_has_thirty_candidates_in_units_of_the_data():
@@ -80,6 +81,35 @@ def test_the_grid_grows_where_the_best_lies_at_its_border(gamma, c):
     best, *_ = decide(lambda g, k: -((g - gamma) ** 2) - (k - c) ** 2, DEFAULT)
     assert abs(math.log2(best.gamma) - gamma) <= 1
     assert abs(math.log2(best.C) - c) <= 1.5
+
+
+def test_the_grid_grows_where_all_folds_together_prefer_its_border():
+    """One fold of few rows may prefer a smaller C by chance."""
+
+    def run(group, cs_of):
+        (fold,) = group.numbers
+        return {
+            (Candidate(gamma, c), fold): Result(
+                -abs(math.log2(c) - (5 if fold == 0 else 13)), ZERO, 0, 0
+            )
+            for gamma, cs in cs_of.items()
+            for c in cs
+        }
+
+    groups = [FakeGroup([fold]) for fold in range(5)]
+    for group in groups:
+        group.n_rows = 500
+    best = Race(DEFAULT, groups, run, lambda _: None, 0).decide(4000)
+    assert abs(math.log2(best.C) - 13) <= 1.5
+
+
+def test_folds_that_share_vectors_are_refined_before_the_last_ones_run():
+    """The last folds, which cost most, see few candidates, and the winner is among them."""
+    best, found, ran = decide(lambda g, c: -((g + 1.1) ** 2) - (c - 3.4) ** 2, DEFAULT, shared=True)
+    in_last = [(gamma, c) for fold, gamma, c in ran if fold == 4]
+    assert best in in_last
+    assert len(set(in_last)) <= 3 + 2  # the survivors, and two with a smaller C whose vectors move
+    assert len(found.board.results[best]) == 5
 
 
 def test_the_grid_does_not_grow_beyond_its_limits():

@@ -11,6 +11,7 @@ from models import blobs, expected_failures, friedman, moons
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import make_gaussian_quantiles
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
     GroupKFold,
@@ -173,6 +174,47 @@ def test_scores_of_budgets_are_close_to_those_of_fits():
     for budget, scores in zip(found.budgets_, found.budget_scores_, strict=True):
         plain = BudgetedSVC(int(budget), found.C_, gamma=found.gamma_, random_state=0)
         assert abs(cross_val_score(plain, X, Y, cv=3).mean() - scores.mean()) < 0.03
+
+
+def test_the_loss_of_few_rows_of_several_classes_is_found():
+    """The middle one of three shells is hard to separate from the two others together."""
+    rows, y = make_gaussian_quantiles(n_samples=400, n_features=4, n_classes=3, random_state=0)
+    given = {"Cs": [1.0, 100.0], "gammas": [0.01], "cv": 3, "random_state": 0}
+    found = BudgetedSVCCV(100, **given).fit(rows, y)
+    hinge, log = (
+        BudgetedSVCCV(100, loss=loss, **given).fit(rows, y) for loss in ("hinge", "log_loss")
+    )
+    assert log.best_score_ > hinge.best_score_ + 0.05
+    assert (found.loss_, found.best_score_, found.C_) == ("log_loss", log.best_score_, log.C_)
+    assert found.best_params_ == {"C": log.C_, "gamma": 0.01, "loss": "log_loss"}
+    assert found.cv_results_["params"][found.best_index_] == found.best_params_
+    assert list(found.cv_results_["param_loss"]) == ["hinge"] * 2 + ["log_loss"] * 2
+    assert_array_equal(found.predict(rows), log.predict(rows))
+    assert found.best_estimator_.loss == "log_loss"
+    assert "loss" not in hinge.best_params_
+
+
+@pytest.mark.parametrize(("rows", "y"), [moons(200), blobs(n=1001)])
+def test_two_classes_or_many_rows_have_the_hinge(rows, y):
+    found = few().fit(rows, y)
+    assert found.loss_ == "hinge"
+    assert set(found.best_params_) == {"C", "gamma"}
+    assert not hasattr(found, "predict_proba")
+
+
+def test_candidates_of_few_rows_are_solved_as_the_final_fit_is():
+    """With a large C, a rough solution would score worse than the estimator that is searched."""
+    rows, y = make_gaussian_quantiles(n_samples=400, n_features=4, n_classes=3, random_state=0)
+    found = BudgetedSVCCV(
+        80, Cs=[1.0, 2.0**8, 2.0**15], gammas=[2.0**-5], loss="hinge", random_state=0
+    )
+    found.fit(rows, y)
+    parts = StratifiedKFold(5, shuffle=True, random_state=0)
+    for C, score in zip(found.Cs_, found.scores_[0].mean(axis=1), strict=True):
+        plain = BudgetedSVC(80, C, gamma=2.0**-5, random_state=0)
+        if np.isfinite(score):
+            assert_allclose(score, cross_val_score(plain, rows, y, cv=parts).mean(), atol=0.03)
+    assert found.C_ == 2.0**15
 
 
 def test_other_losses_are_tuned():

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils import check_random_state
@@ -31,7 +31,7 @@ from ..saving import save_model
 from .candidates import Scorer, evaluate, evaluate_budgets
 from .folds import FoldGroup, make_groups, splits
 from .race import Board, Candidate, Found, Grid, Race
-from .results import cv_results, score_array
+from .results import cv_results, joined, score_array
 from .workers import run_tasks
 
 Array = NDArray[Any]
@@ -43,6 +43,21 @@ SHARED = (
     *("support_vectors_", "dual_coef_", "intercept_", "classes_", "gamma_", "alpha_"),
     *("n_iter_", "profile_", "n_features_in_", "feature_names_in_"),
 )
+
+
+class Search(NamedTuple):
+    """A search of C and gamma that has ended: what was tried, and the best of it."""
+
+    choice: dict[str, Any]  # the parameters that differ from those of other searches
+    machine: BudgetedMachine
+    folds: list[FoldGroup]
+    board: Board
+    best: Candidate
+
+    @property
+    def score(self) -> float:
+        """The mean score of the best candidate."""
+        return self.board.mean(self.best, range(self.board.n_folds))
 
 
 class BudgetedSearch(BaseEstimator):
@@ -80,6 +95,7 @@ class BudgetedSearch(BaseEstimator):
     dual_coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     C_: float
+    loss_: str
     gamma_: float
     alpha_: float
     n_iter_: int
@@ -122,36 +138,45 @@ class BudgetedSearch(BaseEstimator):
         budget = self.budget
         if budget == "auto":
             budget = min(LARGEST_BUDGET, max(rows.n_rows // ROWS_PER_VECTOR, LEAST_BUDGET))
-        machine = self._plain(budget=budget, random_state=seed, n_jobs=1)
         weights = None
         if sample_weight is not None:
             weights = check_weights(
                 sample_weight, rows.X, dtype=np.float64, ensure_non_negative=True
             )
+        check_consistent_length(rows.X, groups)
+        machine = self._plain(budget=budget, random_state=seed, n_jobs=1)
         counted, targets = machine._fold_targets(rows, y, weights, None)
         classes = None
         if isinstance(targets, ClassTargets):
             classes = targets.classes
             check_classes(classes, machine.budget)
         grid = self._grid(counted, targets)
-        check_consistent_length(rows.X, groups)
         places = splits(self.cv, machine, rows.X, y, groups, seed)
+        scorer = weighted_scorer(machine, self.scoring)
 
         def part(chosen: Array) -> tuple[CheckedRows, Array, Array | None]:
             return rows.take(chosen), y[chosen], None if weights is None else weights[chosen]
 
-        folds = make_groups(machine, places, part, classes, seed)
-        scorer = weighted_scorer(machine, self.scoring)
-        race, best = run_race(machine, grid, folds, scorer, self.n_jobs, self._say, seed)
-        found: dict[str, Any] = {"C": best.C, "gamma": best.gamma}
+        searches = []
+        for choice in self._choices(targets):
+            machine = clone(machine).set_params(**choice)
+            folds = make_groups(machine, places, part, classes, seed)
+            race, best = run_race(machine, grid, folds, scorer, self.n_jobs, self._say, seed)
+            searches.append(Search(choice, machine, folds, race.board, best))
+        winner = max(searches, key=lambda each: each.score)  # the first one among equals
+        found: dict[str, Any] = {"C": winner.best.C, "gamma": winner.best.gamma} | winner.choice
         sizes: dict[str, Any] = {"budget_": int(machine.budget)}
         if self.budget == "auto":
-            sizes = self._sizes(machine.set_params(**found), folds, scorer)
+            sizes = self._sizes(winner.machine.set_params(**found), winner.folds, scorer)
             found["budget"] = sizes["budget_"]
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        plain = self._plain(**common, **{"budget": machine.budget} | found)
+        plain = self._plain(**common, **{"budget": machine.budget} | winner.choice | found)
         plain.fit(X, y, sample_weight=weights)
-        self._adopt(plain, race.board, best, found, sizes, len(y))
+        self._adopt(plain, searches, winner, found, sizes, len(y))
+
+    def _choices(self, targets: ClassTargets | ValueTargets) -> list[dict[str, Any]]:
+        """Return the parameters besides C and gamma that are compared, the first by default."""
+        return [{}]
 
     def _sizes(
         self, machine: BudgetedMachine, groups: Sequence[FoldGroup], scorer: Scorer
@@ -195,16 +220,20 @@ class BudgetedSearch(BaseEstimator):
     def _adopt(
         self,
         plain: BudgetedMachine,
-        board: Board,
-        best: Candidate,
+        searches: "Sequence[Search]",
+        winner: "Search",
         parameters: dict[str, Any],
         sizes: dict[str, Any],
         n_rows: int,
     ) -> None:
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two fits."""
+        board, best = winner.board, winner.best
         tried = {*board.results, *board.screened}
         gammas, Cs = sorted({c.gamma for c in tried}), sorted({c.C for c in tried})
-        results = cv_results(board, "C", "gamma", n_rows)
+        results = joined(
+            [cv_results(each.board, "C", "gamma", n_rows, each.choice) for each in searches]
+        )
+        chosen = {"C": best.C, "gamma": best.gamma} | winner.choice
         shared = {name: getattr(plain, name) for name in SHARED if hasattr(plain, name)}
         dropped = (*SHARED, "budgets_", "budget_scores_")
         kept = {key: value for key, value in vars(self).items() if key not in dropped}
@@ -214,9 +243,10 @@ class BudgetedSearch(BaseEstimator):
             | {
                 "best_estimator_": plain,
                 "best_params_": parameters,
-                "best_index_": results["params"].index({"C": best.C, "gamma": best.gamma}),
-                "best_score_": board.mean(best, range(board.n_folds)),
+                "best_index_": results["params"].index(chosen),
+                "best_score_": winner.score,
                 "C_": best.C,
+                "loss_": plain.loss,
                 "Cs_": np.array(Cs),
                 "gammas_": np.array(gammas),
                 "scores_": score_array(board, gammas, Cs),
@@ -322,10 +352,9 @@ def run_race(
     n_threads = effective_n_jobs(n_jobs)
 
     def run(group: FoldGroup, Cs_of: dict[float, list[float]]) -> Found:
-        share = max(1, n_threads // len(Cs_of))
         tasks = [
             partial(evaluate, machine, group, gamma, Cs, scorer, share)
-            for gamma, Cs in Cs_of.items()
+            for (gamma, Cs), share in zip(Cs_of.items(), shares(len(Cs_of), n_threads), strict=True)
         ]
 
         def on_end() -> None:
@@ -344,6 +373,12 @@ def run_race(
     with quiet():
         best = race.decide(int(machine.budget))
     return race, best
+
+
+def shares(n_tasks: int, n_threads: int) -> list[int]:
+    """Return the threads of each task; the last ones share those that would have nothing to do."""
+    n_last = n_tasks % n_threads
+    return [1] * (n_tasks - n_last) + [n_threads // n_last for _ in range(n_last)]
 
 
 @contextmanager

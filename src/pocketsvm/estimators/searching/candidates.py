@@ -81,6 +81,8 @@ def evaluate(
 ) -> list[list[Result]]:
     """Score the candidates of one gamma on each fold of a group, for ascending values of C."""
     begin = time.perf_counter()
+    if folds.budget is not None:
+        machine = clone(machine).set_params(budget=folds.budget)
     found = _models(machine, folds, gamma, Cs, n_threads)
     seconds = (time.perf_counter() - begin) / (len(folds.held) * len(Cs))
     candidates = [clone(machine).set_params(C=C, gamma=gamma, n_jobs=n_threads) for C in Cs]

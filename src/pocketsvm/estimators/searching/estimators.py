@@ -7,10 +7,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._sklearn import available_if, fit_context
-from ..classifier import BudgetedSVC, has_probabilities
+from ..._sklearn import StrOptions, available_if, fit_context
+from ...data.targets import ClassTargets, ValueTargets
+from ..base import BudgetedMachine
+from ..classifier import LOSSES, BudgetedSVC, has_probabilities
 from ..regressor import BudgetedSVR
 from .base import BudgetedSearch
+
+# With several classes and at most this many rows, loss="auto" compares two losses.
+FEW_ROWS = 1000
 
 
 class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
@@ -37,8 +42,11 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         16 times "scale"; further ones if the best lies at the border, and values between them
         around the best.
 
-    loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
-        The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`.
+    loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
+        The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
+        more than two classes and at most 1,000 rows, "log_loss" is searched as well, and the one
+        with the better score is chosen. The hinge separates each class from all others, which is
+        hard for a class that lies between others; the log loss compares the classes directly.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds, stratified by class. A splitter may use
@@ -78,8 +86,12 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
     C_, gamma_ : float
         The best values.
 
+    loss_ : str
+        The loss of the final model.
+
     best_params_ : dict
-        The same by name: ``{"C": ..., "gamma": ...}``, and the budget if it was "auto".
+        The same by name: ``{"C": ..., "gamma": ...}``, the budget if it was "auto", and the loss if
+        several were compared.
 
     best_score_ : float
         The mean score of the best pair on the held-out rows. Like that of any search, it is the
@@ -100,7 +112,8 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         The values that were tried, ascending.
 
     scores_ : ndarray of shape (n_gammas, n_Cs, n_folds)
-        The score of each pair on each fold; NaN where a pair was dropped or not tried.
+        The score of each pair on each fold; NaN where a pair was dropped or not tried. If several
+        losses were compared, `Cs_`, `gammas_` and `scores_` are those of the best one.
 
     n_splits_ : int
         The number of folds.
@@ -145,7 +158,7 @@ n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSearch._parameter_constraints,
-        "loss": BudgetedSVC._parameter_constraints["loss"],
+        "loss": [StrOptions({"auto", *LOSSES})],
         "class_weight": BudgetedSVC._parameter_constraints["class_weight"],
     }
 
@@ -159,7 +172,7 @@ n_features_in_, feature_names_in_
         *,
         Cs: Any = None,
         gammas: Any = None,
-        loss: str = "hinge",
+        loss: str = "auto",
         cv: Any = 5,
         scoring: Any = None,
         max_iter: int = 20,
@@ -213,6 +226,16 @@ n_features_in_, feature_names_in_
         """
         self._fit(X, y, sample_weight, groups)
         return self
+
+    def _plain(self, **parameters: Any) -> BudgetedMachine:
+        loss = "hinge" if self.loss == "auto" else self.loss
+        return super()._plain(**{"loss": loss} | parameters)
+
+    def _choices(self, targets: ClassTargets | ValueTargets) -> list[dict[str, Any]]:
+        few = targets.n_problems > 1 and len(targets.groups()) <= FEW_ROWS
+        if self.loss != "auto" or not few or not self.polish:
+            return [{}]
+        return [{"loss": "hinge"}, {"loss": "log_loss"}]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Evaluate the decision function of the model that was fitted on all rows.
@@ -307,7 +330,7 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
 
     Attributes
     ----------
-    C_, gamma_, best_params_, best_score_, best_index_, best_estimator_, cv_results_, Cs_, \
+    C_, gamma_, loss_, best_params_, best_score_, best_index_, best_estimator_, cv_results_, Cs_, \
 gammas_, scores_, n_splits_, budget_, budgets_, budget_scores_
         As in `BudgetedSVCCV`.
 

@@ -90,6 +90,9 @@ class FoldGroup:
 
     moves : bool
         Whether the vectors of candidates move, if that pays.
+
+    budget : int or None
+        The budget of candidates; None means that of the search.
     """
 
     rows: CheckedRows
@@ -98,6 +101,7 @@ class FoldGroup:
     held: tuple[Held, ...]
     training: tuple[NDArray[np.bool_], ...] | None = None
     moves: bool = True
+    budget: int | None = None
 
     @property
     def numbers(self) -> list[int]:
@@ -130,13 +134,14 @@ class FoldGroup:
             training=training,
         )
 
-    def few(self, n_rows: int, seed: int) -> "FoldGroup":
+    def few(self, n_rows: int, seed: int, budget: int) -> "FoldGroup":
         """Return the first fold with a sample of its training rows, which stand for themselves.
 
         Vectors do not move: with few rows, they would fit the noise.
         """
         few = self.single(0).thinned(n_rows, seed)
-        return replace(few, n_rows=few.rows.n_rows, moves=False)
+        budget = max(budget, 2 * self.targets.n_problems)  # every class needs two vectors
+        return replace(few, n_rows=few.rows.n_rows, moves=False, budget=budget)
 
 
 def _taken(

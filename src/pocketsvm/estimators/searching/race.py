@@ -1,8 +1,9 @@
 """A race of candidates: which values of C and gamma to try next, and which to drop.
 
 A coarse grid is screened on a sample of one fold. Where the best candidate lies at the border, the
-grid grows. Then the survivors run fold by fold, and those that cannot win are dropped. At last,
-values between those of the grid are tried around the best.
+grid grows. Then the survivors run fold by fold, and those that cannot win are dropped. Values
+between those of the grid are tried around the best: after the first folds if there are many rows,
+else at last, where the grid may grow once more.
 """
 
 import math
@@ -27,9 +28,9 @@ GAMMA_POWERS = range(-6, 5, GAMMA_STEP)
 C_LIMITS = (-13, 17)
 GAMMA_LIMITS = (-12, 12)
 # Screening sees this many training rows for each vector, or this many in all. With many outputs,
-# which take more time, it sees fewer. It is skipped if the fold has fewer than a multiple of them.
-# So many candidates survive it at least: the best C and gamma for a sample need not be the best for
-# all rows.
+# which take more time, it sees fewer, and candidates have half the vectors. It is skipped if the
+# fold has fewer than a multiple of these rows. So many candidates survive it at least: the best C
+# and gamma for a sample need not be the best for all rows.
 SCREENED_PER_VECTOR = 8
 MANY_OUTPUTS, SCREENED_WITH_MANY = 5, 4
 LEAST_SCREENED = 2000
@@ -194,7 +195,8 @@ class Race:
         self._stage = SCREENING
         # Folds that share vectors leave them where they are. With many outputs, the final fit does.
         few_outputs = groups[0].targets.n_problems < MANY_OUTPUTS
-        self._moves = groups[0].training is not None and few_outputs
+        self._is_shared = groups[0].training is not None
+        self._moves = self._is_shared and few_outputs
 
     def decide(self, budget: int) -> Candidate:
         """Run the race and return the winner."""
@@ -203,10 +205,19 @@ class Race:
         for group in self.groups:
             numbers += group.numbers
             self._score(group, alive)
+            if self._is_shared and numbers == group.numbers:
+                # The first folds have many held-out rows: they tell where to look.
+                self._stage = REFINING
+                best = self.board.ordered(alive, numbers)[0]
+                alive += self._around(best, group, numbers)
             alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
             self._check_scores(alive[0], group)
-        self._stage = REFINING
-        best = self._refined(alive[0])
+        best = alive[0]
+        if not self._is_shared:
+            self._stage = REFINING
+            while beyond := self._beyond(self.board, numbers):
+                best = self._challenged(best, beyond)
+            best = self._challenged(best, self._between(best), refines=True)
         self._stage = MOVING
         return self._moved(best) if self._moves else best
 
@@ -266,14 +277,14 @@ class Race:
         n_rows = max(per_vector * budget, LEAST_SCREENED)
         sampled = first.n_rows >= WORTH_SCREENING * n_rows and len(candidates) > 1
         board = Board(1) if sampled else self.board
-        few = first.few(n_rows, self.seed) if sampled else first
+        few = first.few(n_rows, self.seed, budget // 2 if many else budget) if sampled else first
         pending = candidates
         while pending:
             what = f"{few.rows.n_rows:,} rows" if sampled else self._what(first)
             self.say(f"{what}: {_counted(len(pending), 'candidate')}")
             for (candidate, fold), result in self.run(few, pending).items():
                 board.add(candidate, fold, result)
-            pending = self._beyond(board)
+            pending = self._beyond(board, [0])
         if sampled:
             self.board.screened = {c: found[0] for c, found in board.results.items()}
         least = LEAST_SURVIVORS if sampled else 1
@@ -288,9 +299,10 @@ class Race:
                 "another `cv` whose held-out rows have all classes."
             )
 
-    def _beyond(self, board: Board) -> list[Candidate]:
+    def _beyond(self, board: Board, folds: Sequence[int]) -> list[Candidate]:
         """Return candidates beyond the border of the grid, if the best one lies there."""
-        best = board.ordered(board.results, [0])[0]
+        scored = [each for each, found in board.results.items() if set(folds) <= set(found)]
+        best = board.ordered(scored, folds)[0]
         gammas = sorted({each.gamma for each in board.results})
         Cs = sorted({each.C for each in board.results})
         new = []
@@ -308,16 +320,18 @@ class Race:
 
     # --- refinement ----------------------------------------------------------------------------
 
-    def _refined(self, best: Candidate) -> Candidate:
-        """Try values between those of the grid, around the best candidate."""
-        alive = [best, *self._between(best)]
+    def _challenged(
+        self, best: Candidate, others: Sequence[Candidate], *, refines: bool = False
+    ) -> Candidate:
+        """Run other candidates fold by fold against the best one, and return the winner."""
+        alive = [best, *others]
         numbers: list[int] = []
         for group in self.groups:
             if alive == [best]:
                 break
             first, numbers = not numbers, numbers + group.numbers
             self._score(group, alive)
-            if first and (corner := self._corner(best, alive, numbers)):
+            if first and refines and (corner := self._corner(best, alive, numbers)):
                 self._score(group, corner)
                 alive += corner
             alive = self.board.survivors(alive, numbers, self._most(len(SURVIVORS)))
@@ -325,6 +339,14 @@ class Race:
                 alive.append(best)
         complete = [each for each in {*alive, best} if each in self.board.complete()]
         return self.board.ordered(complete, range(self.board.n_folds))[0]
+
+    def _around(self, best: Candidate, group: FoldGroup, folds: Sequence[int]) -> list[Candidate]:
+        """Score candidates around the best one on a group of folds, and return them."""
+        found = self._between(best)
+        self._score(group, found)
+        corner = self._corner(best, [best, *found], folds)
+        self._score(group, corner)
+        return found + corner
 
     def _between(self, best: Candidate) -> list[Candidate]:
         """Return candidates with another gamma or another C, half a step away."""

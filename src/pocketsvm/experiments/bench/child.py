@@ -143,18 +143,27 @@ def solving(
 
 
 def fit_in_memory(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
-    """Fit a model to the rows of Parquet files, which are read first."""
-    import pyarrow.parquet as parquet
-
-    parts = [parquet.read_table(path).to_pandas().to_numpy(np.float32) for path in paths]
-    X, y = (
-        np.concatenate([part[:, :-1] for part in parts]),
-        np.concatenate([p[:, -1] for p in parts]),
-    )
-    del parts
+    """Fit a model to the rows of Parquet or NumPy files, which are read first."""
+    X, y = _rows_in_memory(paths)
     model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
     fit = timed_call(lambda: model.fit(X, y))
     return fitted(model) | fit | {"readings": None, "peak_bytes": peak_memory()}
+
+
+def _rows_in_memory(paths: list[str]) -> tuple[Any, Any]:
+    if paths[0].endswith(".npy"):
+        X = np.concatenate([np.load(path) for path in paths])
+        return X, np.concatenate([np.load(labels_beside(path)) for path in paths])
+    import pyarrow.parquet as parquet
+
+    parts = [parquet.read_table(path).to_pandas().to_numpy(np.float32) for path in paths]
+    X = np.concatenate([part[:, :-1] for part in parts])
+    return X, np.concatenate([part[:, -1] for part in parts])
+
+
+def labels_beside(path: str) -> str:
+    """Return the NumPy file with the labels of another one."""
+    return path.removesuffix(".npy") + "-labels.npy"
 
 
 def fit_on_disk(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:

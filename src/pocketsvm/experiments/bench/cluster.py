@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,11 +17,13 @@ from ...training.settings import Choices
 from ..datasets.problems import Problem, available
 from ..toolkit.tables import Table
 from . import child
-from .storage import BUDGET, DASK, N_FEATURES, ROW_BYTES, has_space, write_rows
+from .storage import BUDGET, DASK, N_FEATURES, ROW_BYTES, Form, has_space, write_rows
 
 N_ROWS, QUICK_ROWS = 8_000_000, 100_000
+PARTITION_ROWS = 125_000
 NETWORK_ROWS = 2_000_000  # what travels does not depend on the rows of a partition
 PARTITIONS = (2, 4, 16)
+FEW_VECTORS = 20  # with them, most data sets have more rows than the sample
 ORDERS = ("random", "by label", "by feature")
 SEEDS, QUICK_SEEDS = 5, 1
 
@@ -34,9 +38,10 @@ def by_workers(n_rows: int) -> Table:
     """Return the time of a fit with one and two workers, beside that in memory."""
     table = Table(
         "workers",
-        f"{n_rows:,} rows of {N_FEATURES} features in Parquet files, by Dask workers",
+        f"{n_rows:,} rows of {N_FEATURES} features in files, by Dask workers",
         {
             "budget": ("B", "d"),
+            "form": ("files", ""),
             "where": ("where", ""),
             "seconds": ("fit, s", ".2f"),
             "speedup": ("speedup over one worker", ".2f"),
@@ -46,41 +51,53 @@ def by_workers(n_rows: int) -> Table:
             "accuracy": ("accuracy, %", ".2f"),
             "same": ("same model", ""),
         },
-        "Workers are processes of one thread, and read the files again in each reading. In memory, "
-        "the fit has as many threads as there are workers in the last line. Single runs; peak "
-        "memory is that of the whole process.",
+        "Workers are processes of one thread, and read the files again in each reading: NumPy "
+        "files as dask arrays, Parquet files as dask dataframes. In memory, the fit has two "
+        "threads, as many as there are workers in the last line. Single runs; peak memory is that "
+        "of the whole process.",
         progress=True,
     )
-    with tempfile.TemporaryDirectory() as name:
-        if not has_space(name, ROW_BYTES * n_rows):
-            return table
-        files = write_rows(Path(name), [n_rows])[n_rows]
-        for budget in (100, BUDGET):
-            common: dict[str, Any] = {"paths": files, "budget": budget}
-            memory = child.call("fit_in_memory", n_jobs=2, **common)
-            table.add(
-                budget=budget,
-                where="memory",
-                seconds=memory["seconds"],
-                peak=memory["peak_bytes"] / 1e6,
-                accuracy=100 * memory["accuracy"],
-            )
-            one: Any = None
-            for n_workers in (1, 2):
-                run = child.call_in(DASK, "fit_on_dask", n_jobs=n_workers, **common)
-                one = one or run
-                table.add(
-                    budget=budget,
-                    where=f"{n_workers} worker{'s' if n_workers > 1 else ''}",
-                    seconds=run["seconds"],
-                    speedup=one["seconds"] / run["seconds"],
-                    ratio=run["seconds"] / memory["seconds"],
-                    batch=_batch_megabytes(files),
-                    peak=run["peak_bytes"] / 1e6,
-                    accuracy=100 * run["accuracy"],
-                    same="yes" if run["digest"] == one["digest"] else "**no**",
-                )
+    for form in forms():
+        with tempfile.TemporaryDirectory() as name:
+            if not has_space(name, ROW_BYTES * n_rows):
+                return table
+            files = write_rows(Path(name), [n_rows], form, PARTITION_ROWS)[n_rows]
+            for budget in (100, BUDGET):
+                _add_workers(table, form, files, budget)
     return table
+
+
+def forms() -> list[Form]:
+    """Return the forms of files that can be written: Parquet needs pyarrow."""
+    return ["npy", "parquet"] if find_spec("pyarrow") else ["npy"]
+
+
+def _add_workers(table: Table, form: Form, files: list[str], budget: int) -> None:
+    common: dict[str, Any] = {"paths": files, "budget": budget}
+    named = {"budget": budget, "form": {"npy": "NumPy", "parquet": "Parquet"}[form]}
+    memory = child.call("fit_in_memory", n_jobs=2, **common)
+    table.add(
+        **named,
+        where="memory",
+        seconds=memory["seconds"],
+        peak=memory["peak_bytes"] / 1e6,
+        accuracy=100 * memory["accuracy"],
+    )
+    one: Any = None
+    for n_workers in (1, 2):
+        run = child.call_in(DASK, "fit_on_dask", n_jobs=n_workers, **common)
+        one = one or run
+        table.add(
+            **named,
+            where=f"{n_workers} worker{'s' if n_workers > 1 else ''}",
+            seconds=run["seconds"],
+            speedup=one["seconds"] / run["seconds"],
+            ratio=run["seconds"] / memory["seconds"],
+            batch=_batch_megabytes(files),
+            peak=run["peak_bytes"] / 1e6,
+            accuracy=100 * run["accuracy"],
+            same="yes" if run["digest"] == one["digest"] else "**no**",
+        )
 
 
 def _batch_megabytes(files: list[str]) -> float:
@@ -108,12 +125,12 @@ def by_reduction(n_rows: int) -> Table:
         "rows of 4 d + 1 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
         "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 2) and 32 B rows, "
         "with 12 more bytes; ReadAlong 8 (B + 5). If vectors can move, because the near rows of "
-        "all partitions fit into one block, ReadFirst returns these, too.",
+        "all partitions fit into one block, ReadFirst returns these and some others, too.",
     )
     with tempfile.TemporaryDirectory() as name:
         if not has_space(name, ROW_BYTES * n_rows):
             return table
-        files = write_rows(Path(name), [n_rows])[n_rows]
+        files = write_rows(Path(name), [n_rows], "npy")[n_rows]
         found = child.call_in(DASK, "sizes_on_dask", paths=files, budget=BUDGET)
     for reading, sizes in found.items():
         n = sizes["partitions"]
@@ -156,8 +173,9 @@ def by_partitions(quick: bool) -> Table:
         },
         f"Means of {QUICK_SEEDS if quick else SEEDS} seeds, two worker processes. One process has "
         "the same rows in the same order, because another order is like another seed. Rows are in "
-        "random order, sorted by label, or sorted by the feature with the largest variance. Up to "
-        "512 rows per support vector, the sample holds all rows, and the models are the same.",
+        "random order, sorted by label, or sorted by the feature with the largest variance. With "
+        "the paper's smallest budget and up to 512 rows per support vector, the sample holds all "
+        "rows, and the models are the same; with 20 vectors, it does not.",
         progress=True,
     )
     for problem in available(quick):
@@ -167,23 +185,23 @@ def by_partitions(quick: bool) -> Table:
 
 def _add_partitions(table: Table, problem: Problem, n_seeds: int) -> None:
     """Measure one data set; the rows travel to the child in a file."""
-    rows, budget = problem.rows, problem.data_set.budgets[0]
+    budgets = FEW_VECTORS, problem.data_set.budgets[0]
     with tempfile.TemporaryDirectory() as name:
         path = os.path.join(name, "rows.npz")
-        _save(path, rows)
+        _save(path, problem.rows)
         found: dict[str, list[float]] = child.call_in(
             DASK,
             "accuracies_on_dask",
             path=path,
             setting=problem.setting,
-            budget=budget,
+            budgets=budgets,
             n_seeds=n_seeds,
             partitions=PARTITIONS,
             orders=ORDERS,
         )
-    for order in ORDERS:
-        alone = fmean(found[f"{order} alone"])
-        means = {f"on {n}": fmean(found[f"{order} {n}"]) for n in PARTITIONS}
+    for budget, order in product(budgets, ORDERS):
+        alone = fmean(found[f"{order} {budget} alone"])
+        means = {f"on {n}": fmean(found[f"{order} {budget} {n}"]) for n in PARTITIONS}
         table.add(
             data=problem.label,
             budget=budget,

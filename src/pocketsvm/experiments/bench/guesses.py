@@ -8,15 +8,21 @@ from sklearn.preprocessing import StandardScaler
 
 from ...estimators import BudgetedSVCCV, BudgetedSVRCV
 from ..datasets.small import classifications, regressions
+from ..toolkit.results import Row
 from ..toolkit.tables import Table
 
 BUDGET, FOLDS = 200, 5
 ROWS_FOR_MEDIAN = 500
 
 
-def measure_guesses(quick: bool) -> Table:
-    """Return how much the best score is lower with a guess of gamma than with the tuned value."""
-    table = Table(
+def names(quick: bool) -> list[str]:
+    """Return the names of the data sets."""
+    return [*classifications(), *regressions()][: 1 if quick else None]
+
+
+def table() -> Table:
+    """Return an empty table of what each guess loses against the tuned value."""
+    return Table(
         "guesses",
         "First guesses for gamma: how much the best score is lower than with the tuned value",
         {
@@ -27,29 +33,39 @@ def measure_guesses(quick: bool) -> Table:
         f"Accuracy or R² in points, by {FOLDS}-fold cross-validation, B = {BUDGET}, standardised "
         "columns and targets; C is tuned for every gamma. The form by the Jacobian is that of "
         "Allerbo and Jörnsten (2023) for a ridge near zero: gamma = 1 / (2 s²), "
-        "s = sqrt(2) / pi · l / ((n - 1)^(1/d) - 1), with the mean range l of the columns.",
+        "s = sqrt(2) / pi · l / ((n - 1)^(1/d) - 1), with the largest distance l of two rows. "
+        "A guess is best where none loses less; several may be.",
         progress=True,
     )
-    for name, load in list((classifications() | regressions()).items())[: 1 if quick else None]:
-        X, y = load()
-        X = StandardScaler().fit_transform(X)
-        search: Any = BudgetedSVCCV
-        if name in regressions():
-            search, y = BudgetedSVRCV, (y - y.mean()) / y.std()
 
-        def score(
-            gammas: list[float] | None, X: Any = X, y: Any = y, search: Any = search
-        ) -> float:
-            return 100 * float(search(BUDGET, gammas=gammas, random_state=0).fit(X, y).best_score_)
 
-        found = {key: score([guess(X)]) for key, (_, guess) in GUESSES.items()}
-        # A guess may score best by chance.
-        best = max(score(None), *found.values())
-        table.add(data=name, tuned=best, **{key: best - value for key, value in found.items()})
+def rows(name: str, quick: bool) -> dict[str, Row]:
+    """Return the row of a data set."""
+    values = name in regressions()
+    X, y = (regressions() if values else classifications())[name]()
+    X = StandardScaler().fit_transform(X)
+    search: Any = BudgetedSVRCV if values else BudgetedSVCCV
+    if values:
+        y = (y - y.mean()) / y.std()
+
+    def score(gammas: list[float] | None) -> float:
+        return 100 * float(search(BUDGET, gammas=gammas, random_state=0).fit(X, y).best_score_)
+
+    found = {key: score([guess(X)]) for key, (_, guess) in GUESSES.items()}
+    # A guess may score best by chance.
+    best = max(score(None), *found.values())
+    lost = {key: best - value for key, value in found.items()}
+    return {"guesses": {"data": name, "tuned": best, **lost}}
+
+
+def add_totals(table: Table) -> None:
+    """Add the mean loss of each guess, the largest one, and on how many data sets it is best."""
     keys, rows = list(GUESSES), table.rows.copy()
-    for what, function in (("mean", np.mean), ("worst", np.max)):
-        table.add(data=what, **{key: float(function([row[key] for row in rows])) for key in keys})
-    return table
+    lost = np.array([[row[key] for key in keys] for row in rows])
+    is_best = lost <= lost.min(axis=1, keepdims=True)
+    totals = {"mean": lost.mean(axis=0), "worst": lost.max(axis=0), "best on": is_best.sum(axis=0)}
+    for what, values in totals.items():
+        table.add(data=what, **dict(zip(keys, map(float, values), strict=True)))
 
 
 def scale(X: Any) -> float:
@@ -67,8 +83,8 @@ def median(X: Any) -> float:
 def jacobian(X: Any) -> float:
     """Return gamma by the closed form that bounds the derivatives of the model."""
     n_rows, n_features = X.shape
-    side = float(np.ptp(X, axis=0).mean())
-    width = np.sqrt(2) / np.pi * side / ((n_rows - 1) ** (1 / n_features) - 1)
+    largest = float(pairwise_distances(X).max())
+    width = np.sqrt(2) / np.pi * largest / ((n_rows - 1) ** (1 / n_features) - 1)
     return float(1.0 / (2 * width**2))
 
 

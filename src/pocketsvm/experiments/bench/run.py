@@ -52,6 +52,7 @@ PARALLEL_PARTS: dict[str, Callable[[bool, int], list[Table]]] = {
     "peers": peers.measure,
     "solver": solver.measure,
     "learners": learners.measure,
+    "tuning": tuning.measure,
 }
 # Parts with a number of rows.
 SIZED_PARTS: dict[str, Callable[[bool, int | None], list[Table]]] = {

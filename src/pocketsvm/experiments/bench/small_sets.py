@@ -1,8 +1,6 @@
 """The search without settings on small data sets: its accuracy, and whether its score is honest."""
 
-import os
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +12,7 @@ from sklearn.svm import SVC
 
 from ...estimators import BudgetedSVCCV
 from ..datasets.small import classifications
+from ..toolkit.results import Row
 from ..toolkit.tables import Table
 
 BUDGET, FOLDS, REPEATS = 200, 5, 2
@@ -23,8 +22,13 @@ GRID = {
 }
 
 
-def measure_small_sets(quick: bool) -> list[Table]:
-    """Return the tables of the accuracies, and of the scores that the search reports."""
+def names(quick: bool) -> list[str]:
+    """Return the names of the data sets."""
+    return list(classifications())[: 1 if quick else None]
+
+
+def tables() -> list[Table]:
+    """Return empty tables of the accuracies, and of the scores that the search reports."""
     accuracies = Table(
         "small_sets",
         f"BudgetedSVCCV(budget={BUDGET}) without settings, and SVC with a full grid",
@@ -60,47 +64,45 @@ def measure_small_sets(quick: bool) -> list[Table]:
         "errors.",
         progress=True,
     )
-    folds = RepeatedStratifiedKFold(
-        n_splits=2 if quick else FOLDS, n_repeats=1 if quick else REPEATS, random_state=0
-    )
-    for name, load in list(classifications().items())[: 1 if quick else None]:
-        common = {"cv": folds, "n_jobs": 1 if quick else os.cpu_count()}
-        _compare(name, *load(), common, accuracies, scores)
     return [accuracies, scores]
 
 
-def _compare(
-    name: str, X: Any, y: Any, common: dict[str, Any], accuracies: Table, scores: Table
-) -> None:
+def rows(name: str, quick: bool) -> dict[str, Row]:
+    """Return the rows of a data set in both tables."""
+    X, y = classifications()[name]()
+    folds = RepeatedStratifiedKFold(
+        n_splits=2 if quick else FOLDS, n_repeats=1 if quick else REPEATS, random_state=0
+    )
     search = make_pipeline(StandardScaler(), BudgetedSVCCV(BUDGET, random_state=0))
     exact = GridSearchCV(make_pipeline(StandardScaler(), SVC()), GRID)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        ours = cross_validate(search, X, y, **common, return_estimator=True)
-        other = 100 * cross_validate(exact, X, y, **common)["test_score"]
+        ours = cross_validate(search, X, y, cv=folds, return_estimator=True)
+        other = 100 * cross_validate(exact, X, y, cv=folds)["test_score"]
     outside, fitted = 100 * ours["test_score"], [each[-1] for each in ours["estimator"]]
     error = standard_error(outside - other)
-    lead = float((outside - other).mean())
-    accuracies.add(
-        data=name,
-        ours=float(outside.mean()),
-        exact=float(other.mean()),
-        lead=lead,
-        error=error,
-        allowed=-max(0.5, 2 * error),
-    )
     found = 100 * np.array([each.best_score_ for each in fitted])
-    explained = 100 * float(np.mean([selection_bias(each.scores_) for each in fitted]))
-    error = standard_error(found - outside)
-    scores.add(
-        data=name,
-        found=float(found.mean()),
-        outer=float(outside.mean()),
-        off=float((found - outside).mean()),
-        error=error,
-        explained=explained,
-        allowed=explained + 2 * error,
-    )
+    explained = 100 * float(np.mean([selection_bias(_scores(each)) for each in fitted]))
+    off = standard_error(found - outside)
+    return {
+        "small_sets": {
+            "data": name,
+            "ours": float(outside.mean()),
+            "exact": float(other.mean()),
+            "lead": float((outside - other).mean()),
+            "error": error,
+            "allowed": -max(0.5, 2 * error),
+        },
+        "honest": {
+            "data": name,
+            "found": float(found.mean()),
+            "outer": float(outside.mean()),
+            "off": float((found - outside).mean()),
+            "error": off,
+            "explained": explained,
+            "allowed": explained + 2 * off,
+        },
+    }
 
 
 def standard_error(values: NDArray[np.float64]) -> float:
@@ -108,12 +110,17 @@ def standard_error(values: NDArray[np.float64]) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
+def _scores(search: BudgetedSVCCV) -> NDArray[np.float64]:
+    """Return the scores of all candidates on all folds."""
+    found = [search.cv_results_[f"split{k}_test_score"] for k in range(search.n_splits_)]
+    return np.column_stack(found)
+
+
 def selection_bias(scores: NDArray[np.float64]) -> float:
     """Estimate how much the best mean score is too high because it is the highest of many.
 
-    `scores` are (gammas, Cs, folds), NaN where a candidate was dropped.
+    `scores` are (candidates, folds), NaN where a candidate was dropped.
     """
-    lines = scores.reshape(-1, scores.shape[-1])
-    lines = lines[np.isfinite(lines).all(axis=1)]
+    lines = scores[np.isfinite(scores).all(axis=1)]
     chosen = lines[lines.mean(axis=1).argmax()]
     return float((lines.max(axis=0) - chosen).mean())

@@ -6,14 +6,16 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..datasets.generated import SUSY_SHARPNESS, susy_like
 from ..toolkit.results import Row
 from ..toolkit.tables import Table
 from . import child
+from .child import labels_beside
 
 N_FEATURES, BUDGET = 18, 500
 FILE_ROWS = 250_000
@@ -24,37 +26,53 @@ FIRST = 100_000  # the smallest number of rows
 MEMORY_ROWS = 10_000_000  # the largest number that is also fitted in memory
 DASK = f"{__package__}.dask_child"
 
+Form = Literal["parquet", "npy"]
+
 
 def sizes(largest: int) -> list[int]:
     """Return powers of ten from the smallest to the largest number of rows."""
     return [*(10**k for k in range(int(math.log10(FIRST)), 12) if 10**k < largest), largest]
 
 
-def write_rows(folder: Path, sizes: Sequence[int]) -> dict[int, list[str]]:
-    """Write Parquet files of generated rows; return the files that hold the first n rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
+def write_rows(
+    folder: Path, sizes: Sequence[int], form: Form = "parquet", file_rows: int | None = None
+) -> dict[int, list[str]]:
+    """Write files of generated rows; return the files that hold the first n rows.
 
+    A NumPy file of rows has a file of their labels beside it; see `labels_beside`.
+    """
+    file_rows = file_rows or FILE_ROWS
     files: list[str] = []
     found: dict[int, list[str]] = {}
     done = 0
     for size in sizes:
         while done < size:
-            n = min(FILE_ROWS, size - done)
+            n = min(file_rows, size - done)
             X, y = susy_like(n, N_FEATURES, SUSY_SHARPNESS, seed=[3, done])
-            columns = {f"x{j}": np.ascontiguousarray(X[:, j]) for j in range(N_FEATURES)}
-            path = folder / f"{len(files):05d}.parquet"
-            parquet.write_table(
-                pa.table({**columns, "y": y}),
-                path,
-                compression="none",
-                use_dictionary=False,
-                row_group_size=GROUP_ROWS,
-            )
-            files.append(str(path))
+            path = str(folder / f"{len(files):05d}.{form}")
+            if form == "npy":
+                np.save(path, X)
+                np.save(labels_beside(path), y)
+            else:
+                _write_parquet(path, X, y)
+            files.append(path)
             done += n
         found[size] = list(files)
     return found
+
+
+def _write_parquet(path: str, X: NDArray[Any], y: NDArray[Any]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    columns = {f"x{j}": np.ascontiguousarray(X[:, j]) for j in range(N_FEATURES)}
+    parquet.write_table(
+        pa.table({**columns, "y": y}),
+        path,
+        compression="none",
+        use_dictionary=False,
+        row_group_size=GROUP_ROWS,
+    )
 
 
 def has_space(folder: str, n_bytes: int) -> bool:

@@ -73,6 +73,14 @@ class Table:
             print(f"{self.name}: " + "  ".join(map(str, self._cells(row))), flush=True)
         self.rows.append(row)
 
+    def merge(self, key: str, row: Mapping[str, Any]) -> None:
+        """Add values to the row with the same key, or a new row."""
+        for known in self.rows:
+            if known[key] == row[key]:
+                known.update(row)
+                return
+        self.add(**row)
+
     def __bool__(self) -> bool:
         return bool(self.rows)
 
