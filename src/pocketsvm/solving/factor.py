@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymm
+from scipy.linalg.blas import dsymm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _core
@@ -25,6 +25,8 @@ NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns that a thread computes together.
 PANEL = 64
+# Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
+AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
@@ -95,8 +97,7 @@ class Penalty:
         while ridge < MOST_RIDGE * largest:
             border = self._add(blocks, Border(len(self._square), least), ridge)
             largest = self._square.diagonal().max()
-            _, info = dpotrf(self._square, lower=1, clean=0, overwrite_a=1)
-            if info == 0 and np.isfinite(largest):
+            if factored(self._square, self.n_threads) and np.isfinite(largest):
                 return Factor(self._square, border, fit_intercept)
             ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
         # With a smaller ridge, every finite matrix has a factor.
@@ -119,6 +120,37 @@ class Penalty:
                 pass
             border.add(values, roots)
         return border
+
+
+def factored(square: Array, n_threads: int) -> bool:
+    """Replace the lower triangle of a matrix by its factor; False if it is not positive definite.
+
+    A large matrix is factored in panels of columns: a single call would not react to an interrupt.
+    """
+    n = len(square)
+    if n <= AT_ONCE:
+        _, info = dpotrf(square, lower=1, clean=0, overwrite_a=1)
+        return bool(info == 0)
+    for p in range(0, n, FACTOR_PANEL):
+        q = min(p + FACTOR_PANEL, n)
+        left, corner = square[p:q, :p], square[p:q, p:q]
+        factor, info = dpotrf(corner - left @ left.T, lower=1, clean=1)
+        if info != 0:
+            return False
+        square[p:q, p:q] = factor + np.triu(corner, 1)
+        rows = [(k, min(k + FACTOR_ROWS, n)) for k in range(q, n, FACTOR_ROWS)]
+        for _ in in_order(partial(_solve_panel, square, factor, (p, q)), rows, n_threads):
+            pass
+    return True
+
+
+def _solve_panel(
+    square: Array, factor: Array, panel: tuple[int, int], rows: tuple[int, int]
+) -> None:
+    """Factor some rows of a panel, whose first rows have the factor given."""
+    (p, q), (a, b) = panel, rows
+    rest = square[a:b, p:q] - square[a:b, :p] @ square[p:q, :p].T
+    square[a:b, p:q] = dtrsm(1.0, factor, rest, side=1, lower=1, trans_a=1)
 
 
 def _add_panel(square: Array, values: Array, panel: tuple[int, int]) -> None:
