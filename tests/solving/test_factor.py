@@ -144,3 +144,12 @@ def test_memory_is_one_square_array():
         tracemalloc.stop()
     square = 8 * n**2
     assert square < peak < 1.5 * square
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_values_that_are_not_finite_have_no_factor(wrong):
+    vectors = np.random.default_rng(0).normal(size=(20, 3))
+    kernel, weights = np.ones((5, 20)), np.ones(5)
+    kernel[0, 3] = wrong
+    with pytest.raises(FloatingPointError, match="must be finite"):
+        Penalty(vectors, GAMMA, 1).factor(in_blocks(kernel, weights), 0.5, True)

@@ -14,7 +14,7 @@ def bench(
         typer.Option(
             metavar="PART,…",
             help="Measure only these parts (speed, growth, peers, exact, scale, cluster, solver, "
-            "learners, tasks, tuning); 'none' writes the pages from stored results.",
+            "learners, tasks, tuning, few); 'none' writes the pages from stored results.",
             show_default="all",
         ),
     ] = "",

@@ -143,8 +143,16 @@ def quotas(counts: Array, n_rows: int, least: int) -> NDArray[np.int64]:
     return drawn
 
 
-def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
+def random_numbers(seed: int, first: int, n: int, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the numbers of n rows, of which the first one has this position among all rows."""
+    if n_threads > 1 and n > ROWS_AT_ONCE:
+        starts = range(first, first + n, ROWS_AT_ONCE)
+        with ThreadPoolExecutor(n_threads) as pool:
+            parts = pool.map(
+                lambda start: random_numbers(seed, start, min(ROWS_AT_ONCE, first + n - start)),
+                starts,
+            )
+            return np.concatenate(list(parts))
     bits = np.random.Philox(seed)
     bits.advance(first // NUMBERS_AT_ONCE)
     skipped = first % NUMBERS_AT_ONCE

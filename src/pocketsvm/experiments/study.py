@@ -70,8 +70,9 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
         "all": {"rows_per_vector": NO_LIMIT},
     },
     "Merges after which the passes end, for each vector": {
-        "100": {"merges_per_vector": 100},
-        "200": {},
+        "50": {"merges_per_vector": 50},
+        "100": {},
+        "200": {"merges_per_vector": 200},
         "400": {"merges_per_vector": 400},
         "800": {"merges_per_vector": 800},
         "no limit": {"merges_per_vector": NO_LIMIT},

@@ -24,10 +24,10 @@ JITTER = 1e-6
 NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns that a thread computes together.
-PANEL = 128
-# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
-# factor from one ridge to the next.
-FIRST_RIDGE, NEXT_RIDGE = 1e-14, 100.0
+PANEL = 64
+# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
+# factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
+FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
 # The least curvature of the intercept, as a share of the largest possible: it has none if no row
 # bends, and then a step would go so far that a line search of few trials does not come back.
 INTERCEPT_CURVATURE = 1e-3
@@ -49,12 +49,15 @@ class Penalty:
         precise -= precise.mean(axis=0)
         rows, n = _core.Rows.dense(precise), len(precise)
         self.n_threads = n_threads
-        self._square = np.empty((n, n), order="F")
-        for p in range(0, n, PANEL):
-            q = min(p + PANEL, n)
-            block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
-            self._square[:q, p:q] = block.T
-            self._square[p:q, :p] = self._square[:p, p:q].T
+        if n <= PANEL:
+            self._square = _core.kernel_block(precise, gamma, rows, 0, n, n_threads).T
+        else:
+            self._square = np.empty((n, n), order="F")
+            for p in range(0, n, PANEL):
+                q = min(p + PANEL, n)
+                block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
+                self._square[:q, p:q] = block.T
+                self._square[p:q, :p] = self._square[:p, p:q].T
         self._factored, self.jitter = False, JITTER
         if vectors.dtype == np.float64:
             difference = float(1.0 - self._square.mean())
@@ -88,14 +91,16 @@ class Penalty:
 
         The intercepts have at least the curvature `least`. The factor replaces an earlier one.
         """
-        ridge, self._factored = 0.0, True
-        while True:
+        ridge, largest, self._factored = 0.0, 1.0, True
+        while ridge < MOST_RIDGE * largest:
             border = self._add(blocks, Border(len(self._square), least), ridge)
             largest = self._square.diagonal().max()
             _, info = dpotrf(self._square, lower=1, clean=0, overwrite_a=1)
-            if info == 0:
+            if info == 0 and np.isfinite(largest):
                 return Factor(self._square, border, fit_intercept)
             ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
+        # With a smaller ridge, every finite matrix has a factor.
+        raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
 
     def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
         """Write A, a ridge and the outer products of rows into the lower triangle."""

@@ -14,13 +14,14 @@ coefficients and intercepts.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._cached import cached_property
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
 from .losses import KnownToCore
@@ -126,7 +127,7 @@ class Problem:
 
     def _least_curvature(self, total_c: float = 0.0) -> float:
         """Return the least curvature of an intercept; `total_c` is for a sample without rows."""
-        c = float(self.sample.c.sum()) or total_c
+        c = self.sample.total_c or total_c
         return INTERCEPT_CURVATURE * c * self.sample.loss.largest_curvature
 
     def place(self, point: Array) -> Place:
@@ -150,6 +151,8 @@ class Problem:
 
     def row_slopes(self, decisions: Array) -> Array:
         """Return the weighted slope of each row and output."""
+        if self.small is not None:
+            return self.small.slopes(decisions, self.sample.c, self.n_threads)[1]
         return self.sample.slopes(decisions, self.n_threads)[1]
 
     def bent_products(self, decisions: Array, curvatures: Array) -> Array:

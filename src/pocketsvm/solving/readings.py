@@ -124,7 +124,7 @@ class InMemory:
     def first(self, vectors: Array, point: Array, wanted: Wanted) -> First:
         """Sum over all rows at a point."""
         found = read(vectors, point, self.sample, self.n_threads)
-        chosen, curvatures = drawn_bent(found.curvatures, wanted)
+        chosen, curvatures = drawn_bent(found.curvatures, wanted, self.n_threads)
         near = near_rows(self.sample, found.near, wanted.most_near, wanted.seed)
         losses, pull = found.losses + self.sample.tilt * point[:, -1].sum(), found.pull
         pull[:, -1] += self.sample.tilt
@@ -173,7 +173,9 @@ def share_of_others(n_near: float, n_rows: int, most: int) -> float:
     return min(1.0, n_others / max(n_rows - n_near, 1))
 
 
-def drawn_bent(curvatures: Array, wanted: Wanted) -> tuple[NDArray[np.intp], Array]:
+def drawn_bent(
+    curvatures: Array, wanted: Wanted, n_threads: int = 1
+) -> tuple[NDArray[np.intp], Array]:
     """Draw some of the rows that bend: those with the smallest random numbers.
 
     The number of a row depends on its position and the seed alone. Returns the positions of the
@@ -182,7 +184,7 @@ def drawn_bent(curvatures: Array, wanted: Wanted) -> tuple[NDArray[np.intp], Arr
     bent = np.flatnonzero(curvatures)
     if len(bent) <= wanted.n_bent:
         return bent, curvatures[bent]
-    numbers = random_numbers(wanted.seed, 0, len(curvatures))
+    numbers = random_numbers(wanted.seed, 0, len(curvatures), n_threads)
     drawn = np.sort(bent[smallest(numbers[bent], wanted.n_bent)[: wanted.n_bent]])
     scale = curvatures.sum(dtype=np.float64) / curvatures[drawn].sum(dtype=np.float64)
     return drawn, curvatures[drawn] * scale
