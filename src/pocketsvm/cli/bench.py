@@ -25,8 +25,9 @@ def bench(
         int,
         typer.Option(
             min=1,
-            help="Seeds or data sets to measure at a time in the parts 'peers', 'solver', 'learners' "
-            "and 'tuning', each on one core (two in 'tuning'); they affect each other's times.",
+            help="Seeds or data sets to measure at a time in the parts 'peers', 'solver', "
+            "'learners' and 'tuning', each on one core (two in 'tuning'); they slow down each "
+            "other.",
         ),
     ] = 1,
     rows: Annotated[

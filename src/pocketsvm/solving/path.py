@@ -22,7 +22,7 @@ from ..training.state import VectorSet
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
 from .descent import STEPS_PER_FACTOR, descend, newton
-from .problem import LEAST_FACTOR_ROWS, Place, Problem
+from .problem import Place, Problem
 from .sample import Sample
 from .solve import Solver, distinct, last_iterate, sample_of
 from .value_losses import Quantile
@@ -38,8 +38,7 @@ TOLERANCE = 5e-2
 STEPS = 5
 # Models of shared rows start from a rough solution for this many rows for each vector.
 START_PER_VECTOR, START_FACTORS = 6, 2
-# With at least this many outputs, steps take long. Fewer of them, and factors of fewer rows, tell
-# candidates apart as well.
+# With at least this many outputs, steps take long: fewer of them tell candidates apart as well.
 MANY_OUTPUTS, STEPS_OF_MANY, START_FACTORS_OF_MANY = 5, 4, 1
 # The largest number of steps that move the vectors, of a classifier and of a regression.
 CLASS_MOVES, VALUE_MOVES = 8, 30
@@ -214,11 +213,8 @@ class _Path:
                 found.append(newton(problem, losses, place.decisions, STEPS_PER_FACTOR).place)
                 continue
             curvatures = problem.curvatures(place.decisions)
-            many = problem.shape[0] >= MANY_OUTPUTS
-            n_steps, least = (STEPS_OF_MANY, 0) if many else (STEPS, LEAST_FACTOR_ROWS)
-            matrix = problem.factor(
-                curvatures, random, ROWS_PER_VECTOR, place.decisions, least_rows=least
-            )
+            matrix = problem.factor(curvatures, random, ROWS_PER_VECTOR, place.decisions)
+            n_steps = STEPS_OF_MANY if problem.shape[0] >= MANY_OUTPUTS else STEPS
             found.append(descend(problem, matrix, place, n_steps, TOLERANCE).place)
         return found
 

@@ -200,7 +200,6 @@ class Problem:
         rows_per_vector: int = ROWS_PER_VECTOR,
         decisions: Array | None = None,
         total_c: float = 0.0,
-        least_rows: int = LEAST_FACTOR_ROWS,
     ) -> Factor:
         """Factor the second derivative of rows with these weighted curvatures.
 
@@ -208,7 +207,7 @@ class Problem:
         decision values too; None gives a bound for any decision values. `total_c` is the sum of the
         row weights, in case that there are no rows.
         """
-        n_rows = max(rows_per_vector * self.shape[1], least_rows)
+        n_rows = max(rows_per_vector * self.shape[1], LEAST_FACTOR_ROWS)
         curvatures = thinned(curvatures, n_rows, random)
         loss = self.sample.loss
         if isinstance(loss, PairwiseHinge):
