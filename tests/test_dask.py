@@ -425,8 +425,9 @@ def separate(tmp_path):
             time.sleep(0.1)
         yield address, started[1:]
     finally:
-        for process in reversed(started):
-            process.terminate()
+        # A worker that is asked to end says goodbye to its scheduler, and waits if this has ended.
+        for process in started:
+            process.kill()
         for process in started:
             process.wait(timeout=LONGEST)
 
@@ -440,7 +441,7 @@ def test_neither_the_cluster_nor_its_number_of_workers_changes_a_bit(client, sep
         other.wait_for_workers(2, timeout=LONGEST)
         two = DaskBudgetedSVC(**SETTINGS).fit(*rows)  # the current client
         assert_same_model(two.to_local(), three.to_local())
-        workers[0].terminate()
+        workers[0].kill()
         while len(other.nthreads()) > 1:
             time.sleep(0.05)
         one = DaskBudgetedSVC(**SETTINGS, client=other).fit(*rows)

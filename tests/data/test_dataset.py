@@ -272,6 +272,26 @@ def test_labels_in_another_array(folder):
         assert_array_equal(np.concatenate([batch[1] for batch in rows.batches()]), y)
 
 
+def test_every_kind_yields_batches_and_counts_rows_and_readings(tmp_path):
+    X, y = problem()
+    write_npy(tmp_path, X, y)
+    parquet = tmp_path / "parquet"
+    parquet.mkdir()
+    write_parquet(parquet, X, y)
+    kinds = (
+        open_dataset(parquet, "y"),
+        open_dataset(arrow_dataset.dataset(parquet), "y"),
+        open_dataset(tmp_path / "rows.npy"),
+    )
+    for rows in kinds:
+        assert (rows.n_rows, rows.n_readings) == (0, 0)
+        assert_array_equal(np.concatenate([batch[1] for batch in rows.batches()]), y)
+        assert (rows.n_rows, rows.n_readings) == (len(y), 1)
+        fit(rows)
+        assert rows.n_rows == len(y)
+        assert rows.n_readings >= 3
+
+
 # --- bad input ------------------------------------------------------------------------------------
 
 
@@ -503,6 +523,21 @@ def test_arguments_that_a_source_has_no_use_for(tmp_path):
         open_dataset(tmp_path / "part-0.csv", y)
     with pytest.raises(ValueError, match="names no file"):
         open_dataset([])
+
+
+def test_a_row_far_inside_a_numpy_file_is_named(tmp_path):
+    path, row = tmp_path / "rows.npy", 2 * dataset.NPY_ROWS + 9
+    rows = np.zeros((3 * dataset.NPY_ROWS, 2))
+    rows[row, 0] = np.nan
+    np.save(path, rows)
+    with pytest.raises(DataError, match=rf"rows.npy, row {row + 1}, column 1: .*missing"):
+        fit(open_dataset(path))
+    rows[row] = 0, np.inf
+    np.save(path, rows)
+    with pytest.raises(DataError, match=rf"rows.npy, row {row + 1}: .*not finite"):
+        BudgetedSVR().fit(open_dataset(path))
+    with pytest.raises(DataError, match=rf"rows.npy, row {row + 1}: the label"):
+        fit(open_dataset(path))
 
 
 def test_several_targets_need_rows_in_memory():

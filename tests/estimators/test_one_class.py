@@ -1,16 +1,19 @@
 """BudgetedOneClassSVM: what it learns, its scale, weights, streams and bad input."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from models import assert_same_model, expected_failures
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pocketsvm import BudgetedOneClassSVM, load_model
+from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, load_model, open_dataset
 
 
 @parametrize_with_checks(
@@ -187,12 +190,48 @@ def test_equal_rows_are_all_normal():
     assert_array_equal(model.predict([[9.0, 9.0, 9.0]]), -1)
 
 
-def test_a_data_set_is_refused():
-    class Batches:
-        def batches(self):
-            yield ring(), None
+class Batches:
+    def __init__(self, X):
+        self.X = X
 
+    def batches(self):
+        for k in range(0, len(self.X), 400):
+            yield self.X[k : k + 400], None
+
+
+def test_a_data_set_in_the_sample_gives_the_model_of_rows_in_memory(tmp_path):
+    X = ring()
+    pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), tmp_path / "rows.parquet")
+    np.save(tmp_path / "rows.npy", X)
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",", header="a,b", comments="", fmt="%.17g")
+    expected = small().fit(X)
+    assert_same_model(small().fit(Batches(X)), expected)
+    for name in ("rows.parquet", "rows.npy", "rows.csv"):  # no column is the label
+        assert_same_model(small().fit(open_dataset(tmp_path / name)), expected)
+
+
+def test_labels_of_a_data_set_are_no_features(tmp_path):
+    X = ring()
+    labels = np.where(X[:, 0] > 0, "right", "left")
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "side": labels})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    found = small().fit(open_dataset(tmp_path / "rows.parquet", "side"))
+    assert_same_model(found, small().fit(X))
+
+
+def test_a_large_data_set_is_sampled(tmp_path):
+    X = ring(20_000)
+    found = small(budget=10, nu=0.1).fit(Batches(X))
+    assert abs((found.predict(X) == -1).mean() - 0.1) < 0.01
+    scaled = BudgetedOneClassSVM(10, nu=0.1, random_state=0)
+    X *= [1, 1000]
+    np.save(tmp_path / "rows.npy", X)
+    scaled.fit(open_dataset(tmp_path / "rows.npy", scaler=StandardScaler()))
+    assert abs((scaled.predict(X) == -1).mean() - 0.1) < 0.01
+
+
+def test_only_fit_takes_a_data_set():
     with pytest.raises(TypeError, match="X must be rows in memory, but is a data set"):
-        small().fit(Batches())
-    with pytest.raises(TypeError, match="X must be rows in memory, but is a data set"):
-        small().fit(ring()).predict(Batches())
+        small().fit(ring()).predict(Batches(ring()))
+    with pytest.raises(TypeError, match="not that of BudgetedRanker"):
+        BudgetedRanker().fit(Batches(ring()))

@@ -53,7 +53,7 @@ def test_targets_of_a_cluster():
         {"where": "1 worker", "speedup": 1.0, "ratio": 4.0, "peak": 430.0, **common},
         {"where": "2 workers", "speedup": 1.9, "ratio": 2.5, "peak": 410.0, **common},
     ]
-    partitions = [{"data": "A", "budget": 20, "order": "random", "worst": 0.2}]
+    partitions = [{"data": "A", "order": "random", "worst": 0.2}]
     lines = targets({"workers": workers, "partitions": partitions}).lines
     assert [[line[2].ours, line[4].ours] for line in lines] == [
         ["1.90", "yes"],
@@ -80,17 +80,15 @@ def test_what_travels_is_as_the_formula_says(monkeypatch):
 
 def test_accuracies_by_partitions(monkeypatch):
     monkeypatch.setattr(cluster, "PARTITIONS", (2, 3))
-    monkeypatch.setattr(cluster, "FEW_VECTORS", 2)
     monkeypatch.setattr(cluster, "available", lambda quick: [small_problem()])
     table = cluster.by_partitions(quick=True)
-    assert [row["order"] for row in table.rows] == 2 * list(cluster.ORDERS)
-    assert [row["budget"] for row in table.rows] == 3 * [2] + 3 * [10]
-    for row in table.rows[3:]:  # the sample holds all rows, and the models are the same
+    assert [row["order"] for row in table.rows] == list(cluster.ORDERS)
+    for row in table.rows:  # the sample holds all rows, and the models are the same
         assert row["on 2"] == row["on 3"] == row["alone"]
         assert row["worst"] == 0
 
 
 def small_problem():
-    rows = TrainTest(*susy_like(1200), *susy_like(300, seed=1))
+    rows = TrainTest(*susy_like(600), *susy_like(300, seed=1))
     data_set = replace(named("SUSY"), budgets=(10, 20))
-    return Problem(data_set, "small", "", lambda: rows, 1200)
+    return Problem(data_set, "small", "", lambda: rows, 600)

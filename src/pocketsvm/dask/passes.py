@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..data.drawing import Drawn
 from ..data.rows import Dtype, Rows, checked_rows
 from ..data.survey import Survey
-from ..training.passes import OnPass, PassReport, make_trainers, run_passes
+from ..training.passes import OnPass, PassReport, is_enough, make_trainers, run_passes
 from ..training.settings import Settings
 from ..training.state import VectorSet
 from .partitions import same
@@ -69,14 +69,16 @@ class RunPasses:
         token = uuid4().hex
         shared = self.client.submit(same, given, key=f"passes-shared-{token}")
         at = self.client.submit(same, chosen, key=f"passes-rows-{token}")
-        vectors = before
-        for done in range(1 if before is None else before.n_passes + 1, settings.n_passes + 1):
-            begin = time.perf_counter()
+        vectors, done = before, 0 if before is None else before.n_passes
+
+        def is_done(found: VectorSet) -> bool:
+            return is_enough(done, found.profile, rows, targets, settings)
+
+        while done < settings.n_passes and (vectors is None or not is_done(vectors)):
+            done, begin = done + 1, time.perf_counter()
             found: VectorSet = self.client.submit(
                 _one_pass, self.lazy, at, shared, start, vectors, key=f"pass-{token}-{done}"
             ).result()
-            if vectors is not None and found.n_passes == vectors.n_passes:
-                break  # enough vectors were merged
             made = found.profile if vectors is None else found.profile - vectors.profile
             seconds = time.perf_counter() - begin
             vectors = found

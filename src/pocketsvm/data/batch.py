@@ -71,8 +71,13 @@ def label_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return np.unique(y, return_inverse=True)
 
 
-def checked_batch(X: Any, y: Any, weight: Any, place: str, *, regression: bool) -> RowBatch:
-    """Check arrays of a user in scikit-learn's way; errors name the place and the row."""
+def checked_batch(
+    X: Any, y: Any, weight: Any, place: str, *, regression: bool, n_before: int = 0
+) -> RowBatch:
+    """Check arrays of a user in scikit-learn's way; errors name the place and the row.
+
+    So many rows of the same place come before the first one.
+    """
     if not num_samples(X):
         return RowBatch(_empty(X), np.empty(0), None, place)
     try:
@@ -86,7 +91,7 @@ def checked_batch(X: Any, y: Any, weight: Any, place: str, *, regression: bool) 
         )
     except (ValueError, TypeError) as error:
         raise DataError(f"{place}: {error}") from error
-    _check_finite(X, place)
+    _check_finite(X, place, n_before)
     y = np.asarray(y)
     y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
     if y.shape != (X.shape[0],):
@@ -94,7 +99,7 @@ def checked_batch(X: Any, y: Any, weight: Any, place: str, *, regression: bool) 
             f"{place}: y must have one value for each of the {X.shape[0]} rows, but has the shape "
             f"{y.shape}. Several targets need the rows in memory."
         )
-    y = _checked_numbers(y, place) if regression else _checked_labels(y, place)
+    y = (_checked_numbers if regression else _checked_labels)(y, place, n_before)
     return RowBatch(X, y, checked_weight(weight, X.shape[0], place), place)
 
 
@@ -119,7 +124,7 @@ def _empty(X: Any) -> Any:
     return np.empty((0, shape[1] if len(shape) > 1 else 0))
 
 
-def _check_finite(X: Any, place: str) -> None:
+def _check_finite(X: Any, place: str, n_before: int) -> None:
     is_sparse: bool = sp.issparse(X)
     values = X.data if is_sparse else X
     if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
@@ -132,26 +137,27 @@ def _check_finite(X: Any, place: str) -> None:
         row, column = divmod(wrong, X.shape[1])
     value = values.ravel()[wrong]
     what = "the value is missing (NaN)" if np.isnan(value) else f"{value} is not a finite number"
-    raise DataError(f"{place}, row {row + 1}, column {column + 1}: {what}.")
+    raise DataError(f"{place}, row {n_before + row + 1}, column {column + 1}: {what}.")
 
 
-def _checked_numbers(y: NDArray[Any], place: str) -> NDArray[np.float64]:
+def _checked_numbers(y: NDArray[Any], place: str, n_before: int) -> NDArray[np.float64]:
     try:
         numbers = y.astype(np.float64, copy=False)
     except (ValueError, TypeError):
         raise DataError(f"{place}: the targets of a regression must be numbers.") from None
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        raise DataError(f"{place}, row {row + 1}: the target {numbers[row]} is not finite.")
+        at = f"{place}, row {n_before + row + 1}"
+        raise DataError(f"{at}: the target {numbers[row]} is not finite.")
     return numbers
 
 
-def _checked_labels(y: NDArray[Any], place: str) -> NDArray[Any]:
+def _checked_labels(y: NDArray[Any], place: str, n_before: int) -> NDArray[Any]:
     if y.dtype.kind == "O":
         if not all(isinstance(label, str) for label in y.tolist()):
             raise DataError(f"{place}: labels must be numbers or texts, not both, and not missing.")
         return y.astype(str)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(f"{place}, row {row + 1}: the label is missing.")
+        raise DataError(f"{place}, row {n_before + row + 1}: the label is missing.")
     return y

@@ -96,10 +96,10 @@ class TextCache:
             )
 
     def _arrays(self, batch: Batch, place: str) -> list[Array]:
-        assert batch.labels is not None
         X = batch.X if self.dtype is None else batch.X.astype(self.dtype, copy=False)
         weights = np.empty(0) if batch.weights is None else batch.weights
-        y = self._numbers(batch.labels, place) if self.regression else self._codes(batch.labels)
+        labels = batch.labels or Labels(np.zeros(X.shape[0], dtype=np.intp), ["0"])
+        y = self._numbers(labels, place) if self.regression else self._codes(labels)
         if isinstance(X, np.ndarray):
             self.n_features = X.shape[1]
             return [y, weights, np.ascontiguousarray(X)]

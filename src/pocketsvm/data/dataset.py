@@ -4,14 +4,16 @@ A `Source` is a data set while a fit reads it: it yields `RowBatch` after `RowBa
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._sklearn import num_samples
 from .ahead import read_ahead
 from .batch import RowBatch, checked_batch
 from .cache import TextCache, cache_message
@@ -117,8 +119,39 @@ class Progress:
     n_bytes: int
 
 
+class _Counting(ABC):
+    """What the data sets of `open_dataset` share: they count their readings and rows."""
+
+    n_readings: int = 0
+    n_rows: int = 0
+
+    @abstractmethod
+    def opened(self, *, regression: bool, labelled: bool = True) -> AbstractContextManager[Source]:
+        """Open the data set for several readings; without labels, targets are zero."""
+
+    def batches(self) -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
+        """Yield X, y and the weights (or None) of one batch after the other."""
+        with self.opened(regression=False) as source:
+            for batch in source.read():
+                yield batch.X, batch.y, batch.weight
+
+    def _counted(self, read: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[RowBatch]]:
+        """Return a reading that takes note of itself."""
+        self.n_readings = self.n_rows = 0
+
+        def count() -> Iterator[RowBatch]:
+            self.n_readings += 1
+            n_rows = 0
+            for batch in read():
+                yield batch
+                n_rows += batch.n_rows
+            self.n_rows = n_rows
+
+        return count
+
+
 @dataclass(eq=False)
-class FileDataset:
+class FileDataset(_Counting):
     """Rows in files, as `open_dataset` returns them.
 
     Attributes
@@ -184,29 +217,22 @@ class FileDataset:
         """The size of all files."""
         return sum(stamp.size for stamp in self.stamps)
 
-    def batches(self) -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
-        """Yield X, y and the weights (or None) of one batch after the other."""
-        with self.opened(regression=False) as source:
-            for batch in source.read():
-                yield batch.X, batch.y, batch.weight
-
     @contextmanager
-    def opened(self, *, regression: bool) -> Iterator[Source]:
+    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
         """Open the files for several readings; text is parsed once, into a cache."""
-        self.n_readings = self.n_rows = 0
-        with self._source(regression) as source:
+        with self._source(regression, labelled) as source:
             self.layout, self.spellings = source.layout, source.spellings
             yield source
 
     @contextmanager
-    def _source(self, regression: bool) -> Iterator[Source]:
+    def _source(self, regression: bool, labelled: bool) -> Iterator[Source]:
         if self.formats[0] == "libsvm":
             with TextCache(regression, self.dtype) as cache:
                 cache.fill_svmlight(self._checked_paths(), self.n_jobs)
                 self._announce(cache)
                 yield Source(self._followed(cache.read), cache.layout, None, cache.spellings)
             return
-        layout, options = self._layout()
+        layout, options = self._layout(replace(self.options, labelled=labelled))
         if set(self.formats) <= {"parquet"}:
 
             def read() -> Iterator[RowBatch]:
@@ -224,7 +250,6 @@ class FileDataset:
         ends = dict(zip(self.paths, sizes, strict=True))
 
         def follow() -> Iterator[RowBatch]:
-            self.n_readings += 1
             n_rows = 0
             for batch in read():
                 yield batch
@@ -234,9 +259,8 @@ class FileDataset:
                     if self.n_rows:
                         share = n_rows / self.n_rows
                     self.on_batch(Progress(self.n_readings, batch.n_rows, share, self.n_bytes))
-            self.n_rows = n_rows
 
-        return follow
+        return self._counted(follow)
 
     def _announce(self, cache: TextCache) -> None:
         if self.say is not None:
@@ -251,9 +275,8 @@ class FileDataset:
         with DataFile(path, self.options) as file:
             return file.format
 
-    def _layout(self) -> tuple[Layout, Options]:
+    def _layout(self, options: Options) -> tuple[Layout, Options]:
         """Return the layout of the first file, and the options that read it from all files."""
-        options = self.options
         drop = [*options.drop, *([] if options.weights is None else [options.weights])]
         if self.features is not None:
             with DataFile(self.paths[0], replace(options, weights=None)) as file:
@@ -265,7 +288,8 @@ class FileDataset:
         for stamp in self.stamps:
             stamp.check()
             with DataFile(stamp.path, options) as file:
-                for batch in file.batches(layout, labels=True, n_jobs=self.n_jobs):
+                labels = layout.label is not None
+                for batch in file.batches(layout, labels=labels, n_jobs=self.n_jobs):
                     yield batch, stamp.path
             stamp.check()
 
@@ -276,8 +300,9 @@ class FileDataset:
 
 def row_batch(batch: Batch, path: str, dtype: str | None, *, regression: bool) -> RowBatch:
     """Return a batch of a table, whose column has either texts or numbers as labels."""
-    assert batch.labels is not None
     X = batch.X if dtype is None else batch.X.astype(dtype, copy=False)
+    if batch.labels is None:
+        return RowBatch(X, np.zeros(X.shape[0]), batch.weights, path)
     y = batch.labels.numbers() if regression else batch.labels.values
     if regression and y is None:
         raise DataError(f"{path}: the labels must be numbers for a regression.")
@@ -302,7 +327,7 @@ def others(path: str, names: list[str], features: Sequence[str], options: Option
 
 
 @dataclass(eq=False)
-class NpyDataset:
+class NpyDataset(_Counting):
     """Rows of a NumPy file, which are read in their order and never at random."""
 
     path: str
@@ -311,34 +336,31 @@ class NpyDataset:
     scaler: Any = None
 
     @contextmanager
-    def opened(self, *, regression: bool) -> Iterator[Source]:
+    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
         """Open the file for several readings."""
         stamp = Stamp.of(self.path)
-        yield Source(lambda: self._read(stamp, regression))
+        yield Source(self._counted(lambda: self._read(stamp, regression, labelled)))
 
-    def batches(self) -> Iterator[tuple[Any, NDArray[Any], None]]:
-        """Yield X, y and None for one batch after the other."""
-        with self.opened(regression=False) as source:
-            for batch in source.read():
-                yield batch.X, batch.y, None
-
-    def _read(self, stamp: Stamp, regression: bool) -> Iterator[RowBatch]:
+    def _read(self, stamp: Stamp, regression: bool, labelled: bool) -> Iterator[RowBatch]:
         stamp.check()
         X = np.load(self.path, mmap_mode="r", allow_pickle=False)
         if X.ndim != 2:
             raise DataError(f"{self.path} holds an array of the shape {X.shape}, not rows.")
-        y, column = self._labels(X)
+        y, column = self._labels(X, labelled)
         for begin in range(0, len(X), NPY_ROWS):
             at = slice(begin, begin + NPY_ROWS)
             rows = np.array(X[at], dtype=self.dtype)
             labels = rows[:, column] if y is None else np.array(y[at])
             rows = np.delete(rows, column, axis=1) if y is None else rows
-            place = f"{self.path}, from row {begin + 1} on"
-            yield checked_batch(rows, labels, None, place, regression=regression)
+            yield checked_batch(
+                rows, labels, None, self.path, regression=regression, n_before=begin
+            )
 
-    def _labels(self, X: NDArray[Any]) -> tuple[Any, int]:
+    def _labels(self, X: NDArray[Any], labelled: bool) -> tuple[Any, int]:
         """Return the labels, or the column that holds them."""
         label = self.label
+        if label is None and not labelled:
+            return np.zeros(len(X), dtype=np.int8), 0
         if isinstance(label, str | os.PathLike) and os.fspath(label).endswith(".npy"):
             label = np.load(label, mmap_mode="r", allow_pickle=False)
         if isinstance(label, np.ndarray):
@@ -360,7 +382,7 @@ class NpyDataset:
 
 
 @dataclass(eq=False)
-class ArrowDataset:
+class ArrowDataset(_Counting):
     """A ``pyarrow.dataset.Dataset``."""
 
     dataset: Any
@@ -369,20 +391,21 @@ class ArrowDataset:
     scaler: Any = None
 
     @contextmanager
-    def opened(self, *, regression: bool) -> Iterator[Source]:
+    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
         """Open the data set for several readings."""
         drop = [] if self.options.weights is None else [self.options.weights]
-        options = replace(self.options, weights=None, drop=[*self.options.drop, *drop])
+        drop = [*self.options.drop, *drop]
+        options = replace(self.options, weights=None, drop=drop, labelled=labelled)
         layout = FragmentTable("the data set", options, self.dataset).layout()
 
         def read() -> Iterator[RowBatch]:
             for fragment in self.dataset.get_fragments():
                 name = getattr(fragment, "path", "") or "the data set"
                 table = FragmentTable(name, self.options, fragment)
-                for batch in table.batches(layout, labels=True):
+                for batch in table.batches(layout, labels=layout.label is not None):
                     yield row_batch(batch, name, self.dtype, regression=regression)
 
-        yield Source(lambda: read_ahead(read()), layout, layout.names)
+        yield Source(self._counted(lambda: read_ahead(read())), layout, layout.names)
 
 
 @dataclass(eq=False)
@@ -397,7 +420,7 @@ class BatchesDataset:
         return getattr(self.dataset, "scaler", None)
 
     @contextmanager
-    def opened(self, *, regression: bool) -> Iterator[Source]:
+    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
         """Open the object for several readings."""
         source = Source(lambda: iter(()))
 
@@ -409,6 +432,7 @@ class BatchesDataset:
                         f"got {type(batch).__name__}."
                     )
                 X, y, *weight = batch
+                y = np.zeros(num_samples(X)) if y is None and not labelled else y
                 if source.names is None and hasattr(X, "columns"):
                     source.names = [str(name) for name in X.columns]
                 yield checked_batch(

@@ -46,6 +46,8 @@ from .streams import scaled_reservoir
 class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     """The base of the estimators."""
 
+    _uses_y: ClassVar[bool] = True  # whether rows have targets
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Integral, 2, None, closed="left")],
         "C": [Interval(Real, 0.0, None, closed="neither")],

@@ -2,12 +2,13 @@
 
 The survey reads all rows once and draws a sample. If the sample holds all rows, the fit is that of
 rows in memory. Otherwise the passes see the sample, and the solver reads all rows through a
-`Spread`, which is a disk or a cluster.
+`Spread`, which is a disk or a cluster. An estimator without targets is fitted to the sample alone.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
+from ..data.batch import RowBatch
 from ..data.dataset import Source
 from ..data.drawing import Plan
 from ..data.errors import DataError
@@ -168,14 +170,16 @@ def ignored_classes(estimator: Any) -> list[Any]:
 
 def fit_dataset(estimator: Any, dataset: Any, y: Any, sample_weight: Any) -> None:
     """Fit an estimator to a data set, which takes the place of X and y."""
-    if y is not None or sample_weight is not None:
-        raise ValueError("A data set has its labels and weights itself: leave out y.")
+    _check_alone(y, sample_weight)
     regression = not is_classifier(estimator)
     ignored = ignored_classes(estimator)
     random_state = check_random_state(estimator.random_state)
     before = random_state.get_state()
     plan = plan_of(estimator, random_state)
-    with dataset.opened(regression=regression) as source:
+    uses_y = estimator._uses_y
+    with dataset.opened(regression=regression and uses_y, labelled=uses_y) as source:
+        if not uses_y:
+            source.read = partial(_without_labels, source.read)
         found = survey(source, plan, regression=regression, ignored=ignored)
         if found.is_whole:
             random_state.set_state(before)  # the sample is not drawn at random
@@ -190,6 +194,39 @@ def fit_dataset(estimator: Any, dataset: Any, y: Any, sample_weight: Any) -> Non
             names=source.names,
             given=dataset,
         )
+
+
+def drawn_rows(
+    estimator: Any, dataset: Any, y: Any, sample_weight: Any
+) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+    """Return the sample that a fit would draw from a data set: X, scaled, y and weights or None."""
+    _check_alone(y, sample_weight)
+    regression = not is_classifier(estimator)
+    plan = plan_of(estimator, check_random_state(estimator.random_state))
+    with dataset.opened(regression=regression) as source:
+        found = survey(source, plan, regression=regression, ignored=ignored_classes(estimator))
+    X = found.sample.X
+    if dataset.scaler is not None:
+        X = fitted_scaler(dataset.scaler, found).transform(X)
+    return X, found.sample.y, _sample_weights(found)
+
+
+def _sample_weights(found: Survey) -> NDArray[np.float64] | None:
+    """Return the weights with which the sample stands for all rows; None if they are equal."""
+    if found.sample.weight is None and np.ptp(found.factors) == 0:
+        return None
+    return found.sample.weights * found.factors
+
+
+def _check_alone(y: Any, sample_weight: Any) -> None:
+    if y is not None or sample_weight is not None:
+        raise ValueError("A data set has its labels and weights itself: leave out y.")
+
+
+def _without_labels(read: Callable[[], Iterator[RowBatch]]) -> Iterator[RowBatch]:
+    """Yield the rows for an estimator that ignores their labels, which may be texts."""
+    for batch in read():
+        yield replace(batch, y=np.zeros(batch.n_rows))
 
 
 def scaler_of(estimator: Any, scaler: Any, found: Survey) -> Any:
@@ -219,8 +256,8 @@ def fit_survey(
     fitted = copy.copy(estimator)
     fitted.__dict__.pop("scaler_", None)
     fitted.__dict__.pop("feature_names_in_", None)
-    if found.is_whole:
-        fitted.fit(X, rows.y, rows.weight)
+    if found.is_whole or not estimator._uses_y:
+        fitted.fit(X, rows.y, _sample_weights(found))
     else:
         _check_polish(estimator, found)
         start = estimator._previous(stream=False)

@@ -12,6 +12,7 @@ from sklearn.base import OutlierMixin
 
 from .._sklearn import Interval, fit_context
 from ..data.novelty import NoveltyTargets, lower_quantile, mean_kernel, novelty_targets
+from ..data.opening import as_dataset
 from ..data.rows import CheckedRows, Rows, check_rows
 from ..data.sampling import AnyTargets
 from ..model.model import Model
@@ -21,7 +22,7 @@ from ..training.settings import Choices, Settings
 from ..training.state import VectorSet
 from .base import BudgetedMachine
 from .callbacks import given_data
-from .elsewhere import Elsewhere
+from .elsewhere import Elsewhere, fit_dataset
 
 # Scores of normal rows differ by little from each other, so that the loss must have a sharp kink
 # and be solved for precisely, and all vectors have the same sign, so that few merges are enough.
@@ -136,6 +137,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
     0.1
     """
 
+    _uses_y = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: constraint
         for name, constraint in BudgetedMachine._parameter_constraints.items()
@@ -185,8 +187,9 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data set
+            The rows. A data set, such as `pocketsvm.open_dataset` returns, is read once: the model
+            is fitted to 512 rows per support vector, drawn at random. Its labels are ignored.
 
         y : Ignored
             Not used, present for API consistency.
@@ -199,6 +202,9 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         self : BudgetedOneClassSVM
             The fitted estimator.
         """
+        if (dataset := as_dataset(X)) is not None:
+            fit_dataset(self, dataset, y, sample_weight)
+            return self
         given = given_data(X, None, sample_weight)
         data = self._check(X, sample_weight, self._previous(stream=False))
         self._train(*data, given, stream=False)

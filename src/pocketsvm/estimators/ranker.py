@@ -175,7 +175,7 @@ class BudgetedRanker(BudgetedMachine):
     def fit(  # type: ignore[override]  # as in other rankers, qid comes before the weights
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:

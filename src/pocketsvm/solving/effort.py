@@ -21,7 +21,7 @@ MOST_INNER = 4
 # kernel values for each pair of rows.
 LEAST_CLASS_WORK = 1.3e10
 LEAST_VALUE_WORK = 2e10
-CLASS_VALUES_PER_PAIR = 3
+CLASS_VALUES_PER_PAIR = 4
 VALUE_VALUES_PER_PAIR = 16
 VALUE_VALUES_PER_PAIR_OF_FEW = 11
 # Moving ends if a step gains less than this share of the objective.

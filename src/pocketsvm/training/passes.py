@@ -227,7 +227,7 @@ def run_passes(
         profile = earlier + _profile(trainers)
         return VectorSet(states, rows.gamma, unit_alpha, targets.offset, done, profile)
 
-    if before is not None and _is_enough(done, before.profile, rows, targets, settings):
+    if before is not None and is_enough(done, before.profile, rows, targets, settings):
         return snapshot()
     first = done + 1
     found = _profile(trainers)
@@ -236,12 +236,12 @@ def run_passes(
         _make_pass(trainers, rows, targets, settings)
         seconds, found = time.perf_counter() - begin, _profile(trainers)
         report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
-        if on_pass(report) or _is_enough(done, earlier + found, rows, targets, settings):
+        if on_pass(report) or is_enough(done, earlier + found, rows, targets, settings):
             break
     return snapshot()
 
 
-def _is_enough(
+def is_enough(
     n_passes: int, profile: Profile, rows: Rows, targets: AnyTargets, settings: Settings
 ) -> bool:
     """Whether further passes would make the vectors worse, or only add vectors of no use."""

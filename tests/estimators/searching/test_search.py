@@ -35,7 +35,7 @@ X, Y = moons(400)
 def few(**parameters):
     """Return a search of few candidates."""
     given = {"Cs": [0.01, 10.0], "gammas": [1e-3, 1.0], "cv": 3, "random_state": 0}
-    return BudgetedSVCCV(20, **given | parameters)
+    return BudgetedSVCCV(**{"budget": 20} | given | parameters)
 
 
 @parametrize_with_checks(
@@ -344,13 +344,40 @@ def test_bad_input_is_named():
     one_class = [(np.arange(200), np.flatnonzero(Y == 1))]
     with pytest.raises(ValueError, match="No candidate has a finite score"):
         few(cv=one_class, scoring="roc_auc").fit(X, Y)
+    with pytest.raises(ValueError, match="A data set has no groups"):
+        few().fit(Source(X, Y), groups=Y)
+    with pytest.raises(ValueError, match="leave out y"):
+        few().fit(Source(X, Y), Y)
 
-    class Source:
-        def batches(self):
-            yield X, Y
 
-    with pytest.raises(TypeError, match="needs the rows in memory"):
-        few().fit(Source())
+# --- data sets ------------------------------------------------------------------------------------
+
+
+class Source:
+    def __init__(self, X, y, scaler=None):
+        self.X, self.y, self.scaler = X, y, scaler
+
+    def batches(self):
+        for k in range(0, len(self.y), 150):
+            yield self.X[k : k + 150], self.y[k : k + 150]
+
+
+def test_a_data_set_is_searched_as_rows_in_memory():
+    found, expected = few().fit(Source(X, Y)), few().fit(X, Y)
+    assert found.best_params_ == expected.best_params_
+    assert_array_equal(found.scores_, expected.scores_)
+    assert_array_equal(found.dual_coef_, expected.dual_coef_)
+
+
+def test_candidates_are_compared_on_a_sample_and_the_best_is_fitted_to_all_rows():
+    many, labels = moons(3000)
+    settings = {"budget": 4, "random_state": 0}
+    found = few(**settings).fit(Source(100 * many, labels, StandardScaler()))
+    assert found.best_params_["gamma"] == 1.0  # as for rows that are scaled
+    plain = BudgetedSVC(**settings, **found.best_params_)
+    plain.fit(Source(100 * many, labels, StandardScaler()))
+    assert_array_equal(found.predict(100 * many), plain.predict(100 * many))
+    assert found.score(100 * many, labels) > 0.85
 
 
 # --- files ----------------------------------------------------------------------------------------

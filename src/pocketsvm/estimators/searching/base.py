@@ -27,6 +27,7 @@ from ...data.targets import ClassTargets, ValueTargets, check_classes
 from ...model.model import Model
 from ...profile import Profile
 from ..base import BudgetedMachine
+from ..elsewhere import drawn_rows
 from ..saving import save_model
 from .candidates import Scorer, evaluate, evaluate_budgets
 from .folds import FoldGroup, make_groups, splits
@@ -128,11 +129,12 @@ class BudgetedSearch(BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search, fit the winner on all rows and set the attributes in one step."""
-        if as_dataset(X) is not None:
-            raise TypeError(
-                f"{type(self).__name__} needs the rows in memory. For rows on disk, find C and "
-                "gamma with a sample of them, or use the command `pocketsvm tune`."
-            )
+        dataset = as_dataset(X)
+        if dataset is not None:  # candidates are compared on the sample of a fit
+            if groups is not None:
+                raise ValueError("A data set has no groups: leave them out.")
+            size = LARGEST_BUDGET if self.budget == "auto" else self.budget
+            X, y, sample_weight = drawn_rows(self._plain(budget=size), dataset, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows, y = check_rows_and_targets(copy.copy(self), X, y, reset=True)
         budget = self.budget
@@ -171,7 +173,10 @@ class BudgetedSearch(BaseEstimator):
             found["budget"] = sizes["budget_"]
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         plain = self._plain(**common, **{"budget": machine.budget} | winner.choice | found)
-        plain.fit(X, y, sample_weight=weights)
+        if dataset is None:
+            plain.fit(X, y, sample_weight=weights)
+        else:
+            plain.fit(dataset, None)
         self._adopt(plain, searches, winner, found, sizes, len(y))
 
     def _choices(self, targets: ClassTargets | ValueTargets) -> list[dict[str, Any]]:

@@ -207,8 +207,10 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data set
+            The rows. A data set, such as `pocketsvm.open_dataset` returns, takes the place of X
+            and y: the settings are compared on the sample that a fit draws, and the model is then
+            fitted to all rows.
 
         y : array-like of shape (n_samples,)
             The class labels.
@@ -409,8 +411,10 @@ feature_names_in_
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data set
+            The rows. A data set, such as `pocketsvm.open_dataset` returns, takes the place of X
+            and y: the settings are compared on the sample that a fit draws, and the model is then
+            fitted to all rows.
 
         y : array-like of shape (n_samples,)
             The targets.

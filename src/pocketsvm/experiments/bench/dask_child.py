@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from itertools import pairwise, product
+from itertools import pairwise
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
@@ -74,12 +74,12 @@ def _rows(path: str, begin: int, end: int) -> NDArray[Any]:
 def accuracies_on_dask(
     path: str,
     setting: dict[str, Any],
-    budgets: list[int],
+    budget: int,
     n_seeds: int,
     partitions: list[int],
     orders: list[str],
 ) -> dict[str, list[float]]:
-    """Return the test accuracies by order, budget and number of partitions, one per seed."""
+    """Return the test accuracies by order and number of partitions, one per seed."""
     with np.load(path) as file:
         X, y, X_test, y_test = (file[name] for name in ("X", "y", "X_test", "y_test"))
     sorts = {
@@ -93,7 +93,7 @@ def accuracies_on_dask(
         local = model.to_local() if isinstance(model, DaskBudgetedSVC) else model
         return 100 * float(accuracy_score(y_test, local.predict(X_test)))
 
-    def accuracies(kind: type[BudgetedSVC], rows: Any, budget: int) -> list[float]:
+    def accuracies(kind: type[BudgetedSVC], rows: Any) -> list[float]:
         models = [kind(budget, **setting, random_state=seed) for seed in range(n_seeds)]
         return [accuracy(model, rows) for model in models]
 
@@ -105,12 +105,11 @@ def accuracies_on_dask(
             rows = X[sorts[order]], y[sorts[order]]
             for path, values in zip(paths, rows, strict=True):
                 np.save(path, values)
-            for budget in budgets:
-                found[f"{order} {budget} alone"] = accuracies(BudgetedSVC, rows, budget)
-            for n, budget in product(partitions, budgets):
+            found[f"{order} alone"] = accuracies(BudgetedSVC, rows)
+            for n in partitions:
                 ends = np.linspace(0, len(y), n + 1).astype(int).tolist()
                 lazy = [_lazy([(path, *cut) for cut in pairwise(ends)]) for path in paths]
-                found[f"{order} {budget} {n}"] = accuracies(DaskBudgetedSVC, lazy, budget)
+                found[f"{order} {n}"] = accuracies(DaskBudgetedSVC, lazy)
     return found
 
 

@@ -316,10 +316,7 @@ def _cluster(table: Table, rows: Rows) -> None:
     found = {where: row["peak"] - row["batch"] for where, row in two.items()}
     what = "Dask, peak memory of a worker beside one batch, MB"
     add_target(table, what, found, "≤", MAX_WORKER_MEGABYTES, ".0f")
-    found = {
-        f"{row['data']}, B = {row['budget']}, {row['order']}": row["worst"]
-        for row in rows.get("partitions", [])
-    }
+    found = {f"{row['data']}, {row['order']}": row["worst"] for row in rows.get("partitions", [])}
     what = "Dask, largest fall of the accuracy, points"
     add_target(table, what, found, "≤", MAX_DISK_FALL, ".2f")
 
