@@ -4,6 +4,7 @@
 #include "merging/pairs.hpp"
 #include "solving/newton.hpp"
 #include "solving/reading.hpp"
+#include "solving/row_newton.hpp"
 #include "training/trainer.hpp"
 
 #define POCKETSVM_TEXT_OF(x) #x
@@ -72,11 +73,16 @@ Reader* make_reader(Precision precision, const ModelView& model, const double* l
     return new LossReader<double>(model, lengths, n_lengths);
 }
 
-void solve_small(const SmallProblem& problem, const SmallSolution& solution) {
+bool solve_small(const SmallProblem& problem, const SmallSolution& solution) {
     if (problem.kernel.precision == Precision::float32)
-        SmallSolver<float>(problem).solve(solution);
-    else
-        SmallSolver<double>(problem).solve(solution);
+        return SmallSolver<float>(problem).solve(solution);
+    return SmallSolver<double>(problem).solve(solution);
+}
+
+bool solve_rows(const RowProblem& problem, const RowSolution& solution) {
+    if (problem.kernel.precision == Precision::float32)
+        return RowSolver<float>(problem).solve(solution);
+    return RowSolver<double>(problem).solve(solution);
 }
 
 }  // namespace
@@ -95,6 +101,7 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    loss_slopes,
                    losses_along,
                    make_reader,
-                   solve_small};
+                   solve_small,
+                   solve_rows};
 
 }  // namespace pocketsvm::POCKETSVM_SET

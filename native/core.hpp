@@ -269,6 +269,28 @@ struct SmallSolution {
     std::int64_t* steps;
 };
 
+// A small problem whose vectors are the rows themselves, so that A = k = K.
+struct RowProblem {
+    KernelView kernel;  // K, symmetric
+    Losses losses;      // as those of `SmallProblem`, like all that follows
+    const double* c;    // not zero
+    double tilt;
+    bool fit_intercept;
+    double bound;
+    double least;
+    std::size_t n_steps;
+    double tolerance;
+};
+
+struct RowSolution {
+    double* point;      // n_outputs x (n_rows + 1); zero where the loss of a row is flat
+    double* gradient;   // likewise
+    double* decisions;  // n_rows x n_outputs
+    double* objective;
+    double* predicted;
+    std::int64_t* steps;
+};
+
 class Table {
   public:
     virtual ~Table();
@@ -312,7 +334,10 @@ struct Core {
     // at the first length.
     Reader* (*make_reader)(Precision, const ModelView&, const double* lengths,
                            std::size_t n_lengths);
-    void (*solve_small)(const SmallProblem& problem, const SmallSolution& solution);
+    // False if the second derivative is not finite.
+    bool (*solve_small)(const SmallProblem& problem, const SmallSolution& solution);
+    // False if a matrix is not positive definite, because of rounding with a large c.
+    bool (*solve_rows)(const RowProblem& problem, const RowSolution& solution);
 };
 
 // The cores of this build that this CPU can run, best first.

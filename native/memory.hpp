@@ -66,4 +66,8 @@ POCKETSVM_INLINE double sum_in_parts(std::size_t begin, std::size_t end, Term te
            ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
+POCKETSVM_INLINE double dot(const double* a, const double* b, std::size_t n) {
+    return sum_in_parts(0, n, [&](std::size_t i) { return a[i] * b[i]; });
+}
+
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -241,13 +241,46 @@ nb::tuple solve_small(const RowLosses& losses, AnyMatrix kernel, Matrix penalty,
     auto objective = make_array<double>({n_outputs}, &to.objective);
     auto predicted = make_array<double>({n_outputs}, &to.predicted);
     auto steps = make_array<std::int64_t>({n_outputs}, &to.steps);
+    bool finite;
     {
         WithoutGil released;
-        core->solve_small({view, penalty.data(), losses.view(), c.data(), tilt, fit_intercept,
-                           bound, least, n_steps, tolerance, near ? near->data() : nullptr},
-                          to);
+        finite =
+            core->solve_small({view, penalty.data(), losses.view(), c.data(), tilt, fit_intercept,
+                               bound, least, n_steps, tolerance, near ? near->data() : nullptr},
+                              to);
     }
+    require(finite, "kernel, penalty and c must be finite");
     return nb::make_tuple(point, gradient, penalised, decisions, objective, predicted, steps);
+}
+
+// Returns point, gradient, decisions, objective, predicted and steps of `RowSolution`, or None.
+nb::object solve_rows(const RowLosses& losses, AnyMatrix kernel, Vector c, double tilt,
+                      bool fit_intercept, double bound, double least, std::size_t n_steps,
+                      double tolerance) {
+    const std::size_t n_outputs = losses.view().n_outputs, n_rows = kernel.shape(0);
+    require(losses.separable(), "the losses couple the outputs, or have several targets");
+    require(kernel.shape(1) == n_rows, "kernel must be square, got " + std::to_string(n_rows) +
+                                           " rows and " + std::to_string(kernel.shape(1)) +
+                                           " columns");
+    require(losses.n_rows() == n_rows && c.shape(0) == n_rows,
+            "losses and c must have one entry per row of kernel, " + std::to_string(n_rows) +
+                ", got " + std::to_string(losses.n_rows()) + " and " + std::to_string(c.shape(0)));
+    RowSolution to;
+    auto point = make_array<double>({n_outputs, n_rows + 1}, &to.point);
+    auto gradient = make_array<double>({n_outputs, n_rows + 1}, &to.gradient);
+    auto decisions = make_array<double>({n_rows, n_outputs}, &to.decisions);
+    auto objective = make_array<double>({n_outputs}, &to.objective);
+    auto predicted = make_array<double>({n_outputs}, &to.predicted);
+    auto steps = make_array<std::int64_t>({n_outputs}, &to.steps);
+    bool solved;
+    {
+        WithoutGil released;
+        solved = core->solve_rows({view_of(kernel), losses.view(), c.data(), tilt, fit_intercept,
+                                   bound, least, n_steps, tolerance},
+                                  to);
+    }
+    if (!solved) return nb::none();
+    return nb::make_tuple(point, gradient, decisions, objective, predicted, steps);
 }
 
 // The rows that a thread takes at once: few if a row is much work, so that it reacts to an
@@ -346,6 +379,8 @@ void bind_solving(nb::module_& module) {
     module.def("solve_small", &solve_small, "losses"_a, "kernel"_a.noconvert(), "penalty"_a, "c"_a,
                "tilt"_a, "fit_intercept"_a, "bound"_a, "least"_a, "near"_a.none(), "n_steps"_a,
                "tolerance"_a);
+    module.def("solve_rows", &solve_rows, "losses"_a, "kernel"_a.noconvert(), "c"_a, "tilt"_a,
+               "fit_intercept"_a, "bound"_a, "least"_a, "n_steps"_a, "tolerance"_a);
     module.def("read_losses", &read_losses, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,
                "losses"_a, "c"_a, "coefficients"_a, "intercepts"_a, "lengths"_a, "reach"_a,
                "n_threads"_a);

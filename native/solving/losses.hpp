@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "../core.hpp"
-#include "../simd.hpp"
+#include "../memory.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
@@ -235,6 +235,54 @@ inline void losses_along(const Losses& losses, const Chunk& rows, const double* 
             if constexpr (loss.coupled) second[loss.own(i)] -= mean * mean * c;
         }
     });
+}
+
+// ----- one output on its own
+
+// The losses of one of several outputs; no loss couples them.
+inline Losses losses_of(Losses losses, std::size_t output) {
+    losses.n_outputs = 1;
+    for (const double** each : {&losses.widths, &losses.down, &losses.up})
+        if (*each != nullptr) *each += output;
+    if (losses.positives != nullptr) losses.positives += output;
+    return losses;
+}
+
+// The weighted losses of rows in one output, and the weighted slope and curvature of each row.
+inline double loss_bends(const Losses& losses, const Chunk& rows, const double* decisions,
+                         double* slopes, double* curvatures) {
+    double total = 0;
+    with_losses(losses, [&](auto loss) {
+        for (std::size_t i = rows.begin; i < rows.end; ++i)
+            loss.at(i, decisions + i, [&](std::size_t, const Bend& bend) {
+                total += rows.c[i] * bend.value;
+                slopes[i] = rows.c[i] * bend.slope;
+                curvatures[i] = rows.c[i] * bend.curvature;
+            });
+    });
+    return total;
+}
+
+// How far to go along a step, on which the objective has this slope at the start. The losses of one
+// output change with their decision values, and the rest is linear and quadratic in the length.
+// Newton's method on the slope is kept within a bracket of the minimum.
+inline double minimum_along(const Losses& losses, const Chunk& rows, const double* decisions,
+                            const double* change, double start, double linear, double quadratic) {
+    constexpr double flat = 0.1;
+    constexpr int most_trials = 30;
+    double length = 1, low = 0, high = __builtin_inf();
+    for (int trial = 0; trial < most_trials; ++trial) {
+        double slope, bend;
+        losses_along(losses, rows, decisions, change, &length, &slope, &bend);
+        slope += linear + length * quadratic;
+        bend += quadratic;
+        if (std::fabs(slope) <= -flat * start) return length;
+        (slope < 0 ? low : high) = length;
+        const double newton = length - slope / bend;
+        const double middle = high == __builtin_inf() ? 2 * length : (low + high) / 2;
+        length = newton > low && newton < high ? newton : middle;
+    }
+    return low;
 }
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -5,84 +5,9 @@
 
 #include "kernel_sums.hpp"
 #include "losses.hpp"
+#include "small_matrix.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
-
-// A symmetric matrix, of which the lower triangle is used, and its Cholesky factor.
-class SmallMatrix {
-  public:
-    explicit SmallMatrix(std::size_t size)
-        : size_(size), width_((size + group - 1) / group * group), values_(width_ * width_) {}
-
-    // The length of rows that are padded with zeros.
-    std::size_t width() const { return width_; }
-    std::size_t size() const { return size_; }
-    double& at(std::size_t i, std::size_t j) { return values_[i * width_ + j]; }
-
-    // Takes the values of a matrix of the same size.
-    void copy(const SmallMatrix& other) {
-        for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = other.values_[i];
-    }
-
-    // The sum of the outer products of padded rows.
-    void set_products(const double* rows, std::size_t n_rows) {
-        for (std::size_t a = 0; a < width_; a += tile)
-            for (std::size_t b = 0; b < a + tile; b += group) {
-                Doubles sums[tile];
-                for (Doubles& sum : sums) sum = Doubles::all(0);
-                for (std::size_t i = 0; i < n_rows; ++i) {
-                    const double* row = rows + i * width_;
-                    const Doubles right = Doubles::load(row + b);
-#pragma GCC unroll 4
-                    for (std::size_t r = 0; r < tile; ++r)
-                        sums[r] = multiply_add(Doubles::all(row[a + r]), right, sums[r]);
-                }
-                for (std::size_t r = 0; r < tile; ++r) sums[r].store(&at(a + r, b));
-            }
-    }
-
-    // Replaces the matrix by its factor; false if it is not positive definite. The last pivot is at
-    // least `least`.
-    bool factor(double least) {
-        for (std::size_t i = 0; i < size_; ++i) {
-            double* row = &at(i, 0);
-            for (std::size_t j = 0; j < i; ++j)
-                row[j] = (row[j] - dot(row, &at(j, 0), j)) / at(j, j);
-            double pivot = row[i] - dot(row, row, i);
-            if (i + 1 == size_ && pivot < least) pivot = least;
-            if (!(pivot > 0)) return false;
-            row[i] = std::sqrt(pivot);
-        }
-        return true;
-    }
-
-    // Solves a linear system in place, with the factor.
-    void solve(double* x) {
-        for (std::size_t i = 0; i < size_; ++i) x[i] = (x[i] - dot(&at(i, 0), x, i)) / at(i, i);
-        for (std::size_t i = size_; i-- > 0;) {
-            const double* row = &at(i, 0);
-            x[i] /= row[i];
-            for (std::size_t j = 0; j < i; ++j) x[j] -= x[i] * row[j];
-        }
-    }
-
-    static double dot(const double* a, const double* b, std::size_t n) {
-        Doubles sum = Doubles::all(0);
-        std::size_t i = 0;
-        for (; i + group <= n; i += group)
-            sum = multiply_add(Doubles::load(a + i), Doubles::load(b + i), sum);
-        double rest = 0;
-        for (; i < n; ++i) rest += a[i] * b[i];
-        return sum.sum() + rest;
-    }
-
-  private:
-    using Doubles = Lanes<double>;
-    static constexpr std::size_t group = Doubles::count, tile = 4;
-
-    std::size_t size_, width_;
-    Buffer<double> values_;
-};
 
 // Solves for one output after the other. Points, gradients and directions have the intercept after
 // the coefficients, even if it is fixed at zero.
@@ -98,23 +23,25 @@ class SmallSolver {
           point_(sums_.width() + 1), penalised_(n_vectors_), gradient_(n_vectors_ + 1),
           newton_(matrix_.width() + 1), bend_(n_vectors_), pull_(sums_.width()) {}
 
-    void solve(const SmallSolution& solution) {
-        if (problem_.near == nullptr) factor_bound();
+    // False if the second derivative is not finite.
+    bool solve(const SmallSolution& solution) {
+        if (problem_.near == nullptr && !factor_bound()) return false;
         for (std::size_t o = 0; o < problem_.losses.n_outputs; ++o) {
             output_ = o;
             losses_ = losses_of(problem_.losses, o);
             for (std::size_t j = 0; j < point_.size(); ++j) point_[j] = 0;
-            if (problem_.near != nullptr)
-                start();
-            else
+            if (problem_.near == nullptr)
                 matrix_.copy(bound_);
-            descend(solution);
+            else if (!start())
+                return false;
+            if (!descend(solution)) return false;
         }
+        return true;
     }
 
   private:
     // Makes steps with the factor of the start, and then with one of each point.
-    void descend(const SmallSolution& solution) {
+    bool descend(const SmallSolution& solution) {
         std::size_t step = 0;
         double predicted, objective;
         for (;; ++step) {
@@ -123,7 +50,7 @@ class SmallSolver {
             const bool first = step == 0 && problem_.near == nullptr;
             // The factor is of an earlier point, and the first of all may be that of a bound.
             if (!first && (step == 1 || predicted > problem_.tolerance * objective)) {
-                factor();
+                if (!factor()) return false;
                 predicted = predict();
             }
             // With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
@@ -132,26 +59,18 @@ class SmallSolver {
             go(predicted);
         }
         write(solution, step, predicted, objective);
-    }
-
-    static Losses losses_of(Losses losses, std::size_t output) {
-        losses.n_outputs = 1;
-        losses.widths += output;
-        losses.positives += output;
-        losses.down += output;
-        losses.up += output;
-        return losses;
+        return true;
     }
 
     const Real* kernel() const { return static_cast<const Real*>(problem_.kernel.values); }
 
     // Newton's point from the decision values that are close to the solution.
-    void start() {
+    bool start() {
         const std::size_t n_outputs = problem_.losses.n_outputs;
         for (std::size_t i = 0; i < n_rows_; ++i)
             decisions_[i] = problem_.near[i * n_outputs + output_];
         read();
-        factor();
+        if (!factor()) return false;
         for (std::size_t i = 0; i < n_rows_; ++i)
             change_[i] = curvatures_[i] * decisions_[i] - slopes_[i];
         pull(change_.data(), newton_.data());
@@ -159,22 +78,12 @@ class SmallSolver {
         matrix_.solve(newton_.data());
         for (std::size_t j = 0; j < n_vectors_; ++j) point_[j] = newton_[j];
         point_[sums_.width()] = problem_.fit_intercept ? newton_[n_vectors_] : 0;
+        return true;
     }
 
-    // Losses, weighted slopes and weighted curvatures at the decision values.
     double read() {
-        double total = 0;
-        with_losses(losses_, [&](auto loss) {
-            for (std::size_t i = 0; i < n_rows_; ++i) {
-                const double c = problem_.c[i];
-                loss.at(i, decisions_.data() + i, [&](std::size_t, const Bend& bend) {
-                    total += c * bend.value;
-                    slopes_[i] = c * bend.slope;
-                    curvatures_[i] = c * bend.curvature;
-                });
-            }
-        });
-        return total;
+        return loss_bends(losses_, {0, n_rows_, problem_.c, 0}, decisions_.data(), slopes_.data(),
+                          curvatures_.data());
     }
 
     // The derivative of losses with these slopes.
@@ -210,14 +119,15 @@ class SmallSolver {
     }
 
     // Factors a bound on the second derivative, which is the same for all outputs.
-    void factor_bound() {
+    bool factor_bound() {
         for (std::size_t i = 0; i < n_rows_; ++i) curvatures_[i] = problem_.c[i] * problem_.bound;
-        factor();
+        if (!factor()) return false;
         bound_.copy(matrix_);
+        return true;
     }
 
-    // Factors the second derivative of rows with these curvatures.
-    void factor() {
+    // Factors the second derivative of rows with these curvatures; false if it is not finite.
+    bool factor() {
         const std::size_t width = matrix_.width();
         std::size_t n_bent = 0;
         double corner = 0;
@@ -232,20 +142,24 @@ class SmallSolver {
         }
         corner = corner > problem_.least ? corner : problem_.least;
         // A ridge for a matrix that rounding has made indefinite, relative to its diagonal.
-        constexpr double first_ridge = 1e-14, next_ridge = 100, least_rest = 1e-14;
+        constexpr double first_ridge = 1e-14, next_ridge = 100, most_ridge = 1e6;
+        constexpr double least_rest = 1e-14;
         for (double ridge = 0;;) {
             matrix_.set_products(bent_.data(), n_bent);
             double largest = 0;
             for (std::size_t i = 0; i < n_vectors_; ++i) {
-                for (std::size_t j = 0; j <= i; ++j)
-                    matrix_.at(i, j) += problem_.penalty[i * n_vectors_ + j];
-                matrix_.at(i, i) += ridge;
-                largest = matrix_.at(i, i) > largest ? matrix_.at(i, i) : largest;
+                double* const row = matrix_.row(i);
+                for (std::size_t j = i; j < n_vectors_; ++j)
+                    row[j] += problem_.penalty[i * n_vectors_ + j];
+                row[i] += ridge;
+                largest = row[i] > largest ? row[i] : largest;
             }
             if (problem_.fit_intercept) matrix_.at(n_vectors_, n_vectors_) = corner;
-            if (matrix_.factor(problem_.fit_intercept ? least_rest * corner : 0)) return;
+            if (matrix_.factor(problem_.fit_intercept ? least_rest * corner : 0)) return true;
             ridge = next_ridge * ridge > first_ridge * largest ? next_ridge * ridge
                                                                : first_ridge * largest;
+            // With such a ridge, every finite matrix has a factor.
+            if (!(ridge < most_ridge * largest)) return false;
         }
     }
 
@@ -254,7 +168,7 @@ class SmallSolver {
         for (std::size_t j = 0; j <= n_vectors_; ++j) newton_[j] = gradient_[j];
         matrix_.solve(newton_.data());
         if (!problem_.fit_intercept) newton_[n_vectors_] = 0;
-        return SmallMatrix::dot(gradient_.data(), newton_.data(), n_vectors_ + 1);
+        return dot(gradient_.data(), newton_.data(), n_vectors_ + 1);
     }
 
     // Goes against Newton's step, as far as the objective falls.
@@ -264,32 +178,13 @@ class SmallSolver {
         const double intercept = -newton_[n_vectors_];
         sums_.decide(kernel(), n_rows_, 1, pull_.data(), &intercept, change_.data());
         penalise(pull_.data(), bend_.data());
-        const double linear = SmallMatrix::dot(pull_.data(), penalised_.data(), n_vectors_) +
-                              problem_.tilt * intercept;
-        const double quadratic = SmallMatrix::dot(pull_.data(), bend_.data(), n_vectors_);
-        const double length = search(-predicted, linear, quadratic);
+        const double linear =
+            dot(pull_.data(), penalised_.data(), n_vectors_) + problem_.tilt * intercept;
+        const double quadratic = dot(pull_.data(), bend_.data(), n_vectors_);
+        const double length = minimum_along(losses_, {0, n_rows_, problem_.c, 0}, decisions_.data(),
+                                            change_.data(), -predicted, linear, quadratic);
         for (std::size_t j = 0; j < n_vectors_; ++j) point_[j] += length * pull_[j];
         point_[sums_.width()] += length * intercept;
-    }
-
-    // Newton's method on the slope along the step, kept within a bracket of the minimum.
-    double search(double start, double linear, double quadratic) const {
-        constexpr double flat = 0.1;
-        constexpr int most_trials = 30;
-        const Chunk rows{0, n_rows_, problem_.c, 0};
-        double length = 1, low = 0, high = __builtin_inf();
-        for (int trial = 0; trial < most_trials; ++trial) {
-            double slope, bend;
-            losses_along(losses_, rows, decisions_.data(), change_.data(), &length, &slope, &bend);
-            slope += linear + length * quadratic;
-            bend += quadratic;
-            if (std::fabs(slope) <= -flat * start) return length;
-            (slope < 0 ? low : high) = length;
-            const double newton = length - slope / bend;
-            const double middle = high == __builtin_inf() ? 2 * length : (low + high) / 2;
-            length = newton > low && newton < high ? newton : middle;
-        }
-        return low;
     }
 
     void write(const SmallSolution& solution, std::size_t step, double predicted,

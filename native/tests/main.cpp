@@ -7,6 +7,7 @@ void shared_tests();
 void merging_tests();
 void training_tests(std::uint64_t expected_hash);
 void solving_tests();
+void newton_tests();
 void text_tests();
 
 // The optional argument is the hash of the models on another machine, which must be the same here.
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
     merging_tests();
     training_tests(argc > 1 ? std::strtoull(argv[1], nullptr, 16) : 0);
     solving_tests();
+    newton_tests();
     text_tests();
     std::printf("%d passed, %d failed\n", check::passed.load(), check::failed.load());
     return check::failed != 0;

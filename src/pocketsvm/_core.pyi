@@ -346,6 +346,25 @@ def solve_small(
     of steps.
     """
 
+def solve_rows(
+    losses: RowLosses,
+    kernel: NDArray[Any],
+    c: NDArray[np.float64],
+    tilt: float,
+    fit_intercept: bool,
+    bound: float,
+    least: float,
+    n_steps: int,
+    tolerance: float,
+) -> tuple[NDArray[Any], ...] | None:
+    """Minimise 1/2 a' K a + sum_i c_i loss_i((K a)_i + b) + tilt b for each output.
+
+    kernel is K, and the other arguments are those of `solve_small`. Returns the point and its
+    gradient (n_outputs, n_rows + 1), the decision values, and for each output the objective, twice
+    the decrease that the last step predicted, and the number of steps. Returns None if rounding
+    makes a matrix indefinite, which happens with a large c.
+    """
+
 def read_losses(
     vectors: NDArray[Any],
     gamma: float,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pocketsvm.experiments.bench import guesses, tuning
 from pocketsvm.experiments.bench.guesses import jacobian, median, scale
 from pocketsvm.experiments.bench.small_sets import selection_bias
 from pocketsvm.experiments.datasets.small import classifications, regressions
@@ -27,6 +28,31 @@ def test_guesses_of_gamma():
     # A square of side 1: the largest distance is the diagonal, and (5 - 1)^(1/2) - 1 = 1.
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
     assert jacobian(square) == pytest.approx(np.pi**2 / 8)
+
+
+def test_totals_compare_guesses_with_the_default():
+    table = guesses.table()
+    table.progress = False
+    table.add(data="a", tuned=90.0, scale=3.0, quarter=4.0, median=1.0, jacobian=3.0)
+    table.add(data="b", tuned=90.0, scale=1.0, quarter=0.0, median=1.0, jacobian=9.0)
+    guesses.add_totals(table)
+    rows = {row["data"]: row for row in table.rows}
+    assert (rows["mean"]["scale"], rows["worst"]["jacobian"]) == (2.0, 9.0)
+    assert (rows["best on"]["quarter"], rows["best on"]["median"]) == (1.0, 1.0)
+    assert rows['better than "scale" on']["median"] == 1.0
+    assert rows['mean gain over "scale"']["median"] == 1.0
+    assert rows["its standard error"]["median"] == pytest.approx(1.0)
+
+
+def test_units_of_a_data_set_make_one_row():
+    rows = [
+        {"searches": {"data": "letter", "ratio": 8.0}},
+        {"searches": {"data": "letter", "trees": 96.0}},
+    ]
+    searches, *others = tuning.assembled(rows, 8)
+    assert searches.rows == [{"data": "letter", "ratio": 8.0, "trees": 96.0}]
+    assert "8 data sets were measured at a time" in searches.note
+    assert not any(others)
 
 
 def test_there_are_ten_small_data_sets_of_each_kind():

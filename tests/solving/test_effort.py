@@ -46,9 +46,10 @@ def test_few_rows_make_fewer_moves():
     few = replace(class_problem(500)[1], few=True)
     many = replace(few, few=False)
     found = [Effort.of(settings(), sample, 500, values=False) for sample in (few, many)]
-    assert [each.rounds() for each in found] == [[12], [100]]
+    assert [each.rounds() for each in found] == [[10], [100]]
     found = [Effort.of(settings(), sample, 500, values=True) for sample in (few, many)]
-    assert found[0].work == 0.75 * found[1].work
+    assert found[0].work < found[1].work
+    assert found[0].tolerance > found[1].tolerance
 
 
 def test_thorough_moves_have_no_limit_of_work():

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import rbf_kernel
 
+from pocketsvm.solving import factor as module
 from pocketsvm.solving.factor import JITTER, PANEL, Penalty
 
 GAMMA = 0.4
@@ -144,3 +145,27 @@ def test_memory_is_one_square_array():
         tracemalloc.stop()
     square = 8 * n**2
     assert square < peak < 1.5 * square
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_values_that_are_not_finite_have_no_factor(wrong):
+    vectors = np.random.default_rng(0).normal(size=(20, 3))
+    kernel, weights = np.ones((5, 20)), np.ones(5)
+    kernel[0, 3] = wrong
+    with pytest.raises(FloatingPointError, match="must be finite"):
+        Penalty(vectors, GAMMA, 1).factor(in_blocks(kernel, weights), 0.5, True)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_a_large_matrix_is_factored_in_panels(n_threads, monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", 10)
+    monkeypatch.setattr(module, "FACTOR_PANEL", 16)
+    monkeypatch.setattr(module, "FACTOR_ROWS", 7)
+    A = np.random.default_rng(0).normal(size=(60, 80))
+    lower = A @ A.T
+    square = np.asfortranarray(np.tril(lower) + 5 * np.triu(np.ones((60, 60)), 1))
+    assert module.factored(square, n_threads)
+    assert_allclose(np.tril(square), np.linalg.cholesky(lower), rtol=1e-9, atol=1e-9)
+    assert_array_equal(np.triu(square, 1), 5 * np.triu(np.ones((60, 60)), 1))
+    square = np.asfortranarray(lower - 2 * np.diag(np.eye(60)[40] * lower[40, 40]))
+    assert not module.factored(square, n_threads)

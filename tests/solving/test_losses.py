@@ -274,10 +274,10 @@ def test_less_smoothing_is_closer_to_the_exact_svm(monkeypatch):
     train, test = slice(0, 100), slice(100, None)
     exact = SVC(gamma=0.1).fit(X[train], y[train]).decision_function(X[test])
 
-    def error(width):  # of a model that keeps nearly all rows as vectors
+    def error(width):  # of a model that may keep all rows as vectors
         choices = Choices(hinge_width=width)
         monkeypatch.setattr(solve, "loss_of", lambda targets, _: loss_of(targets, choices))
-        clf = BudgetedSVC(99, gamma=0.1, random_state=0).fit(X[train], y[train])
+        clf = BudgetedSVC(100, gamma=0.1, random_state=0).fit(X[train], y[train])
         return np.abs(clf.decision_function(X[test]) - exact).mean()
 
     assert error(0.02) < 0.8 * error(0.1) < 0.8 * 0.5 * error(0.5)

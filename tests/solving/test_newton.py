@@ -123,6 +123,17 @@ def test_wrong_arguments_are_refused():
         _core.solve_small(coupled, kernel, penalty, sample.c, *rest)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_end_the_solver(wrong):
+    vectors, sample = class_problem()
+    found = small(vectors, sample)
+    kernel, losses = next(found.rows.blocks())[1], sample.loss.core()
+    penalty = found.penalty.matrix()
+    penalty[0, 1] = penalty[1, 0] = wrong
+    with pytest.raises(ValueError, match="kernel, penalty and c must be finite"):
+        _core.solve_small(losses, kernel, penalty, sample.c, 0.0, True, 1.0, 1.0, None, 10, 1e-4)
+
+
 def test_few_rows_are_solved_as_well_as_many(monkeypatch):
     random = np.random.default_rng(0)
     X = random.normal(size=(600, 4)).astype(np.float32)

@@ -11,6 +11,7 @@ from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.data.precision import training_rows
 from pocketsvm.data.rows import check_rows_and_targets
 from pocketsvm.solving import path
+from pocketsvm.solving.coverage import intercept_shifts
 from pocketsvm.solving.descent import minimise
 from pocketsvm.solving.factor import Penalty
 from pocketsvm.solving.path import Shared, solve_path
@@ -90,6 +91,25 @@ def test_vectors_move_where_that_pays():
         before, after = (objective(model, *found[1:], factor) for model in (one, other))
         assert after < before
     assert all(model.vectors is moved[0].vectors for model in moved)
+
+
+def test_quantiles_are_shifted_as_in_the_final_fit(monkeypatch):
+    svr = BudgetedSVR(
+        100, 10.0, gamma=0.1, loss="quantile", quantile=[0.1, 0.9], max_iter=3, random_state=0
+    )
+    found = trained(svr, *friedman())  # 400 rows: all of them tell how far rows shift
+    _, rows, targets, settings = found
+    shifted = path_of(found, FACTORS, moves=False)
+    monkeypatch.setattr(path, "intercept_shifts", lambda *_: 0.0)
+    for factor, before, after in zip(
+        FACTORS, path_of(found, FACTORS, moves=False), shifted, strict=True
+    ):
+        sample = sample_of(rows, targets, replace(settings, alpha=settings.alpha / factor))
+        point = np.column_stack([before.dual_coef, before.intercept - targets.offset])
+        random = np.random.default_rng(0)
+        expected = intercept_shifts(before.vectors, point, sample, sample.loss, random, 1)
+        assert_allclose(after.intercept - before.intercept, expected, rtol=1e-6)
+        assert expected[0] < 0 < expected[1]  # the quantiles were too close to each other
 
 
 def test_a_regression_without_vectors_has_a_path():

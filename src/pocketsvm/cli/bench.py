@@ -14,7 +14,7 @@ def bench(
         typer.Option(
             metavar="PART,…",
             help="Measure only these parts (speed, growth, peers, exact, scale, cluster, solver, "
-            "learners, tasks, tuning); 'none' writes the pages from stored results.",
+            "learners, tasks, tuning, few); 'none' writes the pages from stored results.",
             show_default="all",
         ),
     ] = "",
@@ -25,8 +25,9 @@ def bench(
         int,
         typer.Option(
             min=1,
-            help="Seeds of the part 'solver' to measure at a time, each on one core; other work on "
-            "the machine then affects the times.",
+            help="Seeds or data sets to measure at a time in the parts 'peers', 'solver', "
+            "'learners' and 'tuning', each on one core (two in 'tuning'); they slow down each "
+            "other.",
         ),
     ] = 1,
     rows: Annotated[

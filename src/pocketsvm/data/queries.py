@@ -5,13 +5,13 @@ query has rows, and all of them the same.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from .._cached import cached_property
 from .rows import CheckedRows
 from .targets import Targets, Weights, weighted_rows
 

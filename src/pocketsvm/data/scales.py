@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ FAR_OUT = 100.0
 # lie between them.
 MOST_VALUES = (0.01, 0.99)
 DEVIATIONS = 4.65
+# A column has no outliers unless this share of its values lie this close to their mean, as a share
+# of its range. Quantiles take longer than this check.
+NEAR_MEAN = (0.97, 0.12)
 # Warn if the spread of the targets is this many times C.
 TARGETS_BEYOND = 30.0
 # Entries that are looked at, in at least so many rows: enough to see the scales, few enough to
@@ -70,10 +74,11 @@ def warn_about_scales(X: Any, gamma: Any) -> None:
     sample = X[:: -(-X.shape[0] // n_sampled)]
     if _is_normalised(sample):
         return
-    found = [*_different_scales(sample)]
+    columns = _Columns.of(sample)
+    found = [*_different_scales(sample, columns)]
     if gamma == "scale":
-        found = found or [*_large_offset(sample)]
-        found += _outliers(X, sample)
+        found = found or [*_large_offset(columns)]
+        found += _outliers(X, sample, columns)
     for warning in found:
         warnings.warn(warning, stacklevel=6)
 
@@ -115,21 +120,29 @@ def _is_normalised(X: Any) -> bool:
     return False
 
 
-def _moments(X: Any) -> tuple[Numbers, Numbers]:
-    """Return the means and variances of the columns."""
-    is_sparse: bool = sp.issparse(X)
-    if is_sparse:
-        means, variances = mean_variance_axis(X, axis=0)
-        return np.asarray(means, np.float64), np.asarray(variances, np.float64)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
+@dataclass(frozen=True)
+class _Columns:
+    """The smallest and largest values, means and variances of columns."""
+
+    least: Numbers
+    most: Numbers
+    means: Numbers
+    variances: Numbers
+
+    @classmethod
+    def of(cls, X: Any) -> "_Columns":
+        is_sparse: bool = sp.issparse(X)
+        if is_sparse:
+            found = *min_max_axis(X, axis=0), *mean_variance_axis(X, axis=0)
+            return cls(*(np.asarray(each, np.float64) for each in found))
+        least, most = _range(X)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return cls(least, most, X.mean(axis=0, dtype=np.float64), X.var(0, dtype=np.float64))
 
 
 def _range(X: Any) -> tuple[Numbers, Numbers]:
     """Return the smallest and largest values of the columns."""
-    is_sparse: bool = sp.issparse(X)
-    least, most = min_max_axis(X, axis=0) if is_sparse else (X.min(axis=0), X.max(axis=0))
-    return np.asarray(least, np.float64), np.asarray(most, np.float64)
+    return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
 
 
 def _extremes(X: Any) -> tuple[Numbers, Numbers]:
@@ -142,25 +155,27 @@ def _extremes(X: Any) -> tuple[Numbers, Numbers]:
     return least, most
 
 
-def _different_scales(X: Any) -> Iterator[ScaleWarning]:
+def _different_scales(X: Any, columns: _Columns) -> Iterator[ScaleWarning]:
     """Warn about columns that are much wider than others.
 
     Both the ranges and the standard deviations must differ: rare binary columns have small
     deviations but the same range, and standardised columns with outliers have large ranges but the
     same deviation. Constant columns, and columns with few entries that are not zero, do not count.
     """
-    least, most = _range(X)
+    ranges, deviations = columns.most - columns.least, np.sqrt(columns.variances)
+    varying = deviations[ranges > 0]
+    if not varying.size or varying.max() <= SCALES_APART * varying.min():
+        return
     is_sparse: bool = sp.issparse(X)
     n_entries = (
         np.bincount(X.indices, minlength=X.shape[1]) if is_sparse else np.count_nonzero(X, axis=0)
     )
-    ranges = most - least
     varies = np.flatnonzero(
         (ranges > 0) & (n_entries >= max(LEAST_ENTRIES, LEAST_SHARE * X.shape[0]))
     )
     if not varies.size:
         return
-    ranges, deviations = ranges[varies], np.sqrt(_moments(X)[1])[varies]
+    ranges, deviations = ranges[varies], deviations[varies]
     if deviations.max() <= SCALES_APART * deviations.min():
         return
     wide, narrow = ranges.argmax(), ranges.argmin()
@@ -174,9 +189,9 @@ def _different_scales(X: Any) -> Iterator[ScaleWarning]:
         )
 
 
-def _large_offset(X: Any) -> Iterator[ScaleWarning]:
+def _large_offset(columns: _Columns) -> Iterator[ScaleWarning]:
     """Warn about a column whose offset makes the variance of all entries very large."""
-    means, variances = _moments(X)
+    means, variances = columns.means, columns.variances
     with np.errstate(over="ignore", invalid="ignore"):
         within, between = variances.mean(), means.var()
         if not (within > 0 and between > OFFSET_SHARE * within):
@@ -192,30 +207,40 @@ def _large_offset(X: Any) -> Iterator[ScaleWarning]:
     )
 
 
-def _outliers(X: Any, sample: Any) -> Iterator[ScaleWarning]:
+def _outliers(X: Any, sample: Any, columns: _Columns) -> Iterator[ScaleWarning]:
     """Warn about a column in which a few values make the variance very large."""
     is_sparse: bool = sp.issparse(X)
     if is_sparse and X.shape[1] > MOST_DENSE_COLUMNS:
         return
-    values = sample[::4].toarray() if is_sparse else sample
+    if is_sparse:
+        # Ranges of sparse columns would need a copy of X: only its extreme entries are looked at.
+        values, (least, most) = sample[::4].toarray(), _extremes(X)
+        looked_at = np.arange(X.shape[1])
+    else:
+        least, most = _range(X) if len(X) > len(sample) else (columns.least, columns.most)
+        share, distance = NEAR_MEAN
+        near = np.abs(sample - columns.means) <= distance * (most - least)
+        looked_at = np.flatnonzero(near.sum(axis=0) >= share * len(sample))
+        values, least, most = sample[:, looked_at], least[looked_at], most[looked_at]
+    if not looked_at.size:
+        return
     low, middle, high = np.quantile(values, (MOST_VALUES[0], 0.5, MOST_VALUES[1]), axis=0)
     spread = (high - low) / DEVIATIONS
-    # Ranges of sparse columns would need a copy of X: only its extreme entries are looked at.
-    least, most = _extremes(X) if is_sparse else _range(X)
     distance = np.maximum(most - middle, middle - least)
     candidates = np.flatnonzero((spread > 0) & (distance > FAR_OUT * spread))
     if not candidates.size:
         return
     k = candidates[(distance[candidates] / spread[candidates]).argmax()]
-    column = X.data[X.indices == k] if is_sparse else X[:, k]
+    number = looked_at[k]
+    column = X.data[X.indices == number] if is_sparse else X[:, number]
     squares = np.square(column - middle[k], dtype=np.float64).sum() / X.shape[0]
     if squares > OUTLIER_SHARE * spread[k] ** 2:
         far = most[k] if most[k] - middle[k] >= middle[k] - least[k] else least[k]
         yield ScaleWarning(
-            f"A few values of X lie far outside the rest: in column {k}, most values lie between "
-            f"{low[k]:.3g} and {high[k]:.3g}, but one is {far:.3g}. They determine the variance of "
-            "X, and with it gamma='scale', which becomes too small for the other rows. Leave out "
-            "these rows if they are wrong, or use make_pipeline(RobustScaler(unit_variance=True), "
-            "...) with gamma='auto'.",
+            f"A few values of X lie far outside the rest: in column {number}, most values lie "
+            f"between {low[k]:.3g} and {high[k]:.3g}, but one is {far:.3g}. They determine the "
+            "variance of X, and with it gamma='scale', which becomes too small for the other rows. "
+            "Leave out these rows if they are wrong, or use "
+            "make_pipeline(RobustScaler(unit_variance=True), ...) with gamma='auto'.",
             "robust",
         )

@@ -18,6 +18,8 @@ LEAST_WEIGHT = 1e-20
 LARGEST_TARGET = 1e30
 # Labels are encoded in chunks, so that temporaries stay small.
 LABELS_AT_ONCE = 1 << 16
+# Booleans, integers and strings are never regression targets.
+CERTAIN_CLASSES = "biuU"
 # Up to this many classes, a code fits into one byte.
 MOST_SMALL_CODES = 127
 
@@ -285,9 +287,11 @@ def find_classes(y: NDArray[Any]) -> NDArray[Any]:
     chunks = [y[start : start + LABELS_AT_ONCE] for start in range(0, len(y), LABELS_AT_ONCE)]
     classes = _few_integers(chunks)
     if classes is None:
-        classes = np.unique(np.concatenate([np.unique(labels) for labels in chunks]))
-    # Three of each: labels that are all different would pass for a regression target.
-    check_classification_targets(np.repeat(classes, 3))
+        parts = [np.unique(labels) for labels in chunks]
+        classes = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+    if classes.dtype.kind not in CERTAIN_CLASSES:
+        # Three of each: labels that are all different would pass for a regression target.
+        check_classification_targets(np.repeat(classes, 3))
     return classes
 
 

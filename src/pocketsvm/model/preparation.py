@@ -9,7 +9,6 @@ the whole chain does to each column.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
+from .._cached import cached_property
 from .column_map import ColumnMap
 from .container import Array, Described, Entry, take
 from .encoders import Encoder, Imputer

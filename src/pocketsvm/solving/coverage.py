@@ -40,12 +40,13 @@ def intercept_shifts(
     loss: Quantile,
     random: np.random.Generator,
     n_threads: int,
+    rows_per_vector: int = ROWS_PER_VECTOR,
 ) -> Array:
     """Return what is added to the intercept of each quantile."""
     decisions = Problem(vectors, sample, True, n_threads).place(point).decisions
     few, scale = sample, 1.0
     chosen: Array | slice = slice(None)
-    if len(sample.c) > (n_few := ROWS_PER_VECTOR * len(vectors)):
+    if len(sample.c) > (n_few := rows_per_vector * len(vectors)):
         chosen = np.sort(random.choice(len(sample.c), n_few, replace=False))
         few = sample.take(chosen)
         scale = float(sample.c.sum() / few.c.sum())

@@ -21,12 +21,13 @@ MOST_INNER = 4
 # kernel values for each pair of rows.
 LEAST_CLASS_WORK = 1.3e10
 LEAST_VALUE_WORK = 2e10
-CLASS_VALUES_PER_PAIR = 3
+CLASS_VALUES_PER_PAIR = 4
 VALUE_VALUES_PER_PAIR = 16
-VALUE_VALUES_PER_PAIR_OF_FEW = 12
+VALUE_VALUES_PER_PAIR_OF_FEW = 11
 # Moving ends if a step gains less than this share of the objective.
 CLASS_TOLERANCE = 5e-4
 VALUE_TOLERANCE = 3e-5
+VALUE_TOLERANCE_OF_FEW = 5e-4
 THOROUGH_TOLERANCE = 1e-5
 # With fewer rows per vector than this, vectors would fit the noise: then they stay.
 LEAST_ROWS = 4
@@ -86,7 +87,9 @@ class Effort:
         n_steps = 0 if sample.loss.everywhere else n_steps
         least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
-            tolerance, n_steps = VALUE_TOLERANCE, choices.value_moves
+            # With few rows, the calls of a step take longer than its sums.
+            tolerance = VALUE_TOLERANCE_OF_FEW if sample.few else VALUE_TOLERANCE
+            n_steps = choices.value_moves
             least_work = LEAST_VALUE_WORK
             per_pair = VALUE_VALUES_PER_PAIR_OF_FEW if sample.few else VALUE_VALUES_PER_PAIR
         value = n_features + EXPONENTIAL

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymm
+from scipy.linalg.blas import dsymm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _core
@@ -25,9 +25,11 @@ NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns that a thread computes together.
 PANEL = 64
-# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, and the
-# factor from one ridge to the next.
-FIRST_RIDGE, NEXT_RIDGE = 1e-14, 100.0
+# Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
+AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
+# The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
+# factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
+FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
 # The least curvature of the intercept, as a share of the largest possible: it has none if no row
 # bends, and then a step would go so far that a line search of few trials does not come back.
 INTERCEPT_CURVATURE = 1e-3
@@ -49,12 +51,15 @@ class Penalty:
         precise -= precise.mean(axis=0)
         rows, n = _core.Rows.dense(precise), len(precise)
         self.n_threads = n_threads
-        self._square = np.empty((n, n), order="F")
-        for p in range(0, n, PANEL):
-            q = min(p + PANEL, n)
-            block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
-            self._square[:q, p:q] = block.T
-            self._square[p:q, :p] = self._square[:p, p:q].T
+        if n <= PANEL:
+            self._square = _core.kernel_block(precise, gamma, rows, 0, n, n_threads).T
+        else:
+            self._square = np.empty((n, n), order="F")
+            for p in range(0, n, PANEL):
+                q = min(p + PANEL, n)
+                block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
+                self._square[:q, p:q] = block.T
+                self._square[p:q, :p] = self._square[:p, p:q].T
         self._factored, self.jitter = False, JITTER
         if vectors.dtype == np.float64:
             difference = float(1.0 - self._square.mean())
@@ -88,14 +93,15 @@ class Penalty:
 
         The intercepts have at least the curvature `least`. The factor replaces an earlier one.
         """
-        ridge, self._factored = 0.0, True
-        while True:
+        ridge, largest, self._factored = 0.0, 1.0, True
+        while ridge < MOST_RIDGE * largest:
             border = self._add(blocks, Border(len(self._square), least), ridge)
             largest = self._square.diagonal().max()
-            _, info = dpotrf(self._square, lower=1, clean=0, overwrite_a=1)
-            if info == 0:
+            if factored(self._square, self.n_threads) and np.isfinite(largest):
                 return Factor(self._square, border, fit_intercept)
             ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
+        # With a smaller ridge, every finite matrix has a factor.
+        raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
 
     def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
         """Write A, a ridge and the outer products of rows into the lower triangle."""
@@ -114,6 +120,37 @@ class Penalty:
                 pass
             border.add(values, roots)
         return border
+
+
+def factored(square: Array, n_threads: int) -> bool:
+    """Replace the lower triangle of a matrix by its factor; False if it is not positive definite.
+
+    A large matrix is factored in panels of columns: a single call would not react to an interrupt.
+    """
+    n = len(square)
+    if n <= AT_ONCE:
+        _, info = dpotrf(square, lower=1, clean=0, overwrite_a=1)
+        return bool(info == 0)
+    for p in range(0, n, FACTOR_PANEL):
+        q = min(p + FACTOR_PANEL, n)
+        left, corner = square[p:q, :p], square[p:q, p:q]
+        factor, info = dpotrf(corner - left @ left.T, lower=1, clean=1)
+        if info != 0:
+            return False
+        square[p:q, p:q] = factor + np.triu(corner, 1)
+        rows = [(k, min(k + FACTOR_ROWS, n)) for k in range(q, n, FACTOR_ROWS)]
+        for _ in in_order(partial(_solve_panel, square, factor, (p, q)), rows, n_threads):
+            pass
+    return True
+
+
+def _solve_panel(
+    square: Array, factor: Array, panel: tuple[int, int], rows: tuple[int, int]
+) -> None:
+    """Factor some rows of a panel, whose first rows have the factor given."""
+    (p, q), (a, b) = panel, rows
+    rest = square[a:b, p:q] - square[a:b, :p] @ square[p:q, :p].T
+    square[a:b, p:q] = dtrsm(1.0, factor, rest, side=1, lower=1, trans_a=1)
 
 
 def _add_panel(square: Array, values: Array, panel: tuple[int, int]) -> None:

@@ -20,10 +20,12 @@ from ..model.model import Model
 from ..training.settings import Settings
 from ..training.state import VectorSet
 from .blas import ONE_BLAS_THREAD
+from .coverage import intercept_shifts
 from .descent import STEPS_PER_FACTOR, descend, newton
 from .problem import Place, Problem
 from .sample import Sample
 from .solve import Solver, distinct, last_iterate, sample_of
+from .value_losses import Quantile
 
 Array = NDArray[Any]
 
@@ -166,14 +168,37 @@ class _Path:
 
     def follow(self, start: Sequence[Place], factors: Sequence[float]) -> list[list[Array]]:
         """Return the point of every model and factor; the places given belong to the factor 1."""
-        found = {1.0: start}
+        found: dict[float, Sequence[Place]] = {1.0: start}
         larger = sorted(factor for factor in factors if factor > 1)
         smaller = sorted((factor for factor in factors if factor < 1), reverse=True)
         for way in (larger, smaller):
             places = start
             for factor in way:
                 found[factor] = places = self.solved(places, factor)
-        return [[found[factor][k].point for factor in factors] for k in range(len(start))]
+        return [
+            [self._covering(k, found[factor][k].point, factor) for factor in factors]
+            for k in range(len(start))
+        ]
+
+    def _covering(self, model: int, point: Array, factor: float) -> Array:
+        """Shift the intercepts of quantiles as the final fit does."""
+        problem, random = self.models[model]
+        if not isinstance(problem.sample.loss, Quantile) or not problem.fit_intercept:
+            return point
+        counted = replace(problem.sample, c=problem.sample.c * factor)
+        counted = counted.take(np.flatnonzero(counted.c))
+        assert isinstance(counted.loss, Quantile)
+        shifted = point.copy()
+        shifted[:, -1] += intercept_shifts(
+            problem.rows.vectors,
+            point,
+            counted,
+            counted.loss,
+            random,
+            problem.n_threads,
+            ROWS_PER_VECTOR,
+        )
+        return shifted
 
     def solved(self, places: Sequence[Place], factor: float) -> list[Place]:
         """Return the solution of each model for a multiple of C, starting from these places.

@@ -14,13 +14,14 @@ coefficients and intercepts.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._cached import cached_property
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
 from .losses import KnownToCore
@@ -33,8 +34,9 @@ Array = NDArray[Any]
 # takes little time, and one of more rows saves steps.
 ROWS_PER_VECTOR = 16
 LEAST_FACTOR_ROWS = 2**13
-# Rows that are added to a factor at once.
-FACTOR_ROWS = 4096
+# Rows that are added to a factor at once, and the most kernel values of them, so that a call takes
+# little time and an interrupt does not have to wait.
+FACTOR_ROWS, FACTOR_VALUES = 4096, 2**22
 # Problems of few rows, with at most this many kernel values, are small: the core solves them,
 # because calls from here would take longer than the sums. It solves for each output on its own: the
 # second number is for all of them.
@@ -126,7 +128,7 @@ class Problem:
 
     def _least_curvature(self, total_c: float = 0.0) -> float:
         """Return the least curvature of an intercept; `total_c` is for a sample without rows."""
-        c = float(self.sample.c.sum()) or total_c
+        c = self.sample.total_c or total_c
         return INTERCEPT_CURVATURE * c * self.sample.loss.largest_curvature
 
     def place(self, point: Array) -> Place:
@@ -150,6 +152,8 @@ class Problem:
 
     def row_slopes(self, decisions: Array) -> Array:
         """Return the weighted slope of each row and output."""
+        if self.small is not None:
+            return self.small.slopes(decisions, self.sample.c, self.n_threads)[1]
         return self.sample.slopes(decisions, self.n_threads)[1]
 
     def bent_products(self, decisions: Array, curvatures: Array) -> Array:
@@ -212,10 +216,12 @@ class Problem:
             pairs = self.rows.vectors, self.sample, curvatures, partners, self.n_threads
             return self.penalty.factor(partial(pair_blocks, *pairs), 1.0, fit_intercept=False)
 
+        n_rows = min(FACTOR_ROWS, max(1, FACTOR_VALUES // self.shape[1]))
+
         def blocks() -> Iterator[tuple[Array, Array]]:
             for at, kernel in self.rows.blocks():
                 chosen = np.flatnonzero(curvatures[at])
-                for some in slices(len(chosen), FACTOR_ROWS):
+                for some in slices(len(chosen), n_rows):
                     yield kernel[chosen[some]], curvatures[at][chosen[some]]
 
         return self.penalty.factor(blocks, self._least_curvature(total_c), self.fit_intercept)

@@ -24,7 +24,7 @@ LENGTHS = np.array([1.0, 0.25, 0.5, 1.5])
 NO_LENGTHS = np.empty(0)
 # While vectors move, rows that were not near may get a loss: some of them, drawn at random, stand
 # for all of them. There are this many for each near row, and at least so many.
-OTHERS_PER_NEAR, LEAST_OTHERS = 0.25, 4096
+OTHERS_PER_NEAR, LEAST_OTHERS = 0.25, 1024
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from ..data.rows import Rows
 from .losses import KnownToCore, Loss
 from .pairs import PairwiseHinge
@@ -71,6 +72,11 @@ class Sample:
     loss: Loss
     tilt: float = 0.0
     few: bool = False
+
+    @cached_property
+    def total_c(self) -> float:
+        """The sum of C times the weights."""
+        return float(self.c.sum())
 
     def take(self, chosen: Array) -> "Sample":
         """Copy the chosen rows."""

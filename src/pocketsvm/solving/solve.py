@@ -22,6 +22,8 @@ from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
 from .descent import Solution, improve, minimise, resume
 from .effort import Effort
+from .exact import solve_exactly
+from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .losses import REACH, KnownToCore, loss_of
 from .moving import Path
@@ -83,16 +85,20 @@ def solve(
     with ONE_BLAS_THREAD:
         random = np.random.default_rng(vectors.states[0].generator)
         solver = Solver.of(rows, targets, settings, random, whole)
-        points = distinct(model.vectors)
-        # Where vectors were merged, the budget is scarce: all of it is used. So it is if every row
-        # has a slope, because the passes left out those close to the model.
-        wants_more = vectors.profile.merges or solver.part.loss.everywhere
-        if wants_more and settings.choices.fills:
-            points = solver.filled(points)
-        coefficients = placed(vectors.dual_coef, model.vectors, points)
-        before = solver.objective(points, np.column_stack([coefficients, vectors.biases]))
-        answer = solver.solve(points)
-        answer = solver.covering(solver.move(answer))
+        answer = solver.exact()
+        if answer is not None:
+            before = solver.last_objective(vectors)
+        else:
+            points = distinct(model.vectors)
+            # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
+            # row has a slope, because the passes left out those close to the model.
+            wants_more = vectors.profile.merges or solver.part.loss.everywhere
+            if wants_more and settings.choices.fills:
+                points = solver.filled(points)
+            coefficients = placed(vectors.dual_coef, model.vectors, points)
+            before = solver.objective(points, np.column_stack([coefficients, vectors.biases]))
+            answer = solver.move(solver.solve(points))
+        answer = solver.covering(answer)
     if answer.remaining > NOT_CONVERGED:
         warnings.warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
@@ -233,27 +239,59 @@ class Solver:
         penalised = self._problem(vectors).penalty.product(coefficients)
         return float(losses.sum() + 0.5 * row_products(coefficients, penalised).sum())
 
+    def last_objective(self, vectors: VectorSet) -> float:
+        """Return the objective of the last iterate, in which each output has its own vectors."""
+        n_threads, dual_coef = self._settings.n_threads, vectors.dual_coef
+        point = np.column_stack([dual_coef, vectors.biases])
+        total = float(in_memory(self.part, n_threads).losses(vectors.vectors, point).sum())
+        begin = 0
+        for coefficients, state in zip(dual_coef, vectors.states, strict=True):
+            end = begin + len(state.vectors)
+            if end > begin:
+                own = coefficients[None, begin:end]
+                penalised = Penalty(state.vectors, vectors.gamma, n_threads).product(own)
+                total += 0.5 * float(row_products(own, penalised)[0])
+            begin = end
+        return total
+
     def _problem(self, vectors: Array) -> Problem:
         """Return the problem of the sample, which is made once for the same vectors."""
         if self._last is None or self._last.rows.vectors is not vectors:
             self._last = Problem(vectors, self.part, *self._common)
         return self._last
 
+    def exact(self) -> Answer | None:
+        """Solve with all rows as vectors, if they are few and fit into the budget."""
+        part, settings = self.part, self._settings
+        fits = part.few and len(part.c) <= settings.budget and settings.choices.fills
+        if not fits or settings.thorough:
+            return None
+        vectors = self._rows(slice(None), part.rows.core.dtype)
+        found = solve_exactly(vectors, part, *self._common)
+        if found is None:
+            return None
+        used = np.flatnonzero(found.point[:, :-1].any(axis=0))
+        points = distinct(vectors[used])
+        coefficients = placed(found.point[:, used], vectors[used], points)
+        point = np.column_stack([coefficients, found.point[:, -1]])
+        norm = self._norm(found.gradient)
+        return Answer(points, point, found.objective, norm, found.remaining, found.steps, near=None)
+
     def filled(self, vectors: Array) -> Array:
         """Add rows, drawn at random, up to the budget."""
         budget, n_rows = self._settings.budget, len(self.part.c)
         if n_rows <= budget:  # nothing is better than all rows
-            return distinct(self._rows(slice(None), vectors))
+            return distinct(self._rows(slice(None), vectors.dtype))
         if len(vectors) >= budget:
             return vectors
         drawn = np.sort(self._random.choice(n_rows, budget - len(vectors), replace=False))
-        return distinct(np.concatenate([vectors, self._rows(drawn, vectors)]))[:budget]
+        return distinct(np.concatenate([vectors, self._rows(drawn, vectors.dtype)]))[:budget]
 
-    def _rows(self, chosen: Array | slice, vectors: Array) -> Array:
-        """Return some rows as vectors of the same type."""
+    def _rows(self, chosen: Array | slice, dtype: Any) -> Array:
+        """Return some rows as vectors of this type."""
         rows = self.part.rows
         some = rows if isinstance(chosen, slice) else rows.take(chosen)
-        return np.ascontiguousarray(some.dense(), dtype=vectors.dtype)
+        return np.ascontiguousarray(some.dense(), dtype=dtype)
 
     def solve(
         self,

@@ -313,4 +313,5 @@ def _value_slopes(targets: ValueTargets, settings: Settings, output: int) -> tup
 
 
 def _profile(trainers: Sequence[_core.Trainer]) -> Profile:
-    return sum((Profile(**trainer.profile()) for trainer in trainers), Profile())
+    profiles = [trainer.profile() for trainer in trainers]
+    return Profile(**{name: sum(each[name] for each in profiles) for name in profiles[0]})

@@ -70,7 +70,7 @@ class Choices:
     merges_per_vector: int = 100
     passes_of_few: int = 2
     small: int = 1000
-    passes_of_small: int = 10
+    passes_of_small: int = 8
     hinge_width: float = 0.5
     relative_width: float = 0.1
     quantile_width: float = 0.05
@@ -78,7 +78,7 @@ class Choices:
     fills: bool = True
     class_moves: int = 100
     value_moves: int = 200
-    class_moves_of_small: int = 12
+    class_moves_of_small: int = 10
     steps_on_all_rows: int = 2
     factor_tolerance: float = 0.05
 

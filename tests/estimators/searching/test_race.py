@@ -155,6 +155,34 @@ def test_folds_that_share_vectors_are_scored_again_with_vectors_that_move():
     assert race_of_given.progress == 0.0  # whoever runs tasks tells when they end
 
 
+def test_progress_counts_rows():
+    """Screening 30 candidates on a tenth of the rows is a small part of the search."""
+
+    class Large(FakeGroup):
+        n_rows = 20_000
+
+        def few(self, n_rows, seed, budget):
+            few = FakeGroup(self.numbers[:1])
+            few.n_rows, few.rows = n_rows, few
+            return few
+
+    def run(group, cs_of):
+        found, _ = run_on(lambda g, c: -abs(g) - abs(c - 2))
+        results = found(group, cs_of)
+        for _ in cs_of:
+            race_of_many.task_ended()
+        shares.append(race_of_many.progress)
+        return results
+
+    shares = []
+    groups = [Large([0, 1], shared=True), Large([2, 3, 4], shared=True)]
+    race_of_many = Race(DEFAULT, groups, run, lambda _: None, 0)
+    race_of_many.decide(100)
+    assert 0 < shares[0] < 0.1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
 def test_nothing_is_dropped_by_chance_alone():
     """Candidates that are equal up to noise are dropped only because there are too many."""
     board, random = Board(5), np.random.default_rng(0)

@@ -383,6 +383,14 @@ def test_candidates_are_compared_on_a_sample_and_the_best_is_fitted_to_all_rows(
 # --- files ----------------------------------------------------------------------------------------
 
 
+def test_a_score_that_needs_probabilities_names_the_loss():
+    with pytest.raises(
+        ValueError, match="'neg_log_loss' needs probabilities, which only loss='log"
+    ):
+        few(scoring="neg_log_loss").fit(X, Y)
+    assert few(scoring="neg_log_loss", loss="log_loss").fit(X, Y).best_score_ > -0.5
+
+
 def test_it_is_saved_and_exported_as_the_plain_estimator(tmp_path):
     found = few().fit(X, Y)
     for path in (tmp_path / "a.psvm", tmp_path / "b.psvm"):

@@ -332,9 +332,15 @@ def weighted_scorer(machine: BudgetedMachine, scoring: Any) -> Scorer:
     is_accuracy = is_classifier(machine) and scoring in (None, "accuracy")
 
     def score(estimator: Any, X: Any, y: Array, weights: Array | None) -> float:
-        if weights is None or not weighted:
-            return float(scorer(estimator, X, y))
-        return float(scorer(estimator, X, y, sample_weight=weights))
+        counted = {} if weights is None or not weighted else {"sample_weight": weights}
+        try:
+            return float(scorer(estimator, X, y, **counted))
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError(
+                f"scoring={scoring!r} needs probabilities, which only loss='log_loss' gives."
+            ) from error
 
     return Scorer(score, is_accuracy)
 

@@ -190,8 +190,9 @@ class Race:
         self.grid, self.groups, self.say, self.seed = grid, groups, say, seed
         self._run = run
         self.board = Board(sum(len(group.held) for group in groups))
-        # Tasks, one for each gamma and fold: those done, those planned, and the share done.
-        self._n_done, self._n_planned, self._n_folds, self.progress = 0, 0, 1, 0.0
+        # Tasks, one for each gamma and fold: those done, those planned, and the share done. One on
+        # a sample counts less.
+        self._n_done, self._n_planned, self._size, self.progress = 0.0, 0.0, 1.0, 0.0
         self._stage = SCREENING
         # Folds that share vectors leave them where they are. With many outputs, the final fit does.
         few_outputs = groups[0].targets.n_problems < MANY_OUTPUTS
@@ -229,20 +230,20 @@ class Race:
 
     def task_ended(self) -> None:
         """Count a task; `progress` is the share of the search that is done, by an estimate."""
-        self._n_done += self._n_folds
+        self._n_done += self._size
         self.progress = max(self.progress, min(1.0, self._n_done / self._n_planned))
 
     def run(self, group: FoldGroup, candidates: Sequence[Candidate]) -> Found:
         """Run candidates on a group of folds."""
         Cs_of, n_folds = by_gamma(candidates), self.board.n_folds
-        self._n_folds = len(group.held)
+        self._size = len(group.held) * group.n_rows / self.groups[0].n_rows
         # About half of the values of gamma survive a fold, and three of them are refined.
         n_later = (n_folds - 1 - group.numbers[-1]) * -(-len(Cs_of) // 2)
         if self._stage < REFINING and self.grid.free_gammas is not None:
             n_later += 3 * n_folds
         if self._stage < MOVING and self._moves:
             n_later += n_folds
-        self._n_planned = self._n_done + len(Cs_of) * self._n_folds + n_later
+        self._n_planned = self._n_done + len(Cs_of) * self._size + n_later
         return self._run(group, Cs_of)
 
     def _score(self, group: FoldGroup, candidates: Iterable[Candidate]) -> None:

@@ -34,7 +34,8 @@ def table() -> Table:
         "columns and targets; C is tuned for every gamma. The form by the Jacobian is that of "
         "Allerbo and Jörnsten (2023) for a ridge near zero: gamma = 1 / (2 s²), "
         "s = sqrt(2) / pi · l / ((n - 1)^(1/d) - 1), with the largest distance l of two rows. "
-        "A guess is best where none loses less; several may be.",
+        'A guess is best where none loses less; several may be. "scale" stays the default unless '
+        "another one gains more than three standard errors over it, and loses less at worst.",
         progress=True,
     )
 
@@ -59,11 +60,19 @@ def rows(name: str, quick: bool) -> dict[str, Row]:
 
 
 def add_totals(table: Table) -> None:
-    """Add the mean loss of each guess, the largest one, and on how many data sets it is best."""
+    """Add the mean loss of each guess, the largest one, where it is best, and its lead."""
     keys, rows = list(GUESSES), table.rows.copy()
     lost = np.array([[row[key] for key in keys] for row in rows])
-    is_best = lost <= lost.min(axis=1, keepdims=True)
-    totals = {"mean": lost.mean(axis=0), "worst": lost.max(axis=0), "best on": is_best.sum(axis=0)}
+    gain = lost[:, [keys.index("scale")]] - lost
+    totals = {
+        "mean": lost.mean(axis=0),
+        "worst": lost.max(axis=0),
+        "best on": (lost <= lost.min(axis=1, keepdims=True)).sum(axis=0),
+        'better than "scale" on': (gain > 0).sum(axis=0),
+        'mean gain over "scale"': gain.mean(axis=0),
+    }
+    if len(rows) > 1:
+        totals["its standard error"] = gain.std(axis=0, ddof=1) / np.sqrt(len(rows))
     for what, values in totals.items():
         table.add(data=what, **dict(zip(keys, map(float, values), strict=True)))
 

@@ -20,6 +20,7 @@ from ..toolkit.tables import Table
 from . import (
     cluster,
     exact,
+    few_rows,
     growth,
     learners,
     peers,
@@ -38,6 +39,7 @@ PARTS: dict[str, Callable[[bool], list[Table]]] = {
     "growth": growth.measure,
     "peers": peers.measure,
     "exact": exact.measure,
+    "few": few_rows.measure,
     "scale": scale.measure,
     "cluster": cluster.measure,
     "solver": solver.measure,
@@ -174,6 +176,7 @@ TITLES = {
     "peers": "Compared with other models",
     "exact": "The exact SVM in two implementations",
     "solver": "Solver",
+    "few": "Few rows",
     "learners": "Probabilities, quantiles, squared errors",
     "tasks": "Novelty detection and ranking",
     "tuning": "Tuning",

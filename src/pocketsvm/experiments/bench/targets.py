@@ -48,6 +48,7 @@ MAX_LOG_LOSS_EXCESS = 0.005  # of probabilities, over a calibrated SVM
 MAX_BELOW_HINGE, MAX_OVER_HINGE = 0.1, 1.5  # log loss: accuracy in points, and CPU time
 MAX_OFF_COVERAGE = 2.0  # of quantiles, in points
 MAX_BELOW_RIDGE = 0.005  # R² of squared errors
+MAX_OF_FEW_ROWS = 3.0  # the fit of few rows, relative to the exact SVM
 MAX_AREA_FALL = 0.01  # ROC-AUC of novelty detection, below the exact machine
 MAX_OFF_NU = 0.02  # of the share of outliers in the training rows
 MIN_NOVELTY_SPEEDUP, NOVELTY_ROWS = 10, 20_000
@@ -74,6 +75,7 @@ def targets(rows: Rows) -> Table:
         *(_prediction, _training, _memory, _reading, _growth, _accuracy, _speedup),
         *(_solver, _solver_scale, _probabilities, _values, _novelty, _ranking, _disk, _cluster),
         _tuning,
+        _few_rows,
     )
     for add_group in groups:
         add_group(table, rows)
@@ -335,3 +337,11 @@ def _tuning(table: Table, rows: Rows) -> None:
     beyond = {row["data"]: row["off"] - row["allowed"] for row in rows.get("honest", [])}
     what = "best_score_, beyond what selection explains, points"
     add_target(table, what, beyond, "≤", 0.0, ".2f")
+
+
+def _few_rows(table: Table, rows: Rows) -> None:
+    ratios = {
+        f"{row['data']}, B = {row['budget']}": row["ratio"] for row in rows.get("few_rows", [])
+    }
+    what = "fit of few rows, relative to the exact SVM"
+    add_target(table, what, ratios, "≤", MAX_OF_FEW_ROWS, ".2f")

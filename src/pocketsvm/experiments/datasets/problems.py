@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._cached import cached_property
 from ..._replacing import PathLike
 from . import registry
 from .files import Source, TrainTest

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
+from ..._cached import cached_property
 from ..comparison import pictures as comparison_pictures
 from ..datasets.problems import Problem
 from ..toolkit.figures import svg

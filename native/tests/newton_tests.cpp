@@ -1,0 +1,291 @@
+// Newton's method on small problems, with every instruction set that this CPU runs, against plain
+// elimination where the problem is quadratic, and against the conditions of a minimum elsewhere.
+#define POCKETSVM_SET unit
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "../random.hpp"
+#include "check.hpp"
+
+using namespace pocketsvm;
+using namespace pocketsvm::unit;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+// Kernel values of random points on a line, the first of which are the vectors, and losses.
+template <class Real>
+struct Problem {
+    std::size_t n_rows, n_vectors, n_outputs;
+    std::vector<Real> kernel;  // of the rows with the vectors
+    Numbers penalty, c, targets, widths;
+    std::vector<std::int8_t> codes;
+    std::vector<std::int32_t> positives;
+    Losses losses{};
+
+    Problem(std::size_t rows, std::size_t vectors, std::size_t outputs, LossKind kind)
+        : n_rows(rows), n_vectors(vectors), n_outputs(outputs), widths(outputs, 0.5) {
+        Generator random(rows + 100 * vectors);
+        Numbers x;
+        const auto uniform = [&] { return double(random.next() >> 11) * 0x1p-53; };
+        for (std::size_t i = 0; i < rows; ++i) {
+            x.push_back(4 * uniform());
+            c.push_back(0.5 + uniform());
+            targets.push_back(std::sin(3 * x[i]) + 0.1 * uniform());
+            codes.push_back(std::int8_t(int(x[i] + 0.5 * uniform()) % int(outputs + 1)));
+        }
+        const auto value = [&](std::size_t i, std::size_t j) {
+            return std::exp(-(x[i] - x[j]) * (x[i] - x[j]));
+        };
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < vectors; ++j) kernel.push_back(Real(value(i, j)));
+        for (std::size_t i = 0; i < vectors; ++i)
+            for (std::size_t j = 0; j < vectors; ++j)
+                penalty.push_back(value(i, j) + (i == j ? 1e-3 : 0));
+        for (std::size_t o = 0; o < outputs; ++o) positives.push_back(std::int32_t(o));
+        losses.kind = kind;
+        losses.n_outputs = outputs;
+        if (kind == LossKind::hinge) {
+            losses.widths = widths.data();
+            losses.codes = codes.data();
+            losses.positives = positives.data();
+        } else {  // residuals are smaller: a squared error
+            losses.targets = targets.data();
+            losses.n_targets = 1;
+            losses.epsilon = 1e3;
+        }
+    }
+
+    KernelView view() const {
+        return {sizeof(Real) == 4 ? Precision::float32 : Precision::float64, n_rows, n_vectors,
+                kernel.data()};
+    }
+    double k(std::size_t i, std::size_t j) const { return double(kernel[i * n_vectors + j]); }
+
+    // The weighted slope of a row's loss.
+    double slope(std::size_t i, std::size_t o, double f) const {
+        if (losses.kind != LossKind::hinge) return c[i] * (f - targets[i]);
+        const double y = codes[i] == positives[o] ? 1 : -1, u = 1 - y * f;
+        return -y * c[i] * std::clamp((u + 0.5) / (2 * 0.5), 0.0, 1.0);
+    }
+};
+
+struct Solution {
+    bool solved;
+    Numbers point, gradient, penalised, decisions, objective, predicted;
+    std::vector<std::int64_t> steps;
+
+    template <class Real>
+    explicit Solution(const Problem<Real>& problem)
+        : solved(false), point(problem.n_outputs * (problem.n_vectors + 1), NAN), gradient(point),
+          penalised(problem.n_outputs * problem.n_vectors, NAN),
+          decisions(problem.n_rows * problem.n_outputs, NAN), objective(problem.n_outputs, NAN),
+          predicted(objective), steps(problem.n_outputs) {}
+};
+
+constexpr double bound = 1, least = 1e-3, tolerance = 1e-12;
+constexpr std::size_t n_steps = 60;
+
+template <class Real>
+Solution solved_small(const Core& core, const Problem<Real>& problem, bool fit_intercept,
+                      double tilt, const double* near = nullptr) {
+    Solution found(problem);
+    found.solved = core.solve_small(
+        {problem.view(), problem.penalty.data(), problem.losses, problem.c.data(), tilt,
+         fit_intercept, bound, least, n_steps, tolerance, near},
+        {found.point.data(), found.gradient.data(), found.penalised.data(), found.decisions.data(),
+         found.objective.data(), found.predicted.data(), found.steps.data()});
+    return found;
+}
+
+template <class Real>
+Solution solved_rows(const Core& core, const Problem<Real>& problem, bool fit_intercept,
+                     double tilt) {
+    Solution found(problem);
+    found.solved =
+        core.solve_rows({problem.view(), problem.losses, problem.c.data(), tilt, fit_intercept,
+                         bound, least, n_steps, tolerance},
+                        {found.point.data(), found.gradient.data(), found.decisions.data(),
+                         found.objective.data(), found.predicted.data(), found.steps.data()});
+    return found;
+}
+
+// Solves a linear system by elimination with the largest pivot of each column.
+Numbers eliminated(Numbers matrix, Numbers right) {
+    const std::size_t n = right.size();
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t best = k;
+        for (std::size_t i = k; i < n; ++i)
+            if (std::fabs(matrix[i * n + k]) > std::fabs(matrix[best * n + k])) best = i;
+        for (std::size_t j = 0; j < n; ++j) std::swap(matrix[k * n + j], matrix[best * n + j]);
+        std::swap(right[k], right[best]);
+        for (std::size_t i = k + 1; i < n; ++i) {
+            const double factor = matrix[i * n + k] / matrix[k * n + k];
+            for (std::size_t j = k; j < n; ++j) matrix[i * n + j] -= factor * matrix[k * n + j];
+            right[i] -= factor * right[k];
+        }
+    }
+    for (std::size_t i = n; i-- > 0;) {
+        for (std::size_t j = i + 1; j < n; ++j) right[i] -= matrix[i * n + j] * right[j];
+        right[i] /= matrix[i * n + i];
+    }
+    return right;
+}
+
+// The decision values of the coefficients and intercepts of a squared error.
+template <class Real>
+Numbers quadratic_decisions(const Problem<Real>& problem, bool fit_intercept, double tilt,
+                            const Numbers& penalty) {
+    const std::size_t m = problem.n_vectors, n = m + (fit_intercept ? 1 : 0);
+    Numbers matrix(n * n), right(n);
+    const auto row = [&](std::size_t i, std::size_t j) { return j < m ? problem.k(i, j) : 1.0; };
+    for (std::size_t a = 0; a < n; ++a)
+        for (std::size_t b = 0; b < n; ++b) {
+            matrix[a * n + b] = a < m && b < m ? penalty[a * m + b] : 0;
+            for (std::size_t i = 0; i < problem.n_rows; ++i)
+                matrix[a * n + b] += problem.c[i] * row(i, a) * row(i, b);
+        }
+    for (std::size_t a = 0; a < n; ++a) {
+        right[a] = a < m ? 0 : -tilt;
+        for (std::size_t i = 0; i < problem.n_rows; ++i)
+            right[a] += problem.c[i] * row(i, a) * problem.targets[i];
+    }
+    const Numbers point = eliminated(matrix, right);
+    Numbers decisions(problem.n_rows);
+    for (std::size_t i = 0; i < problem.n_rows; ++i)
+        for (std::size_t a = 0; a < n; ++a) decisions[i] += row(i, a) * point[a];
+    return decisions;
+}
+
+// The same if all rows are vectors: (K + 1/c) a + b = y, and the coefficients a sum to zero.
+template <class Real>
+Numbers squared_error_of_rows(const Problem<Real>& problem, bool fit_intercept) {
+    const std::size_t m = problem.n_rows, n = m + (fit_intercept ? 1 : 0);
+    Numbers matrix(n * n), right(n);
+    for (std::size_t i = 0; i < m; ++i) {
+        for (std::size_t j = 0; j < m; ++j) matrix[i * n + j] = problem.k(i, j);
+        matrix[i * n + i] += 1 / problem.c[i];
+        right[i] = problem.targets[i];
+        if (fit_intercept) matrix[i * n + m] = matrix[m * n + i] = 1;
+    }
+    const Numbers point = eliminated(matrix, right);
+    Numbers decisions(m, fit_intercept ? point[m] : 0);
+    for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < m; ++j) decisions[i] += problem.k(i, j) * point[j];
+    return decisions;
+}
+
+bool close(const Numbers& a, const Numbers& b, double error) {
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (!(std::fabs(a[i] - b[i]) <= error)) return false;
+    return a.size() == b.size();
+}
+
+// The decision values are those of the point, and the gradient, with these losses, is zero.
+template <class Real>
+bool minimal(const Problem<Real>& problem, const Solution& found, const Numbers& penalty,
+             bool fit_intercept, double tilt) {
+    const std::size_t m = problem.n_vectors;
+    for (std::size_t o = 0; o < problem.n_outputs; ++o) {
+        const double* const point = found.point.data() + o * (m + 1);
+        Numbers gradient(m + 1);
+        for (std::size_t i = 0; i < problem.n_rows; ++i) {
+            double f = point[m];
+            for (std::size_t j = 0; j < m; ++j) f += problem.k(i, j) * point[j];
+            if (!(std::fabs(f - found.decisions[i * problem.n_outputs + o]) < 1e-9)) return false;
+            const double slope = problem.slope(i, o, f);
+            for (std::size_t j = 0; j < m; ++j) gradient[j] += slope * problem.k(i, j);
+            gradient[m] += slope;
+        }
+        for (std::size_t j = 0; j < m; ++j)
+            for (std::size_t l = 0; l < m; ++l) gradient[j] += penalty[j * m + l] * point[l];
+        gradient[m] = fit_intercept ? gradient[m] + tilt : 0;
+        if (!fit_intercept && point[m] != 0) return false;
+        if (!close(gradient, Numbers(m + 1), 1e-4)) return false;
+    }
+    return true;
+}
+
+template <class Real>
+void small_problems_are_solved(const Core& core) {
+    for (std::size_t n_vectors : {1, 7, 8, 9, 33})
+        for (bool fit_intercept : {true, false})
+            for (double tilt : {0.0, 2.0}) {
+                if (tilt != 0 && !fit_intercept) continue;
+                const Problem<Real> squared(70, n_vectors, 1, LossKind::huber);
+                const Solution found = solved_small(core, squared, fit_intercept, tilt);
+                CHECK(found.solved);
+                const Numbers expected =
+                    quadratic_decisions(squared, fit_intercept, tilt, squared.penalty);
+                CHECK(close(found.decisions, expected, 1e-6));
+                const Problem<Real> hinge(70, n_vectors, 3, LossKind::hinge);
+                const Solution classes = solved_small(core, hinge, fit_intercept, tilt);
+                CHECK(classes.solved);
+                CHECK(minimal(hinge, classes, hinge.penalty, fit_intercept, tilt));
+                const Solution again =
+                    solved_small(core, hinge, fit_intercept, tilt, classes.decisions.data());
+                CHECK(again.solved && close(again.decisions, classes.decisions, 1e-6));
+                CHECK(*std::max_element(again.steps.begin(), again.steps.end()) <= 1);
+            }
+}
+
+template <class Real>
+void rows_as_vectors_are_solved(const Core& core) {
+    for (std::size_t n_rows : {1, 2, 7, 8, 9, 70})
+        for (bool fit_intercept : {true, false}) {
+            const Problem<Real> squared(n_rows, n_rows, 1, LossKind::huber);
+            const Solution found = solved_rows(core, squared, fit_intercept, 0);
+            CHECK(found.solved);
+            CHECK(close(found.decisions, squared_error_of_rows(squared, fit_intercept), 1e-6));
+            Numbers penalty;
+            for (std::size_t i = 0; i < n_rows; ++i)
+                for (std::size_t j = 0; j < n_rows; ++j) penalty.push_back(squared.k(i, j));
+            for (double tilt : {0.0, fit_intercept && n_rows > 2 ? 0.2 : 0.0}) {
+                const Problem<Real> hinge(n_rows, n_rows, 2, LossKind::hinge);
+                const Solution classes = solved_rows(core, hinge, fit_intercept, tilt);
+                CHECK(classes.solved);
+                CHECK(minimal(hinge, classes, penalty, fit_intercept, tilt));
+                // A coefficient is minus the slope of its row, and exactly zero without a loss.
+                for (std::size_t i = 0; i < n_rows; ++i)
+                    for (std::size_t o = 0; o < 2; ++o) {
+                        const double slope = hinge.slope(i, o, classes.decisions[i * 2 + o]);
+                        const double coefficient = classes.point[o * (n_rows + 1) + i];
+                        CHECK(std::fabs(coefficient + slope) < 1e-6);
+                        CHECK(slope != 0 || coefficient == 0);
+                    }
+            }
+        }
+}
+
+void numbers_that_are_not_finite_end_the_solver(const Core& core) {
+    for (double wrong : {double(NAN), std::numeric_limits<double>::infinity()}) {
+        Problem<double> problem(20, 20, 1, LossKind::hinge);
+        problem.penalty[1] = wrong;
+        CHECK(!solved_small(core, problem, true, 0).solved);
+        problem = Problem<double>(20, 20, 1, LossKind::hinge);
+        problem.losses.widths = problem.widths.data();
+        problem.losses.codes = problem.codes.data();
+        problem.losses.positives = problem.positives.data();
+        problem.kernel[1] = wrong;
+        CHECK(!solved_small(core, problem, true, 0).solved);
+        CHECK(!solved_rows(core, problem, true, 0).solved);
+    }
+}
+
+}  // namespace
+
+void newton_tests() {
+    std::size_t count;
+    const Core* const* cores = available_cores(count);
+    for (std::size_t c = 0; c < count; ++c) {
+        small_problems_are_solved<float>(*cores[c]);
+        small_problems_are_solved<double>(*cores[c]);
+        rows_as_vectors_are_solved<float>(*cores[c]);
+        rows_as_vectors_are_solved<double>(*cores[c]);
+        numbers_that_are_not_finite_end_the_solver(*cores[c]);
+    }
+}
