@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -14,6 +13,7 @@ from dask.delayed import delayed
 from dask.local import get_sync
 from distributed import KilledWorker, futures_of, wait
 
+from .._cached import cached_property
 from ..data.batch import RowBatch, checked_batch
 from ..data.drawing import Drawn, Plan, drawn_sample, likely_thresholds
 from ..data.errors import DataError
