@@ -305,7 +305,9 @@ def _few_integers(chunks: list[NDArray[Any]]) -> NDArray[Any] | None:
         return None
     occurs = np.zeros(most - least + 1, dtype=bool)
     for labels in chunks:
-        occurs[labels.astype(np.intp) - least] = True
+        places = labels.astype(np.intp)
+        places -= least
+        occurs[places] = True
     return (np.flatnonzero(occurs) + least).astype(chunks[0].dtype)
 
 
