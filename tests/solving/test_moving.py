@@ -202,6 +202,15 @@ def test_vectors_stay_if_the_loss_is_small(paths):
     assert paths
 
 
+def test_the_loss_of_a_rare_class_is_not_small(paths):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(6000, 2))
+    y = np.linalg.norm(X - 1.2, axis=1) < 0.3 * random.uniform(size=6000)
+    assert 0.001 < y.mean() < 0.005
+    BudgetedSVC(20, gamma=4.0, random_state=0).fit(X, y)
+    assert paths
+
+
 def test_result_with_a_larger_objective_is_discarded(monkeypatch):
     X, y = chequered()
     monkeypatch.setattr(effort.Effort, "rounds", lambda _: [])

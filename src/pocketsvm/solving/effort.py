@@ -33,9 +33,9 @@ THOROUGH_TOLERANCE = 1e-5
 LEAST_ROWS = 4
 # Fewer steps gain too little.
 LEAST_STEPS = 8
-# The mean loss of the rows is about as large as the training error, or larger. If even the
-# objective is this small, classifiers have nothing to gain.
-LEAST_LOSS = 0.005
+# Classifiers have nothing to gain if the objective is smaller than this share of the loss of a model
+# that predicts the same class for every row.
+LEAST_LOSS = 0.01
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Effort:
         Whether the kernel values of the near rows must fit into memory.
 
     least_loss : float
-        Vectors stay if the objective is smaller than this for each unit of row weights.
+        Vectors stay if the objective is smaller than this share of the loss of a constant model.
     """
 
     tolerance: float

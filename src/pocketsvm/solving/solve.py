@@ -354,7 +354,7 @@ class Solver:
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
         effort = self._effort
-        if answer.objective < effort.least_loss * self._total_c:
+        if effort.least_loss and answer.objective < effort.least_loss * self._constant_loss():
             return answer
         for n_steps in effort.rounds():
             moved = self._moved(answer, n_steps)
@@ -370,6 +370,15 @@ class Solver:
             if gain < effort.tolerance * moved.moves:
                 break
         return answer
+
+    def _constant_loss(self) -> float:
+        """Return the loss of the best model that predicts the same class for every row.
+
+        Its decision values are so large that rows of this class have no loss.
+        """
+        c, loss = self.part.c[:, None], self.part.loss
+        values = [loss.values(np.full((len(c), loss.n_outputs), value)) for value in (-2.0, 2.0)]
+        return float(np.min([(each * c).sum(axis=0) for each in values], axis=0).sum())
 
     def _wider(self, answer: Answer, moved: Answer) -> Answer:
         """Let the rows that are near after a move take part in the next one, too."""
