@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
+from sklearn.svm import SVC
 from solver_problems import PROBLEMS, Objective, class_problem
 from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedOneClassSVM, BudgetedSVC, BudgetedSVR, _core
-from pocketsvm.solving import exact, solve
-from pocketsvm.solving.exact import LARGEST_C, solve_exactly
+from pocketsvm.solving import solve
+from pocketsvm.solving.exact import solve_exactly
 
 N_ROWS = 90
 
@@ -85,17 +86,41 @@ def test_the_objective_falls_and_threads_change_nothing(estimator):
     assert profile.moves == 0
 
 
-def test_a_large_c_is_left_to_the_general_solver(monkeypatch):
-    vectors, sample = problem(class_problem)
-    assert solve_exactly(vectors, sample, True, 1) is not None
-    heavy = replace(sample, c=sample.c * (LARGEST_C / sample.c.min()))
-    assert solve_exactly(vectors, heavy, True, 1) is None
+@pytest.mark.parametrize("gamma", [1e-4, 1e-5])
+@pytest.mark.parametrize(("unit", "C"), [(1e-1, 1e4), (1e-3, 100.0)])
+def test_rounding_errors_are_left_to_the_general_solver(unit, C, gamma, monkeypatch):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(400, 6))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * random.normal(size=400)
+    model = BudgetedSVR(C=C, gamma=gamma, epsilon=0.1 * unit, random_state=0)
+    model.fit(X, unit * y)
+    assert 0.0 < model.profile_.objective_after < model.profile_.objective_before
+    assert model.score(X, unit * y) > 0.0
+    found = []
+
+    def note(*arguments):
+        found.append(solve_exactly(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(solve, "solve_exactly", note)
+    model.fit(X, unit * y)
+    assert not found[0].certain
+    assert not found[0].agrees_with(model.profile_.objective_after)
+
+
+def test_an_indefinite_matrix_is_left_to_the_general_solver(monkeypatch):
     X, y = make_moons(100, noise=0.3, random_state=0)
-    assert BudgetedSVC(100, 1e6, random_state=0).fit(X, y).score(X, y) == 1.0
     expected = BudgetedSVC(100, random_state=0).fit(X, y).predict(X)
     # Rounding may make a matrix indefinite: the core then returns None.
     monkeypatch.setattr(exact._core, "solve_rows", lambda *_: None)
     assert np.mean(BudgetedSVC(100, random_state=0).fit(X, y).predict(X) == expected) > 0.97
+
+
+def test_a_large_c_is_solved_exactly_if_rounding_does_not_matter():
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    clf = BudgetedSVC(C=1e5, gamma=1.0, random_state=0).fit(X, y)
+    kernel_machine = SVC(C=1e5, gamma=1.0).fit(X, y)
+    assert np.mean(clf.predict(X) == kernel_machine.predict(X)) > 0.99
 
 
 def test_thorough_models_and_larger_ones_are_not_solved_exactly(monkeypatch):

@@ -28,7 +28,8 @@ LOSSES = TASKS["classification"]
 
 def has_probabilities(estimator: "BudgetedSVC") -> bool:
     """Tell whether the fitted model has probabilities, or a fit would give it some."""
-    loss = getattr(estimator, "_loss", estimator.loss)
+    # A search has found its loss, and has no `_loss`.
+    loss = getattr(estimator, "_loss", None) or getattr(estimator, "loss_", estimator.loss)
     if loss == "log_loss":
         return True
     raise AttributeError(
@@ -76,8 +77,8 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 200 merges per support vector, because further merges make the vectors worse, and
-        after two passes if all rows fit into the budget.
+        after 100 merges per support vector, because further merges make the vectors worse, after
+        eight passes over up to 1,000 rows, and after two if all rows fit into the budget.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
@@ -98,15 +99,15 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         Whether `fit` solves for the coefficients and the intercept after the passes, and moves the
         support vectors. This removes most of the noise of stochastic gradient descent.
 
-        - True moves the vectors if this is cheap: in at most 20 steps that cost no more than the
-          passes.
+        - True moves the vectors if this gains something in little time: in at most 100 steps that
+          cost no more than the exact SVM.
         - "thorough" moves them until this gains nothing, whatever it costs.
         - False makes all passes over all rows and returns the last iterate, as in the paper.
 
         If `fit` polishes and there are more than 512 rows per support vector, the passes see a
         random sample of 512 rows per vector. Each class has at least 64 rows in it for each of
         its vectors, if it has as many. The coefficients are first solved for on a sample whose
-        kernel values fit into 256 MB (134,217 rows with a budget of 500). Then `fit` reads all rows
+        kernel values fit into 256 MB (132,104 rows with a budget of 500). Then `fit` reads all rows
         two or three times. Moving reads the rows near the margin in each step, and all rows at
         the end.
 

@@ -197,9 +197,12 @@ def fit_dataset(estimator: Any, dataset: Any, y: Any, sample_weight: Any) -> Non
 
 
 def drawn_rows(
-    estimator: Any, dataset: Any, y: Any, sample_weight: Any
+    estimator: Any, dataset: Any, y: Any, sample_weight: Any, *, of_all: bool = False
 ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
-    """Return the sample that a fit would draw from a data set: X, scaled, y and weights or None."""
+    """Return the sample that a fit would draw from a data set: X, scaled, y and weights or None.
+
+    With `of_all`, the sum of the weights is that of all rows, so that C means the same.
+    """
     _check_alone(y, sample_weight)
     regression = not is_classifier(estimator)
     plan = plan_of(estimator, check_random_state(estimator.random_state))
@@ -208,7 +211,11 @@ def drawn_rows(
     X = found.sample.X
     if dataset.scaler is not None:
         X = fitted_scaler(dataset.scaler, found).transform(X)
-    return X, found.sample.y, _sample_weights(found)
+    weights = _sample_weights(found)
+    if of_all and not found.is_whole:
+        weights = np.ones(len(found.sample.y)) * found.factors if weights is None else weights
+        weights = weights * (found.summary.n_rows / len(weights))
+    return X, found.sample.y, weights
 
 
 def _sample_weights(found: Survey) -> NDArray[np.float64] | None:

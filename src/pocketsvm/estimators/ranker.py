@@ -38,7 +38,7 @@ class BudgetedRanker(BudgetedMachine):
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. A pass makes one step for each
         row, with a random partner of the same query and another relevance. If `fit` polishes, the
-        passes end early after 200 merges per support vector.
+        passes end early after 100 merges per support vector.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

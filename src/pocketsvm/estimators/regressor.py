@@ -79,7 +79,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 200 merges per support vector, because further merges make the vectors worse, and
+        after 100 merges per support vector, because further merges make the vectors worse, and
         after two passes if all rows fit into the budget.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
@@ -92,8 +92,8 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         support vectors. Without it, the model is the last iterate, which is noisy, especially for
         a large C. The vectors are not moved if there are fewer than four rows per vector.
 
-        - True moves the vectors if this is cheap: in at most 100 steps that cost no more than the
-          passes.
+        - True moves the vectors if this gains something in little time: in at most 200 steps that
+          cost no more than the exact SVM.
         - "thorough" moves them until this gains nothing, whatever it costs.
         - False makes all passes over all rows and returns the last iterate.
 

@@ -33,8 +33,8 @@ THOROUGH_TOLERANCE = 1e-5
 LEAST_ROWS = 4
 # Fewer steps gain too little.
 LEAST_STEPS = 8
-# Classifiers have nothing to gain if the objective is smaller than this share of the loss of a model
-# that predicts the same class for every row.
+# Classifiers have nothing to gain if the objective is smaller than this share of the loss of a
+# model that predicts the same class for every row.
 LEAST_LOSS = 0.01
 
 

@@ -7,16 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .descent import MOST_STEPS, TOLERANCE, predicted_share
+from .descent import TOLERANCE, predicted_share
 from .factor import INTERCEPT_CURVATURE
 from .losses import KnownToCore
 from .sample import Sample
 
 Array = NDArray[Any]
 
-# Coefficients are as large as the weights c. With larger ones, the rounding errors of kernel values
-# in float32 would matter, and the general solver keeps the coefficients small.
-LARGEST_C = 1e4
+# The largest number of steps. Regressions with a large C need most.
+MOST_STEPS = 200
+# Coefficients are as large as the weights c. If c times the curvature of the loss is larger than
+# this, rounding errors of kernel values in float32 may matter, and the solution is checked.
+LARGEST_CURVATURE = 1e4
+# The largest share of the objective that may remain, or by which the objective may be wrong.
+LARGEST_ERROR = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,9 @@ class ExactSolution:
 
     remaining : float
         The share of the objective that the last step was predicted to gain.
+
+    certain : bool
+        Whether rounding errors cannot matter.
     """
 
     point: Array
@@ -46,6 +53,12 @@ class ExactSolution:
     objective: float
     steps: int
     remaining: float
+    certain: bool
+
+    def agrees_with(self, objective: float) -> bool:
+        """Tell whether it has converged to a point that has this objective."""
+        error = abs(self.objective - objective)
+        return abs(self.remaining) <= LARGEST_ERROR and error <= LARGEST_ERROR * abs(objective)
 
 
 def solve_exactly(
@@ -53,7 +66,7 @@ def solve_exactly(
 ) -> ExactSolution | None:
     """Solve for the coefficients of all rows, given as vectors; None if the core cannot."""
     losses = sample.loss.core() if isinstance(sample.loss, KnownToCore) else None
-    if losses is None or not losses.separable or sample.c.max() > LARGEST_C:
+    if losses is None or not losses.separable:
         return None
     rows, bound = sample.rows, sample.loss.largest_curvature
     kernel = np.empty((len(vectors), len(vectors)), dtype=vectors.dtype)
@@ -72,5 +85,9 @@ def solve_exactly(
     if found is None:
         return None
     point, gradient, _, objective, predicted, steps = found
-    remaining = predicted_share(predicted, objective)
-    return ExactSolution(point, gradient, float(objective.sum()), int(steps.max()), remaining)
+    with np.errstate(over="ignore"):
+        remaining = predicted_share(predicted, objective)
+    certain = sample.c.max() * bound <= LARGEST_CURVATURE and 0 <= remaining <= LARGEST_ERROR
+    return ExactSolution(
+        point, gradient, float(objective.sum()), int(steps.max()), remaining, bool(certain)
+    )

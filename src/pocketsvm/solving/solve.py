@@ -274,6 +274,8 @@ class Solver:
         points = distinct(vectors[used])
         coefficients = placed(found.point[:, used], vectors[used], points)
         point = np.column_stack([coefficients, found.point[:, -1]])
+        if not found.certain and not found.agrees_with(self.objective(points, point)):
+            return None
         norm = self._norm(found.gradient)
         return Answer(points, point, found.objective, norm, found.remaining, found.steps, near=None)
 

@@ -191,7 +191,16 @@ def test_the_loss_of_few_rows_of_several_classes_is_found():
     assert list(found.cv_results_["param_loss"]) == ["hinge"] * 2 + ["log_loss"] * 2
     assert_array_equal(found.predict(rows), log.predict(rows))
     assert found.best_estimator_.loss == "log_loss"
+    assert found.predict_proba(rows).shape == (400, 3)
     assert "loss" not in hinge.best_params_
+
+
+def test_a_score_of_probabilities_finds_the_loss_that_has_them():
+    rows, y = make_gaussian_quantiles(n_samples=300, n_features=4, n_classes=3, random_state=0)
+    search = BudgetedSVCCV(60, Cs=[1.0], gammas=[0.1], cv=3, scoring="neg_log_loss", random_state=0)
+    assert search.fit(rows, y).loss_ == "log_loss"
+    with pytest.raises(ValueError, match="needs probabilities"):
+        search.set_params(loss="hinge").fit(rows, y)
 
 
 @pytest.mark.parametrize(("rows", "y"), [moons(200), blobs(n=1001)])

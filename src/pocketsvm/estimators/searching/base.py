@@ -134,7 +134,9 @@ class BudgetedSearch(BaseEstimator):
             if groups is not None:
                 raise ValueError("A data set has no groups: leave them out.")
             size = LARGEST_BUDGET if self.budget == "auto" else self.budget
-            X, y, sample_weight = drawn_rows(self._plain(budget=size), dataset, y, sample_weight)
+            X, y, sample_weight = drawn_rows(
+                self._plain(budget=size), dataset, y, sample_weight, of_all=True
+            )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows, y = check_rows_and_targets(copy.copy(self), X, y, reset=True)
         budget = self.budget
@@ -160,10 +162,16 @@ class BudgetedSearch(BaseEstimator):
             return rows.take(chosen), y[chosen], None if weights is None else weights[chosen]
 
         searches = []
-        for choice in self._choices(targets):
+        choices = self._choices(targets)
+        for choice in choices:
             machine = clone(machine).set_params(**choice)
             folds = make_groups(machine, places, part, classes, seed)
-            race, best = run_race(machine, grid, folds, scorer, self.n_jobs, self._say, seed)
+            try:
+                race, best = run_race(machine, grid, folds, scorer, self.n_jobs, self._say, seed)
+            except NeedsProbabilitiesError:
+                if choice is choices[-1]:
+                    raise
+                continue
             searches.append(Search(choice, machine, folds, race.board, best))
         winner = max(searches, key=lambda each: each.score)  # the first one among equals
         found: dict[str, Any] = {"C": winner.best.C, "gamma": winner.best.gamma} | winner.choice
@@ -172,7 +180,7 @@ class BudgetedSearch(BaseEstimator):
             sizes = self._sizes(winner.machine.set_params(**found), winner.folds, scorer)
             found["budget"] = sizes["budget_"]
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        plain = self._plain(**common, **{"budget": machine.budget} | winner.choice | found)
+        plain = self._plain(**common, **{"budget": machine.budget} | found)
         if dataset is None:
             plain.fit(X, y, sample_weight=weights)
         else:
@@ -325,6 +333,10 @@ def checked_values(name: str, values: Any) -> Sequence[float] | None:
     return floats
 
 
+class NeedsProbabilitiesError(ValueError):
+    """The score needs probabilities, which the model does not have."""
+
+
 def weighted_scorer(machine: BudgetedMachine, scoring: Any) -> Scorer:
     """Return the score to maximise; it counts weights if it can."""
     scorer = check_scoring(machine, scoring=scoring)
@@ -338,7 +350,7 @@ def weighted_scorer(machine: BudgetedMachine, scoring: Any) -> Scorer:
         except AttributeError as error:
             if "predict_proba" not in str(error):
                 raise
-            raise ValueError(
+            raise NeedsProbabilitiesError(
                 f"scoring={scoring!r} needs probabilities, which only loss='log_loss' gives."
             ) from error
 
