@@ -44,9 +44,9 @@ MEMORY = 20
 FIRST_STEP = 0.1
 # Steps are judged by the gain of this many in a row, because a single one may gain little.
 WINDOW = 5
-# The first steps gain most. After so many, vectors stay if the gain is less than so many times what
-# each step must gain.
-FIRST_STEPS, FIRST_GAINS = 2, 20
+# The first step gains most. Vectors stay if it gains less than so many times what each step must
+# gain.
+FIRST_GAINS = 8
 
 
 class Path:
@@ -100,7 +100,7 @@ class Path:
             n_made = len(objectives) - 1
             if self.steps >= most_inner:
                 raise StopIteration
-            if n_made == FIRST_STEPS and not self.pays(tolerance):
+            if n_made == 1 and not self.pays(tolerance):
                 raise StopIteration
             if n_made >= WINDOW and objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
                 raise StopIteration
