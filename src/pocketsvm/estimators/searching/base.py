@@ -130,13 +130,8 @@ class BudgetedSearch(BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search, fit the winner on all rows and set the attributes in one step."""
         dataset = as_dataset(X)
-        if dataset is not None:  # candidates are compared on the sample of a fit
-            if groups is not None:
-                raise ValueError("A data set has no groups: leave them out.")
-            size = LARGEST_BUDGET if self.budget == "auto" else self.budget
-            X, y, sample_weight = drawn_rows(
-                self._plain(budget=size), dataset, y, sample_weight, of_all=True
-            )
+        if dataset is not None:
+            X, y, sample_weight = self._drawn(dataset, y, sample_weight, groups)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows, y = check_rows_and_targets(copy.copy(self), X, y, reset=True)
         budget = self.budget
@@ -186,6 +181,13 @@ class BudgetedSearch(BaseEstimator):
         else:
             plain.fit(dataset, None)
         self._adopt(plain, searches, winner, found, sizes, len(y))
+
+    def _drawn(self, dataset: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, Any, Any]:
+        """Return the sample of a fit, on which candidates are compared."""
+        if groups is not None:
+            raise ValueError("A data set has no groups: leave them out.")
+        size = LARGEST_BUDGET if self.budget == "auto" else self.budget
+        return drawn_rows(self._plain(budget=size), dataset, y, sample_weight, of_all=True)
 
     def _choices(self, targets: ClassTargets | ValueTargets) -> list[dict[str, Any]]:
         """Return the parameters besides C and gamma that are compared, the first by default."""
