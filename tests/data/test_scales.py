@@ -1,5 +1,7 @@
 """Columns of very different scales, large offsets and outliers give a warning."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import make_friedman1, make_moons
 from sklearn.preprocessing import RobustScaler, StandardScaler, normalize
 
-from pocketsvm import BudgetedSVR
+from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.data.scales import ScaleWarning, TargetWarning
 
 
@@ -91,3 +93,13 @@ def test_a_few_outliers_give_a_warning(layout, sign):
         assert caught[0].message.scale == "robust"
     robust = RobustScaler(unit_variance=True).fit_transform(X)
     small_svc(gamma="auto").fit(layout(robust), y)
+
+
+def test_rare_flags_give_no_warning():
+    random = np.random.default_rng(0)
+    flags = random.uniform(size=(400, 40)) < random.uniform(0.001, 0.02, 40)
+    X = np.column_stack([random.normal(size=(400, 5)), flags])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (X, StandardScaler().fit_transform(X)):
+            BudgetedSVC(20, random_state=0).fit(rows, rows[:, 0] > 0)

@@ -31,7 +31,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from pocketsvm import save_model
+from pocketsvm import BudgetedSVC, load_model, save_model
 from pocketsvm.model import Model
 
 SCALED = {golden.stem: golden for golden in GOLDEN if golden.stem.startswith("scaled")}
@@ -367,3 +367,14 @@ def test_a_forged_branch_that_takes_a_column_twice_is_refused(path):
     header, data = opened(path)
     data["preparation.0.0.columns"] = np.array([0, 0]).tobytes()
     refused(path, closed(header, data), "takes a column twice")
+
+
+@pytest.mark.parametrize("remainder", ["passthrough", MaxAbsScaler()])
+@pytest.mark.parametrize("name", ["a", "rest"])
+def test_remaining_columns_of_a_column_transformer_are_kept(remainder, name, tmp_path):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    columns = ColumnTransformer([(name, StandardScaler(), [1])], remainder=remainder)
+    model = make_pipeline(columns, BudgetedSVC(10, random_state=0)).fit(X, X[:, 0] > 0)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert_array_equal(loaded.decision_function(X), model.decision_function(X))

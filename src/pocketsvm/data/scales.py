@@ -227,7 +227,9 @@ def _outliers(X: Any, sample: Any, columns: _Columns) -> Iterator[ScaleWarning]:
     low, middle, high = np.quantile(values, (MOST_VALUES[0], 0.5, MOST_VALUES[1]), axis=0)
     spread = (high - low) / DEVIATIONS
     distance = np.maximum(most - middle, middle - least)
-    candidates = np.flatnonzero((spread > 0) & (distance > FAR_OUT * spread))
+    # Rare flags and words are no outliers: most values of their columns are the same.
+    varied = np.mean(values == middle, axis=0) <= 0.5
+    candidates = np.flatnonzero(varied & (spread > 0) & (distance > FAR_OUT * spread))
     if not candidates.size:
         return
     k = candidates[(distance[candidates] / spread[candidates]).argmax()]

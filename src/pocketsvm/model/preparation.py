@@ -347,9 +347,12 @@ class Columns:
 def branches(step: Any) -> list[tuple[str, list[Step], list[int]]]:
     """Return the names, steps and columns of the branches of a fitted ColumnTransformer."""
     found = []
+    names = {name for name, _, _ in step.transformers_}
     for name, branch, columns in step.transformers_:
         if isinstance(branch, str) and branch == "drop":
             continue
+        if name == "remainder":  # scikit-learn gives this name, but takes it from nobody else
+            name = min({"rest", "rest_"} - names)
         if taken := _positions(step, columns):
             found.append((name, _chain(branch), taken))
     if not found:
