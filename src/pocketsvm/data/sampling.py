@@ -89,7 +89,7 @@ def draw(
     quota = quotas(counts, n_rows, least)
     totals = counts if weights is None else np.bincount(groups, weights)
     whole = quota == counts
-    # So many times the quota of a group have smaller priorities, if no row is very heavy.
+    # If no row is very heavy, more rows than the quota have priorities below these limits.
     likely = np.full(len(counts), np.inf)
     np.divide(_more_than(quota) * (1 if weights is None else 2), totals, out=likely, where=~whole)
     few, priorities = _below(likely, groups, weights, seed, n_threads)

@@ -26,7 +26,7 @@ from ..data.targets import ClassTargets, ValueTargets
 from ..solving.elsewhere import Follower, Reading, ReadingsElsewhere, Recipe, Spread
 from ..solving.readings import Readings
 from ..solving.sample import Sample
-from ..training.passes import OnPass, make_trainers, run_passes
+from ..training.passes import OnPass, passes_over
 from ..training.settings import Choices, Settings
 from ..training.state import VectorSet
 
@@ -151,8 +151,7 @@ def run_here(
     before: VectorSet | None,
 ) -> VectorSet:
     """Make the passes in this process; `before` is what they had found when interrupted."""
-    trainers = make_trainers(rows, targets, settings, before or start)
-    return run_passes(trainers, rows, targets, settings, on_pass, before)
+    return passes_over(rows, targets, settings, on_pass, start, before=before)
 
 
 def plan_of(estimator: Any, random_state: np.random.RandomState) -> Plan:
@@ -213,8 +212,8 @@ def drawn_rows(
         X = fitted_scaler(dataset.scaler, found).transform(X)
     weights = _sample_weights(found)
     if of_all and not found.is_whole:
-        weights = np.ones(len(found.sample.y)) * found.factors if weights is None else weights
-        weights = weights * (found.summary.n_rows / len(weights))
+        n_drawn = len(found.sample.y)
+        weights = found.sample.weights * found.factors * (found.summary.n_rows / n_drawn)
     return X, found.sample.y, weights
 
 

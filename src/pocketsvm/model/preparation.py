@@ -351,7 +351,7 @@ def branches(step: Any) -> list[tuple[str, list[Step], list[int]]]:
     for name, branch, columns in step.transformers_:
         if isinstance(branch, str) and branch == "drop":
             continue
-        if name == "remainder":  # scikit-learn gives this name, but takes it from nobody else
+        if name == "remainder":  # scikit-learn refuses its own name for a branch
             name = min({"rest", "rest_"} - names)
         if taken := _positions(step, columns):
             found.append((name, _chain(branch), taken))

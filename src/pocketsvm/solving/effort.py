@@ -12,8 +12,8 @@ from .sample import Sample
 # The cost of an exponential, and of a row's loss for one output, in multiply-adds.
 EXPONENTIAL = 20
 LOSS = 300
-# Steps for the coefficients for each step of the vectors, with one output and with several: as many
-# are expected, and this many times as many end the moves.
+# The expected number of steps for the coefficients for each step of the vectors, with one output
+# and with several. Moves end after this many times the expected number.
 INNER_STEPS, INNER_STEPS_OF_SEVERAL = 5, 10
 MOST_INNER = 4
 # Moving may cost as many multiply-adds as all passes over the rows, and this many at least:

@@ -159,7 +159,7 @@ class PartOfFirst:
 class ReadFirst:
     """The first reading of a batch: a function that can be sent to a worker.
 
-    `others` is the share of the rows that are not near which is returned with those that are.
+    Besides the near rows, it returns a random share, `others`, of the rows that are not near.
     """
 
     recipe: Recipe

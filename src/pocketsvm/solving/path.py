@@ -30,7 +30,7 @@ from .value_losses import Quantile
 Array = NDArray[Any]
 
 # Rows that a factor is made of, for each vector, and factors of the first C. A path compares
-# models: less work than for a single model is enough.
+# models: less work than for a single model is enough. `LEAST_FACTOR_ROWS` are the least.
 ROWS_PER_VECTOR = 4
 MOST_FACTORS = 3
 # Steps for each C end if one gains less than this share of the objective, or after this many.
