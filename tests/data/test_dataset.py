@@ -19,7 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, open_dataset
-from pocketsvm.data import DataError, dataset, opening
+from pocketsvm.data import DataError, dataset, npy, opening
 
 N, D = 3000, 4
 PARTS = (0, 700, 701, 2000, N)
@@ -526,8 +526,8 @@ def test_arguments_that_a_source_has_no_use_for(tmp_path):
 
 
 def test_a_row_far_inside_a_numpy_file_is_named(tmp_path):
-    path, row = tmp_path / "rows.npy", 2 * dataset.NPY_ROWS + 9
-    rows = np.zeros((3 * dataset.NPY_ROWS, 2))
+    path, row = tmp_path / "rows.npy", 2 * npy.NPY_ROWS + 9
+    rows = np.zeros((3 * npy.NPY_ROWS, 2))
     rows[row, 0] = np.nan
     np.save(path, rows)
     with pytest.raises(DataError, match=rf"rows.npy, row {row + 1}, column 1: .*missing"):
