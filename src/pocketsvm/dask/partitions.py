@@ -114,18 +114,20 @@ class Partitions:
     @cached_property
     def packed(self) -> Sequence[Any]:
         """The partitions with their own tasks; the blocks if they share any, or are in memory."""
-        whole: dict[int, dict[Any, Any]] = {}  # by the identity of the graphs that blocks share
+        # Blocks share graphs. A graph that is referenced here keeps its identity to itself.
+        whole: dict[int, tuple[Any, dict[Any, Any]]] = {}
         packed: list[OwnTasks] = []
         seen: set[Any] = set()
         for block in self.blocks:
             graph: dict[Any, Any] = {}
             for part in block:
                 if part is not None:
-                    if id(part.dask) not in whole:
+                    shared = part.dask
+                    if id(shared) not in whole:
                         if futures_of(part):  # type: ignore[no-untyped-call]
                             return self.blocks
-                        whole[id(part.dask)] = dict(part.dask)
-                    if not _add_tasks(graph, whole[id(part.dask)], part.key):
+                        whole[id(shared)] = shared, dict(shared)
+                    if not _add_tasks(graph, whole[id(shared)][1], part.key):
                         return self.blocks
             if not seen.isdisjoint(graph):
                 return self.blocks
