@@ -10,11 +10,11 @@ from scipy.linalg.blas import dsymm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _core
-from .sample import in_order
+from .sample import in_order, slices
 
 Array = NDArray[Any]
-# Yields kernel values (n_rows, n_vectors) and the weights of their rows.
-Blocks = Callable[[], Iterable[tuple[Array, Array]]]
+# Yields kernel values (n_rows, n_vectors), the numbers of some of these rows, and their weights.
+Blocks = Callable[[], Iterable[tuple[Array, Array, Array]]]
 
 # Added to the diagonal of K, which is nearly singular if merged vectors nearly coincide: it keeps
 # the coefficients of such vectors from growing against each other beyond float32.
@@ -23,10 +23,14 @@ JITTER = 1e-6
 # difference from one is smaller than this, the jitter is smaller in proportion, down to a limit.
 NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
-# Columns that a thread computes together.
+# Columns of kernel values that are computed together.
 PANEL = 64
-# Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
+# Larger matrices are made and factored in panels of so many columns, and a thread factors so many
+# rows of a panel at a time.
 AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
+# Rows whose outer products a thread adds up: a fixed number, so that sums do not depend on the
+# threads.
+ROWS_AT_ONCE = 512
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
@@ -106,20 +110,38 @@ class Penalty:
     def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
         """Write A, a ridge and the outer products of rows into the lower triangle."""
         square, n = self._square, len(self._square)
-        panels = [(p, min(p + PANEL, n)) for p in range(0, n, PANEL)]
+        width = n if n <= AT_ONCE else FACTOR_PANEL
+        panels = [(p, min(p + width, n)) for p in range(0, n, width)]
         for p, q in panels:
             upper = np.triu(square[p:q, p:q], 1)
             square[p:q, p:q] = upper + upper.T
             square[q:, p:q] = square[p:q, q:].T
         np.fill_diagonal(square, 1.0 + self.jitter + ridge)
-        for kernel, weights in blocks():
+        for kernel, chosen, weights in blocks():
             roots = np.sqrt(weights)
-            values = kernel * roots[:, None]
-            add = partial(_add_panel, square, values)
-            for _ in in_order(add, panels, self.n_threads):
-                pass
-            border.add(values, roots)
+            border.corner += float(roots @ roots)
+            some = slices(len(chosen), ROWS_AT_ONCE)
+            for p, q in panels:
+                each = partial(_products, kernel, chosen, roots, slice(p, q))
+                total = np.zeros((n - p, q - p))
+                for product, column in in_order(each, some, self.n_threads):
+                    total += product
+                    border.column[p:q] += column
+                square[q:, p:q] += total[q - p :]
+                square[p:q, p:q] += np.tril(total[: q - p])
         return border
+
+
+def _products(
+    kernel: Array, chosen: Array, roots: Array, panel: slice, some: slice
+) -> tuple[Array, Array]:
+    """Return the products of columns from a panel on with those of the panel, for some rows.
+
+    Returns also the products with the column of the intercept.
+    """
+    values = kernel[chosen[some], panel.start :] * roots[some, None]
+    columns = values[:, : panel.stop - panel.start]
+    return values.T @ columns, roots[some] @ columns
 
 
 def factored(square: Array, n_threads: int) -> bool:
@@ -153,23 +175,11 @@ def _solve_panel(
     square[a:b, p:q] = dtrsm(1.0, factor, rest, side=1, lower=1, trans_a=1)
 
 
-def _add_panel(square: Array, values: Array, panel: tuple[int, int]) -> None:
-    """Add products of columns to the part of some columns that is below the diagonal."""
-    p, q = panel
-    square[q:, p:q] += values[:, q:].T @ values[:, p:q]
-    square[p:q, p:q] += np.tril(values[:, p:q].T @ values[:, p:q])
-
-
 class Border:
     """The part of a second derivative that belongs to the intercepts."""
 
     def __init__(self, n_vectors: int, least: float) -> None:
         self.column, self.corner, self.least = np.zeros(n_vectors), 0.0, least
-
-    def add(self, values: Array, roots: Array) -> None:
-        """Add rows of kernel values, times the roots of their weights."""
-        self.column += roots @ values
-        self.corner += float(roots @ roots)
 
 
 class Factor:
