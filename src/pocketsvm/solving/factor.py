@@ -25,12 +25,10 @@ NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns of kernel values that are computed together.
 PANEL = 64
-# Larger matrices are made and factored in panels of so many columns, and a thread factors so many
-# rows of a panel at a time.
+# Matrices are made, and large ones factored, in panels of so many columns. A thread factors so many
+# rows of a panel at a time, or adds the products of so many rows of kernel values: a fixed number,
+# so that sums do not depend on the threads.
 AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
-# Rows whose outer products a thread adds up: a fixed number, so that sums do not depend on the
-# threads.
-ROWS_AT_ONCE = 512
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
@@ -110,38 +108,36 @@ class Penalty:
     def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
         """Write A, a ridge and the outer products of rows into the lower triangle."""
         square, n = self._square, len(self._square)
-        width = n if n <= AT_ONCE else FACTOR_PANEL
-        panels = [(p, min(p + width, n)) for p in range(0, n, width)]
-        for p, q in panels:
-            upper = np.triu(square[p:q, p:q], 1)
-            square[p:q, p:q] = upper + upper.T
-            square[q:, p:q] = square[p:q, q:].T
+        panels = [slice(p, min(p + FACTOR_PANEL, n)) for p in range(0, n, FACTOR_PANEL)]
+        for panel in panels:
+            upper = np.triu(square[panel, panel], 1)
+            square[panel, panel] = upper + upper.T
+            square[panel.stop :, panel] = square[panel, panel.stop :].T
         np.fill_diagonal(square, 1.0 + self.jitter + ridge)
         for kernel, chosen, weights in blocks():
             roots = np.sqrt(weights)
             border.corner += float(roots @ roots)
-            some = slices(len(chosen), ROWS_AT_ONCE)
-            for p, q in panels:
-                each = partial(_products, kernel, chosen, roots, slice(p, q))
-                total = np.zeros((n - p, q - p))
-                for product, column in in_order(each, some, self.n_threads):
-                    total += product
-                    border.column[p:q] += column
-                square[q:, p:q] += total[q - p :]
-                square[p:q, p:q] += np.tril(total[: q - p])
+            tasks = [(panel, some) for panel in panels for some in slices(len(chosen), FACTOR_ROWS)]
+            results = in_order(partial(_products, kernel, chosen, roots), tasks, self.n_threads)
+            for (panel, _), (own, others, column) in zip(tasks, results, strict=True):
+                square[panel, panel] += np.tril(own)
+                square[panel.stop :, panel] += others
+                border.column[panel] += column
         return border
 
 
 def _products(
-    kernel: Array, chosen: Array, roots: Array, panel: slice, some: slice
-) -> tuple[Array, Array]:
-    """Return the products of columns from a panel on with those of the panel, for some rows.
+    kernel: Array, chosen: Array, roots: Array, task: tuple[slice, slice]
+) -> tuple[Array, Array, Array]:
+    """Return the products of the columns of a panel, summed over some rows.
 
-    Returns also the products with the column of the intercept.
+    The products are those with each other, with the columns behind the panel, and with the column
+    of the intercept.
     """
+    panel, some = task
     values = kernel[chosen[some], panel.start :] * roots[some, None]
-    columns = values[:, : panel.stop - panel.start]
-    return values.T @ columns, roots[some] @ columns
+    own, others = np.hsplit(values, [panel.stop - panel.start])
+    return own.T @ own, others.T @ own, roots[some] @ own
 
 
 def factored(square: Array, n_threads: int) -> bool:
