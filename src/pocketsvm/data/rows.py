@@ -53,7 +53,10 @@ class CheckedRows:
 
     def take(self, chosen: NDArray[Any]) -> "CheckedRows":
         """Copy the chosen rows: a mask, or positions."""
-        return checked_rows(self.X[chosen])
+        if self.structure is not None or not self.X.flags.c_contiguous:
+            return checked_rows(self.X[chosen])
+        positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        return checked_rows(np.take(self.X, positions, axis=0))  # faster than an index
 
 
 @dataclass(frozen=True, eq=False)
