@@ -308,6 +308,8 @@ def _few_integers(chunks: list[NDArray[Any]]) -> NDArray[Any] | None:
         places = labels.astype(np.intp)
         places -= least
         occurs[places] = True
+        if occurs.all():
+            break
     return (np.flatnonzero(occurs) + least).astype(chunks[0].dtype)
 
 
