@@ -218,3 +218,15 @@ def test_predictions_before_a_fit():
             getattr(DaskBudgetedSVC(), method)(X)
     with pytest.raises(NotFittedError):
         DaskBudgetedSVR().score(X, X[:, 0])
+
+
+def test_vectors_move_as_in_memory(client):
+    """All near rows of all partitions fit into one block."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-2, 2, size=(12_000, 2))
+    y = np.floor(1.5 * X).sum(axis=1) % 2
+    model = {"budget": 20, "C": 10.0, "gamma": 2.0, "random_state": 0}
+    in_memory = BudgetedSVC(**model).fit(X, y).profile_
+    found = DaskBudgetedSVC(**model).fit(*arrays(X, y)).profile_
+    assert found.moves == in_memory.moves > 0
+    assert_allclose(found.objective_after, in_memory.objective_after, rtol=1e-6)

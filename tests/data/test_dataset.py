@@ -14,6 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, open_dataset
 from pocketsvm.data import dataset, opening
+from pocketsvm.solving import effort, elsewhere
 
 from .datasets import (
     PARTS,
@@ -279,3 +280,27 @@ def test_a_file_may_be_named_twice(tmp_path):
     BudgetedSVC(5, random_state=0).fit(rows)
     assert rows.n_rows == 2 * (PARTS[4] - PARTS[3])
     assert shares[-1] == 1.0
+
+
+def board(n=12_000):
+    """Rows of a board, with some labels flipped: its vectors are far better where they move."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-2, 2, size=(n, 2))
+    y = np.floor(1.5 * X).sum(axis=1) % 2
+    return X, np.where(random.random(n) < 0.05, 1 - y, y)
+
+
+def test_vectors_move_as_in_memory_where_near_rows_fit_into_one_block(monkeypatch):
+    X, y = board()
+    model = {"budget": 20, "C": 10.0, "gamma": 2.0, "random_state": 0}
+    in_memory = BudgetedSVC(**model).fit(X, y).profile_
+    found = BudgetedSVC(**model).fit(Batches(X, y)).profile_
+    assert found.moves == in_memory.moves > 0
+    assert_allclose(found.objective_after, in_memory.objective_after, rtol=1e-9)
+    for module in (effort, elsewhere):  # one block holds 100 rows of kernel values
+        monkeypatch.setattr(module, "MOST_KEPT", 4 * 20 * 100)
+    still = BudgetedSVC(**model).fit(Batches(X, y)).profile_
+    assert still.moves == 0
+    thorough = BudgetedSVC(**model, polish="thorough").fit(Batches(X, y)).profile_
+    assert thorough.moves > 0  # on the sample
+    assert thorough.objective_after < still.objective_after
