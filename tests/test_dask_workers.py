@@ -211,6 +211,15 @@ def test_neither_the_cluster_nor_its_number_of_workers_changes_a_bit(client, sep
         assert one.score(*rows) == three.score(*rows) > 0.7
 
 
+def test_workers_need_neither_arrays_nor_dataframes_of_dask():
+    """They take memory: dask.array imports cupy where it is installed, dask.dataframe pyarrow."""
+    program = "import pocketsvm.dask, sys; print({'dask.array', 'dask.dataframe'} & {*sys.modules})"
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=LONGEST
+    )
+    assert found.stdout == "set()\n", found.stderr
+
+
 def test_arrays_need_no_dataframes():
     """Workers that read arrays do not import dask.dataframe, which takes memory."""
     program = """

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import uuid4
 
-import dask.array
 import numpy as np
 from dask.delayed import delayed
 from dask.local import get_sync
@@ -258,14 +257,22 @@ def _lazy(values: Any) -> list[Any]:
 
 def is_array(values: Any) -> bool:
     """Tell whether the values are a dask array."""
-    return isinstance(values, dask.array.Array)
+    return _is_of("dask.array", values, "Array")
 
 
 def is_frame(values: Any) -> bool:
     """Tell whether the values are a dask dataframe or one of its columns."""
-    # Who has a dataframe has imported this module; arrays need neither it nor pandas and pyarrow.
-    frames: Any = sys.modules.get("dask.dataframe")
-    return frames is not None and isinstance(values, frames.DataFrame | frames.Series)
+    return _is_of("dask.dataframe", values, "DataFrame", "Series")
+
+
+def _is_of(name: str, values: Any, *types: str) -> bool:
+    """Tell whether the values are of these types of a module.
+
+    Who has such values has imported the module. Workers need none of them, and they take memory:
+    dask.dataframe imports pandas and pyarrow, and dask.array imports cupy where it is installed.
+    """
+    module = sys.modules.get(name)
+    return module is not None and isinstance(values, tuple(getattr(module, t) for t in types))
 
 
 def check_versions(client: Any) -> None:
