@@ -32,3 +32,11 @@ def test_progress_is_lines_elsewhere(monkeypatch, capsys):
     first, second = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"training: 25%, [0-9,]+ rows/s, 0:00:00 left", first)
     assert re.fullmatch(r"predicting: 1,000 rows, [0-9,]+ rows/s", second)
+
+
+def test_a_task_may_turn_out_to_have_more_parts(monkeypatch, capsys):
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0)
+    with console.Reporter(quiet=False).task("training", total=3) as task:
+        task.total = 4
+        task.advance(1000, 3.0)
+    assert capsys.readouterr().err.startswith("training: 75%, ")

@@ -212,6 +212,15 @@ def test_a_ranking_reads_a_folder(call, succeed, queries):
     assert found["pairwise_accuracy"] > 0.9
 
 
+def test_a_sample_is_announced(call, folder):
+    os.mkdir("parts")
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    pd.DataFrame(X, columns=["a", "b"]).to_parquet("parts/a.parquet")
+    code, _, err = call("train", "parts", "m.psvm", "--one-class", "-B", 4)
+    assert code == 0
+    assert "fitted to a sample of at most 2,048 of these rows" in err
+
+
 def test_a_ranking_of_a_folder_needs_queries(refuse, queries):
     os.mkdir("parts")
     pd.read_csv("ranked.csv").to_csv("parts/a.csv", index=False)

@@ -55,17 +55,26 @@ class Reporter:
         if self.bars:
             with _bars(self.console) as bars:
                 key = bars.add_task(name, total=total, text="")
-                yield Task(total, lambda done, text: bars.update(key, completed=done, text=text))
+
+                def update(done: float, total: float | None, text: str) -> None:
+                    bars.update(key, completed=done, total=total, text=text)
+
+                yield Task(total, update)
         elif self.quiet:
-            yield Task(total, lambda done, text: None)
+            yield Task(total, lambda done, total, text: None)
         else:
-            yield Task(total, _Lines(self.say, name, total))
+            yield Task(total, _Lines(self.say, name))
 
 
 class Task:
-    """Counts parts and rows of a task, and estimates its speed and the time left."""
+    """Counts parts and rows of a task, and estimates its speed and the time left.
 
-    def __init__(self, total: float | None, update: Callable[[float, str], None]) -> None:
+    The total may be set again, if the task turns out to have more parts.
+    """
+
+    def __init__(
+        self, total: float | None, update: Callable[[float, float | None, str], None]
+    ) -> None:
         self.total, self.update = total, update
         self.begin = time.perf_counter()
         self.done, self.rows = 0.0, 0
@@ -77,25 +86,25 @@ class Task:
         seconds = max(time.perf_counter() - self.begin, 1e-9)
         text = f"{note}, {self.rows / seconds:,.0f} rows/s".removeprefix(", ")
         if self.total is None:
-            self.update(self.done, f"{self.rows:,} rows, {text}")
+            self.update(self.done, None, f"{self.rows:,} rows, {text}")
         else:
             left = timedelta(seconds=round(seconds * (self.total / self.done - 1)))
-            self.update(self.done, f"{text}, {left} left")
+            self.update(self.done, self.total, f"{text}, {left} left")
 
 
 class _Lines:
     """Prints a line every few seconds."""
 
-    def __init__(self, say: Callable[[str], None], name: str, total: float | None) -> None:
-        self.say, self.name, self.total = say, name, total
+    def __init__(self, say: Callable[[str], None], name: str) -> None:
+        self.say, self.name = say, name
         self.last = time.perf_counter()
 
-    def __call__(self, done: float, text: str) -> None:
+    def __call__(self, done: float, total: float | None, text: str) -> None:
         now = time.perf_counter()
         if now - self.last < SECONDS_BETWEEN_LINES:
             return
         self.last = now
-        share = "" if self.total is None else f"{done / self.total:.0%}, "
+        share = "" if total is None else f"{done / total:.0%}, "
         self.say(f"{self.name}: {share}{text}")
 
 

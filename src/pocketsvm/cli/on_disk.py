@@ -22,6 +22,7 @@ from ..data.opening import found_files
 from ..data.survey import survey
 from ..estimators.elsewhere import plan_of
 from ..model.preparation import split
+from ..training.settings import Choices
 from .console import Reporter, Task
 from .fitting import SCALERS
 from .options import MachineOptions, TaskOptions, TrainingDataOptions
@@ -158,6 +159,9 @@ def fit(
     label = f"; label: {label_hint(dataset)}" if has_label else ""
     counted = f"{dataset.n_readings} reading{'s' if dataset.n_readings > 1 else ''}"
     reporter.say(f"read {task.rows:,} rows in {counted}{label}")
+    most = Choices().rows_per_vector * int(estimator.budget)
+    if estimator._task in LEARN_FROM_SAMPLE and dataset.n_rows > most:
+        reporter.say(f"the model is fitted to a sample of at most {most:,} of these rows")
     if not is_classifier(estimator):
         dataset.spellings = None
     return time.perf_counter() - begin
