@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as pq
 import pytest
 from models import assert_same_model
@@ -211,3 +212,22 @@ def test_several_targets_need_rows_in_memory():
 
     with pytest.raises(DataError, match=r"batch 1: .* Several targets need the rows in memory"):
         BudgetedSVR().fit(Pairs())
+
+
+def test_advice_is_that_for_open_dataset(folder):
+    X, y = problem()
+    path = folder / "rows.parquet"
+    pq.write_table(pa.table({"a": X[:, 0], "label": y, "class": y}), path)
+    with pytest.raises(
+        DataError, match=r"Say which one it is: open_dataset\(\.\.\., label=\.\.\.\)\."
+    ):
+        fit(open_dataset(path))
+    pq.write_table(pa.table({"a": X[:, 0], "word": y.astype(str), "y": y}), path)
+    for rows in (open_dataset(path), arrow_dataset.dataset(path)):
+        with pytest.raises(
+            DataError, match=r"use open_dataset\(\.\.\., label='word'\)\. .*features"
+        ):
+            fit(rows)
+    pq.write_table(pa.table({"a": [1.0, None], "y": [0, 1]}), path)
+    with pytest.raises(DataError, match=r"row 2, column 'a': the value is missing\.$"):
+        fit(open_dataset(path))

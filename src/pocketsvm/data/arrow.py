@@ -16,6 +16,7 @@ from .reader import Batch, Labels, Table
 DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
 ENCODE = Hint("Categories are encoded with {}; 'text' stands for all columns of words.", "texts")
 IMPUTE = Hint("Missing values are filled in with {}.", "missing")
+TRAINED_WITHOUT = Hint("The model was trained without missing values.", "missing")
 MISSING = "the value is missing."
 MEMORY_STEP = 1 << 26  # bytes of rows after which the memory is checked again
 MISSING_LABEL = "the label is missing. Leave out rows without a label."
@@ -167,7 +168,7 @@ def _missing(at: str, selection: Selection) -> DataError:
     """Return the error of a missing feature."""
     if selection.label_rule is not None:
         return DataError(at + MISSING, IMPUTE)
-    return DataError(f"{at}{MISSING} The model was trained without missing values.")
+    return DataError(at + MISSING, TRAINED_WITHOUT)
 
 
 def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch:
