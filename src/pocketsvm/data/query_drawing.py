@@ -135,8 +135,8 @@ class QueryReservoir:
     def _compact(self) -> None:
         """Keep what would be drawn if there were no more rows.
 
-        Later rows only make queries larger and more, so that nothing that is drawn in the end is
-        dropped here.
+        Later rows only add queries, or make them larger, so that nothing that is drawn in the end
+        is dropped here.
         """
         every, most = _joined(self._kept), self._most_of_query()
         priorities = np.array(self._priorities, dtype=np.uint64)
