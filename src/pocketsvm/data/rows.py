@@ -122,8 +122,8 @@ def check_rows_and_targets(
 def _validate(estimator: Any, X: Any, y: Any, reset: bool, **options: Any) -> Any:
     if callable(getattr(X, "batches", None)):
         raise TypeError(
-            "X must be rows in memory, but is a data set. Only `fit` takes one, and not that of "
-            "BudgetedRanker; elsewhere, use the rows that its batches() yields."
+            "X must be rows in memory, but is a data set. Only `fit` takes one; elsewhere, use the "
+            "rows that its batches() yields."
         )
     if sp.issparse(X):
         X = safe_to_convert(X)
