@@ -30,7 +30,7 @@ from .value_losses import Quantile
 Array = NDArray[Any]
 
 # Rows that a factor is made of, for each vector, and factors of the first C. A path compares
-# models: less work than for a single model is enough. `LEAST_FACTOR_ROWS` are the least.
+# models: less work than for a single model is enough.
 ROWS_PER_VECTOR = 4
 MOST_FACTORS = 3
 # Steps for each C end if one gains less than this share of the objective, or after this many.
@@ -41,7 +41,7 @@ START_PER_VECTOR, START_FACTORS = 6, 2
 # With at least this many outputs, steps take long: fewer of them tell candidates apart as well.
 MANY_OUTPUTS, STEPS_OF_MANY, START_FACTORS_OF_MANY = 5, 4, 1
 # The largest number of steps that move the vectors, of a classifier and of a regression.
-CLASS_MOVES, VALUE_MOVES = 8, 30
+CLASS_MOVES, VALUE_MOVES = 5, 30
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ class FakeGroup:
     """Folds of 5000 rows, whose score is a known function of the candidate."""
 
     n_rows = 5000
+    has_few_rows = False
     targets = Targets()
 
     def __init__(self, numbers, shared=False):
@@ -98,7 +99,7 @@ def test_the_grid_grows_where_all_folds_together_prefer_its_border():
 
     groups = [FakeGroup([fold]) for fold in range(5)]
     for group in groups:
-        group.n_rows = 500
+        group.n_rows, group.has_few_rows = 500, True
     best = Race(DEFAULT, groups, run, lambda _: None, 0).decide(4000)
     assert abs(math.log2(best.C) - 13) <= 1.5
 
@@ -218,6 +219,77 @@ def test_candidates_without_a_score_lose():
     assert best == (1.0, 0.5)
     with pytest.raises(ValueError, match="No candidate has a finite score"):
         decide(lambda g, c: math.nan, DEFAULT)
+
+
+def scored(board, candidate, accuracies, loss):
+    """Give a candidate an accuracy on each fold, and a log loss for two slopes."""
+    losses = np.array([loss + 1.0, loss])
+    for fold, accuracy in enumerate(accuracies):
+        board.add(candidate, fold, Result(accuracy, np.array([accuracy]), 0, 0, losses))
+
+
+def test_the_log_loss_decides_among_candidates_that_differ_by_chance():
+    board = Board(5)
+    high = np.array([0.9, 0.95, 0.9, 0.95, 0.9])
+    scored(board, Candidate(1.0, 1.0), high, 0.3)
+    by_chance = np.array([-0.05, 0.05, -0.05, 0.05, -0.05])
+    clearly = np.array([0.05, 0.06, 0.05, 0.06, 0.05])
+    scored(board, Candidate(1.0, 2.0**9), high + by_chance, 0.2)
+    scored(board, Candidate(1.0, 2.0**18), high - clearly, 0.1)
+    tried = list(board.results)
+    assert board.ordered(tried, range(5))[0] == (1.0, 1.0)
+    assert board.best(tried, range(5)) == (1.0, 2.0**9)
+    assert board.log_loss(tried[0], range(5)) == pytest.approx(0.3)  # of the better slope
+
+
+def test_the_log_loss_is_smoothed_over_neighbours():
+    """One candidate among bad ones is low by chance, others are low together."""
+    board, accuracies = Board(5), np.full(5, 0.9)
+    for gamma in (-1, 0, 1):
+        for C in (-1.5, 0, 1.5):
+            lucky = 0.25 if gamma == C == 0 else 0.5
+            scored(board, Candidate(2.0**gamma, 2.0**C), accuracies, lucky)
+            scored(board, Candidate(2.0 ** (gamma + 8), 2.0**C), accuracies, 0.3)
+    assert board.best(board.results, range(5)).gamma >= 2.0**7
+
+
+def test_with_few_rows_all_neighbours_of_the_best_are_tried():
+    def run(group, cs_of):
+        found, _ = run_on(lambda g, c: -((g + 1.1) ** 2) - (c - 3.4) ** 2 + 1.2 * g * c)
+        return found(group, cs_of)
+
+    groups = [FakeGroup([fold]) for fold in range(5)]
+    for group in groups:
+        group.n_rows, group.has_few_rows = 500, True
+    found = Race(DEFAULT, groups, run, lambda _: None, 0)
+    best = found.decide(4000)
+    gammas = [race._times(best.gamma, k) for k in (-1, 0, 1)]
+    Cs = [race._times(best.C, 1.5 * k) for k in (-1, 0, 1)]
+    assert {Candidate(g, c) for g in gammas for c in Cs} <= set(found.board.results)
+
+
+def test_vectors_that_move_may_prefer_a_larger_gamma():
+    """Vectors that stay prefer gamma = 1, and those that move gamma = 4."""
+    ran = []
+
+    def run(group, cs_of):
+        moves = group.training is None
+        ran.append((moves, group.numbers[0], *cs_of))
+        return {
+            (Candidate(gamma, c), fold): Result(
+                moves - abs(math.log2(gamma) - 2 * moves) - 0.1 * abs(math.log2(c)), ZERO, 0, 0
+            )
+            for fold in group.numbers
+            for gamma, cs in cs_of.items()
+            for c in cs
+        }
+
+    groups = [FakeGroup([0, 1], shared=True), FakeGroup([2, 3, 4], shared=True)]
+    best = Race(DEFAULT, groups, run, lambda _: None, 0).decide(4000)
+    assert best.gamma == 4.0
+    moved = [(fold, gamma) for moves, fold, gamma in (each for each in ran if each[0])]
+    # The first fold tells which gamma is the best, the other folds see this one.
+    assert moved == [(0, 1.0), (0, 2.0), (0, 4.0), (0, 8.0), (1, 4.0), (2, 4.0), (3, 4.0), (4, 4.0)]
 
 
 def test_candidates_are_grouped_by_gamma():

@@ -30,7 +30,7 @@ from ..base import BudgetedMachine
 from ..elsewhere import drawn_rows
 from ..saving import save_model
 from .candidates import Scorer, evaluate, evaluate_budgets
-from .folds import FoldGroup, make_groups, splits
+from .folds import FoldGroup, check_folds, make_groups, splits
 from .race import Board, Candidate, Found, Grid, Race
 from .results import cv_results, joined, score_array
 from .workers import run_tasks
@@ -151,6 +151,7 @@ class BudgetedSearch(BaseEstimator):
             check_classes(classes, machine.budget)
         grid = self._grid(counted, targets)
         places = splits(self.cv, machine, rows.X, y, groups, seed)
+        check_folds(machine, places, y, weights, classes)
         scorer = weighted_scorer(machine, self.scoring)
 
         def part(chosen: Array) -> tuple[CheckedRows, Array, Array | None]:

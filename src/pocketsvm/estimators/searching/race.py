@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .candidates import Result
 from .folds import FoldGroup
+from .surface import smoothed
 
 Array = NDArray[Any]
 
@@ -42,10 +43,11 @@ SCREENING, REFINING, MOVING = range(3)
 # on at least this many parts of held-out rows.
 STANDARD_ERRORS = 2.0
 LEAST_PARTS = 4
-# The most candidates that go on to the next fold, if folds have this many training rows. With fewer
-# rows, one fold tells too little to drop more candidates than are beaten.
+# With few rows, losses are smoothed over candidates at most this many steps of the grid away.
+SMOOTHING_STEPS = 1.3
+# The most candidates that go on to the next fold. With few rows, one fold tells too little to drop
+# more candidates than are beaten.
 SURVIVORS = (6, 3, 2)
-LEAST_ROWS = 2000
 
 
 class Candidate(NamedTuple):
@@ -141,6 +143,36 @@ class Board:
         error = lead.std(ddof=1) / math.sqrt(len(lead))
         return bool(lead.mean() > STANDARD_ERRORS * error)
 
+    def log_loss(self, candidate: Candidate, folds: Sequence[int]) -> float:
+        """Return the log loss on some folds, with the best slope; NaN if it is not known."""
+        losses = [self.results[candidate][fold].log_losses for fold in folds]
+        known = [each for each in losses if each is not None]
+        return float(np.mean(known, axis=0).min()) if len(known) == len(losses) else math.nan
+
+    def best(self, candidates: Iterable[Candidate], folds: Sequence[int]) -> Candidate:
+        """Return the best candidate on some folds.
+
+        With few rows, the accuracies of many candidates differ by chance alone. Among those that
+        the one with the highest accuracy does not beat, the one with the lowest log loss, smoothed
+        over its neighbours, is the best. It depends less on chance: it counts how far decision
+        values are on the right side.
+        """
+        ordered = self.ordered(candidates, folds)
+        losses = self.smooth_losses(ordered, folds)
+        rivals = [each for each in losses if not self.is_beaten(each, ordered[0], folds)]
+        return min(rivals, key=losses.__getitem__, default=ordered[0])
+
+    def smooth_losses(
+        self, candidates: Iterable[Candidate], folds: Sequence[int]
+    ) -> dict[Candidate, float]:
+        """Return the log losses on some folds, smoothed over neighbours, where they are known."""
+        losses = {each: self.log_loss(each, folds) for each in candidates}
+        known = [each for each, loss in losses.items() if math.isfinite(loss)]
+        units = SMOOTHING_STEPS * np.array([GAMMA_STEP, C_STEP])
+        points = np.log2(np.reshape(known, (-1, 2))) / units
+        smooth = smoothed(points, np.array([losses[each] for each in known]))
+        return dict(zip(known, smooth.tolist(), strict=True))
+
     def survivors(
         self, candidates: Iterable[Candidate], folds: Sequence[int], most: int, least: int = 1
     ) -> list[Candidate]:
@@ -213,18 +245,16 @@ class Race:
                 alive += self._around(best, group, numbers)
             alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
             self._check_scores(alive[0], group)
-        best = alive[0]
+        best = self.board.best(alive, numbers)
         if not self._is_shared:
             self._stage = REFINING
-            while beyond := self._beyond(self.board, numbers):
-                best = self._challenged(best, beyond)
-            best = self._challenged(best, self._between(best), refines=True)
+            best = self._refined(best)
         self._stage = MOVING
         return self._moved(best) if self._moves else best
 
     def _most(self, n_folds: int) -> int:
         """Return how many candidates may go on after this many folds."""
-        if self.groups[0].n_rows < LEAST_ROWS:
+        if self.groups[0].has_few_rows:
             return sys.maxsize
         return SURVIVORS[min(n_folds, len(SURVIVORS)) - 1]
 
@@ -303,7 +333,7 @@ class Race:
     def _beyond(self, board: Board, folds: Sequence[int]) -> list[Candidate]:
         """Return candidates beyond the border of the grid, if the best one lies there."""
         scored = [each for each, found in board.results.items() if set(folds) <= set(found)]
-        best = board.ordered(scored, folds)[0]
+        best = board.best(scored, folds)
         gammas = sorted({each.gamma for each in board.results})
         Cs = sorted({each.C for each in board.results})
         new = []
@@ -320,6 +350,30 @@ class Race:
         return new
 
     # --- refinement ----------------------------------------------------------------------------
+
+    def _refined(self, best: Candidate) -> Candidate:
+        """Try candidates between those of the grid, around the best one."""
+        folds = range(self.board.n_folds)
+        while beyond := self._beyond(self.board, folds):
+            best = self._challenged(best, beyond)
+        if not self.groups[0].has_few_rows:
+            return self._challenged(best, self._between(best), refines=True)
+        while others := self._neighbours(best) or self._beyond(self.board, folds):
+            best = self._challenged(best, others)
+        return best
+
+    def _neighbours(self, best: Candidate) -> list[Candidate]:
+        """Return the candidates at most half a step away that were not tried yet."""
+        gammas, Cs = (
+            [_times(value, i * step / 2) for i in (-1, 0, 1)]
+            for value, step in zip(best, (GAMMA_STEP, C_STEP), strict=True)
+        )
+        found = [Candidate(gamma, C) for gamma in gammas for C in Cs]
+        return [
+            each
+            for each in found
+            if each not in self.board.results and self._is_allowed(each, best)
+        ]
 
     def _challenged(
         self, best: Candidate, others: Sequence[Candidate], *, refines: bool = False
@@ -338,8 +392,7 @@ class Race:
             alive = self.board.survivors(alive, numbers, self._most(len(SURVIVORS)))
             if best not in alive:  # it has its scores on all folds: it costs nothing
                 alive.append(best)
-        complete = [each for each in {*alive, best} if each in self.board.complete()]
-        return self.board.ordered(complete, range(self.board.n_folds))[0]
+        return self.board.best(self.board.complete(), range(self.board.n_folds))
 
     def _around(self, best: Candidate, group: FoldGroup, folds: Sequence[int]) -> list[Candidate]:
         """Score candidates around the best one on a group of folds, and return them."""
@@ -368,19 +421,53 @@ class Race:
     def _moved(self, best: Candidate) -> Candidate:
         """Score the best candidate as the final fit trains it, with vectors that move.
 
-        Such vectors fit better, and then a smaller C may be better: two of them are tried, too.
+        Such vectors fit better, most of all with a narrow kernel: on the first fold, gamma grows as
+        long as that is better. A smaller C may be better, too: two of them are tried.
         """
+        folds = [group.single(k) for group in self.groups for k in range(len(group.held))]
+        tried = self._with_smaller_C(best)
+        results = self._run_moving(folds[0], tried)
+        while wider := self._with_larger_gamma(tried[0]):
+            others = self._with_smaller_C(wider)
+            found = self._run_moving(folds[0], others)
+            if _highest(found) <= _highest(results):
+                self._list(found)
+                break
+            self._list(results)
+            tried, results = others, found
+        for fold in folds[1:]:
+            results |= self._run_moving(fold, tried)
+        for (candidate, number), result in results.items():
+            self.board.add(candidate, number, result)
+        return self.board.ordered(self.board.complete(), range(self.board.n_folds))[0]
+
+    def _list(self, found: Found) -> None:
+        """Add the results of candidates that have no other ones."""
+        for (candidate, fold), result in found.items():
+            if candidate not in self.board.results:
+                self.board.add(candidate, fold, result)
+
+    def _run_moving(self, fold: FoldGroup, candidates: Sequence[Candidate]) -> Found:
+        what = _counted(len(candidates), "candidate")
+        self.say(f"{self._what(fold)}, vectors move: {what}")
+        return self.run(fold, candidates)
+
+    def _with_smaller_C(self, best: Candidate) -> list[Candidate]:  # noqa: N802
+        """Return a candidate, and two with a smaller C."""
         if self.grid.free_cs is None:
             smaller = [C for C in self.grid.Cs if C < best.C][-2:]
         else:
             smaller = [_times(best.C, -C_STEP / 2), _times(best.C, -C_STEP)]
-        tried = [best, *(best._replace(C=C) for C in smaller)]
-        self.say(f"vectors move: {_counted(len(tried), 'candidate')}")
-        for group in self.groups:
-            for place in range(len(group.held)):
-                for (candidate, fold), result in self.run(group.single(place), tried).items():
-                    self.board.add(candidate, fold, result)
-        return self.board.ordered(self.board.complete(), range(self.board.n_folds))[0]
+        return [best, *(best._replace(C=C) for C in smaller)]
+
+    def _with_larger_gamma(self, best: Candidate) -> Candidate | None:
+        """Return the candidate with the next larger gamma; None if there is none."""
+        if self.grid.free_gammas is None:
+            larger = [gamma for gamma in self.grid.gammas if gamma > best.gamma][:1]
+        else:
+            larger = [_times(best.gamma, GAMMA_STEP / 2)]
+            larger = [gamma for gamma in larger if _is_free(gamma, self.grid.free_gammas)]
+        return best._replace(gamma=larger[0]) if larger else None
 
     def _is_allowed(self, candidate: Candidate, best: Candidate) -> bool:
         """Tell whether a candidate is new, and not beyond the limits."""
@@ -397,6 +484,12 @@ def by_gamma(candidates: Iterable[Candidate]) -> dict[float, list[float]]:
     for gamma, C in sorted(candidates):
         groups.setdefault(gamma, []).append(C)
     return groups
+
+
+def _highest(found: Found) -> float:
+    """Return the highest score; minus infinity if none is finite."""
+    scores = [result.score for result in found.values()]
+    return max((score for score in scores if math.isfinite(score)), default=-math.inf)
 
 
 def _counted(n: int, what: str) -> str:
