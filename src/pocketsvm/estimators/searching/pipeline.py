@@ -17,7 +17,8 @@ from ..base import BudgetedMachine
 from .base import checked_values, run_race, unit_of_c, weighted_scorer
 from .candidates import Scorer
 from .folds import FoldGroup, check_folds, make_fold, splits
-from .race import Candidate, Grid, Race
+from .grid import Candidate, Grid
+from .race import Race
 from .results import cv_results, joined
 
 Array = NDArray[Any]

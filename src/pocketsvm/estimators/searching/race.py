@@ -9,25 +9,12 @@ else at last, where the grid may grow once more.
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .board import Board
 from .candidates import Result
 from .folds import FoldGroup
-from .surface import smoothed
+from .grid import C_STEP, GAMMA_STEP, Candidate, Grid
 
-Array = NDArray[Any]
-
-# The default grid: powers of two for C, and for gamma in units of "scale".
-C_STEP, GAMMA_STEP = 3, 2
-C_POWERS = range(-4, 9, C_STEP)
-GAMMA_POWERS = range(-6, 5, GAMMA_STEP)
-# How far the grid may grow, as powers of two.
-C_LIMITS = (-13, 17)
-GAMMA_LIMITS = (-12, 12)
 # Screening sees this many training rows for each vector, or this many in all. With many outputs,
 # which take more time, it sees fewer, and candidates have half the vectors. It is skipped if the
 # fold has fewer than a multiple of these rows. So many candidates survive it at least: the best C
@@ -39,151 +26,9 @@ WORTH_SCREENING = 1.5
 LEAST_SURVIVORS = 5
 # The stages of a search after the first one, for an estimate of the time left.
 SCREENING, REFINING, MOVING = range(3)
-# A candidate is dropped if it is this many standard errors worse than the best one, by its scores
-# on at least this many parts of held-out rows.
-STANDARD_ERRORS = 2.0
-LEAST_PARTS = 4
-# With few rows, losses are smoothed over candidates at most this many steps of the grid away.
-SMOOTHING_STEPS = 1.3
 # The most candidates that go on to the next fold. With few rows, one fold tells too little to drop
 # more candidates than are beaten.
 SURVIVORS = (6, 3, 2)
-
-
-class Candidate(NamedTuple):
-    """A pair of gamma and C."""
-
-    gamma: float
-    C: float
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The values to begin with, ascending, and whether the search may try others.
-
-    Attributes
-    ----------
-    gammas, Cs : tuple of float
-        The values.
-
-    free_gammas, free_cs : tuple of float or None
-        The limits within which the search may try others; None if only those given are tried.
-    """
-
-    gammas: tuple[float, ...]
-    Cs: tuple[float, ...]
-    free_gammas: tuple[float, float] | None
-    free_cs: tuple[float, float] | None
-
-    @classmethod
-    def of(
-        cls,
-        gammas: Sequence[float] | None,
-        Cs: Sequence[float] | None,
-        gamma_unit: float,
-        C_unit: float,
-    ) -> "Grid":
-        """Return the grid of these values; None means the default values, in these units.
-
-        Units are rounded to powers of two.
-        """
-        gamma_power, C_power = round(math.log2(gamma_unit)), round(math.log2(C_unit))
-        found_gammas, free_gammas = _values(gammas, GAMMA_POWERS, GAMMA_LIMITS, gamma_power)
-        found_Cs, free_cs = _values(Cs, C_POWERS, C_LIMITS, C_power)
-        return cls(found_gammas, found_Cs, free_gammas, free_cs)
-
-    def candidates(self) -> list[Candidate]:
-        """Return all candidates of the grid."""
-        return [Candidate(gamma, C) for gamma in self.gammas for C in self.Cs]
-
-
-def _values(
-    given: Sequence[float] | None, powers: range, limits: tuple[int, int], unit: int
-) -> tuple[tuple[float, ...], tuple[float, float] | None]:
-    if given is not None:
-        return tuple(sorted({float(value) for value in given})), None
-    low, high = (2.0 ** (limit + unit) for limit in limits)
-    return tuple(2.0 ** (power + unit) for power in powers), (low, high)
-
-
-@dataclass(eq=False)
-class Board:
-    """The results of all candidates: on every fold, and on the sample that screened them."""
-
-    n_folds: int
-    results: dict[Candidate, dict[int, Result]] = field(default_factory=dict)
-    screened: dict[Candidate, Result] = field(default_factory=dict)
-
-    def add(self, candidate: Candidate, fold: int, result: Result) -> None:
-        """Add the result of a candidate on a fold."""
-        self.results.setdefault(candidate, {})[fold] = result
-
-    def ordered(self, candidates: Iterable[Candidate], folds: Sequence[int]) -> list[Candidate]:
-        """Sort candidates by their mean score on some folds, the best first.
-
-        Among equals, the one with the smaller C, then gamma, comes first: it is the smoother model.
-        """
-        return sorted(candidates, key=lambda each: (-self.mean(each, folds), each.C, each.gamma))
-
-    def mean(self, candidate: Candidate, folds: Sequence[int]) -> float:
-        """Return the mean score on some folds; minus infinity if one is not finite."""
-        scores = [self.results[candidate][fold].score for fold in folds]
-        return float(np.mean(scores)) if np.isfinite(scores).all() else -math.inf
-
-    def is_beaten(self, candidate: Candidate, best: Candidate, folds: Sequence[int]) -> bool:
-        """Tell whether a candidate is worse than the best one by more than chance explains."""
-        if self.mean(candidate, folds) == -math.inf:
-            return self.mean(best, folds) > -math.inf
-        lead = np.concatenate(
-            [self.results[best][k].parts - self.results[candidate][k].parts for k in folds]
-        )
-        lead = lead[np.isfinite(lead)]
-        if len(lead) < LEAST_PARTS:
-            return False
-        error = lead.std(ddof=1) / math.sqrt(len(lead))
-        return bool(lead.mean() > STANDARD_ERRORS * error)
-
-    def log_loss(self, candidate: Candidate, folds: Sequence[int]) -> float:
-        """Return the log loss on some folds, with the best slope; NaN if it is not known."""
-        losses = [self.results[candidate][fold].log_losses for fold in folds]
-        known = [each for each in losses if each is not None]
-        return float(np.mean(known, axis=0).min()) if len(known) == len(losses) else math.nan
-
-    def best(self, candidates: Iterable[Candidate], folds: Sequence[int]) -> Candidate:
-        """Return the best candidate on some folds.
-
-        With few rows, the accuracies of many candidates differ by chance alone. Among those that
-        the one with the highest accuracy does not beat, the one with the lowest log loss, smoothed
-        over its neighbours, is the best. It depends less on chance: it counts how far decision
-        values are on the right side.
-        """
-        ordered = self.ordered(candidates, folds)
-        losses = self.smooth_losses(ordered, folds)
-        rivals = [each for each in losses if not self.is_beaten(each, ordered[0], folds)]
-        return min(rivals, key=losses.__getitem__, default=ordered[0])
-
-    def smooth_losses(
-        self, candidates: Iterable[Candidate], folds: Sequence[int]
-    ) -> dict[Candidate, float]:
-        """Return the log losses on some folds, smoothed over neighbours, where they are known."""
-        losses = {each: self.log_loss(each, folds) for each in candidates}
-        known = [each for each, loss in losses.items() if math.isfinite(loss)]
-        units = SMOOTHING_STEPS * np.array([GAMMA_STEP, C_STEP])
-        points = np.log2(np.reshape(known, (-1, 2))) / units
-        smooth = smoothed(points, np.array([losses[each] for each in known]))
-        return dict(zip(known, smooth.tolist(), strict=True))
-
-    def survivors(
-        self, candidates: Iterable[Candidate], folds: Sequence[int], most: int, least: int = 1
-    ) -> list[Candidate]:
-        """Return the candidates that may still win, the best first."""
-        ordered = self.ordered(candidates, folds)
-        rest = [each for each in ordered[least:] if not self.is_beaten(each, ordered[0], folds)]
-        return (ordered[:least] + rest)[:most]
-
-    def complete(self) -> list[Candidate]:
-        """Return the candidates that have a result on every fold."""
-        return [each for each, found in self.results.items() if len(found) == self.n_folds]
 
 
 # The results of candidates on folds.

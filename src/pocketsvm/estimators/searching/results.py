@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from .race import Board, Candidate
+from .board import Board
+from .grid import Candidate
 
 Array = NDArray[Any]
 

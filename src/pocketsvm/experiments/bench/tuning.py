@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, Stratified
 from ...data.precision import training_rows
 from ...data.rows import checked_rows
 from ...estimators import BudgetedSVC, BudgetedSVCCV
-from ...estimators.searching.race import Grid
+from ...estimators.searching.grid import Grid
 from ..datasets.problems import available
 from ..datasets.tasks import Task
 from ..datasets.tuned import tuned
