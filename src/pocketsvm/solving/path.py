@@ -41,7 +41,7 @@ START_PER_VECTOR, START_FACTORS = 6, 2
 # With at least this many outputs, steps take long: fewer of them tell candidates apart as well.
 MANY_OUTPUTS, STEPS_OF_MANY, START_FACTORS_OF_MANY = 5, 4, 1
 # The largest number of steps that move the vectors, of a classifier and of a regression.
-CLASS_MOVES, VALUE_MOVES = 5, 30
+CLASS_MOVES, VALUE_MOVES = 3, 30
 
 
 @dataclass(frozen=True, eq=False)
