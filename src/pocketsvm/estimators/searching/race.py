@@ -10,6 +10,8 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from .board import Board
 from .candidates import Result
 from .folds import FoldGroup
@@ -267,7 +269,7 @@ class Race:
         """Score the best candidate as the final fit trains it, with vectors that move.
 
         Such vectors fit better, most of all with a narrow kernel: on the first fold, gamma grows as
-        long as that is better. A smaller C may be better, too: two of them are tried.
+        long as that is better by a standard error. A smaller C may be better, too: two are tried.
         """
         folds = [group.single(k) for group in self.groups for k in range(len(group.held))]
         tried = self._with_smaller_C(best)
@@ -275,7 +277,7 @@ class Race:
         while wider := self._with_larger_gamma(tried[0]):
             others = self._with_smaller_C(wider)
             found = self._run_moving(folds[0], others)
-            if _highest(found) <= _highest(results):
+            if not _is_better(found, results):
                 self._list(found)
                 break
             self._list(results)
@@ -331,10 +333,13 @@ def by_gamma(candidates: Iterable[Candidate]) -> dict[float, list[float]]:
     return groups
 
 
-def _highest(found: Found) -> float:
-    """Return the highest score; minus infinity if none is finite."""
-    scores = [result.score for result in found.values()]
-    return max((score for score in scores if math.isfinite(score)), default=-math.inf)
+def _is_better(found: Found, other: Found) -> bool:
+    """Tell whether the best of some results is better than that of others by a standard error."""
+    best, last = (max(each.values(), key=lambda result: result.score) for each in (found, other))
+    lead = best.parts - last.parts
+    lead = lead[np.isfinite(lead)]
+    error = lead.std(ddof=1) / math.sqrt(len(lead)) if len(lead) > 1 else 0.0
+    return bool(len(lead) and lead.mean() > error)
 
 
 def _counted(n: int, what: str) -> str:
