@@ -1,4 +1,4 @@
-"""Shared settings and fixtures: reproducible Hypothesis runs, and rows in both layouts."""
+"""Shared settings and fixtures: reproducible Hypothesis runs, rows in both layouts, a cluster."""
 
 import numpy as np
 import pytest
@@ -22,3 +22,32 @@ def core_rows():
         return _core.Rows.csr(X.data, X.indices, X.indptr, X.shape[1])
 
     return rows
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Three workers, which are processes; a process that has imported all packages forks them."""
+    import dask
+    from distributed import LocalCluster
+    from distributed.utils import get_mp_context
+
+    from pocketsvm.dask import passes
+
+    config = {
+        "distributed.comm.timeouts.connect": "60s",
+        "distributed.worker.multiprocessing-method": "forkserver",
+    }
+    with dask.config.set(config):
+        context = get_mp_context()
+        context.set_forkserver_preload(["dask.dataframe", "distributed", passes.__name__])
+        with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster:
+            yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    """A client of the cluster, which is the current one."""
+    from distributed import Client
+
+    with Client(cluster) as client:
+        yield client

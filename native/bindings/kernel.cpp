@@ -96,6 +96,14 @@ void fill_kernel(Block out, AnyMatrix vectors, double gamma, const Rows& rows, s
         write_kernel(static_cast<double*>(out.data()), vectors, gamma, view, begin, end, n_threads);
 }
 
+template <bool (*compute)(const RowsView&, double&, std::size_t, Interrupt&)>
+double statistic(const Rows& rows, std::size_t n_threads) {
+    double result = 0;
+    without_gil(
+        [&](Interrupt& interrupt) { return compute(rows.view(), result, n_threads, interrupt); });
+    return result;
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& module) {
@@ -107,12 +115,8 @@ void bind_kernel(nb::module_& module) {
         .def_prop_ro("n_rows", [](const Rows& rows) { return rows.view().n_rows; })
         .def_prop_ro("n_features", [](const Rows& rows) { return rows.view().n_features; })
         .def_prop_ro("dtype", [](const Rows& rows) { return name_of(rows.view().precision); })
-        .def(
-            "max_squared_norm", [](const Rows& rows) { return max_squared_norm(rows.view()); },
-            nb::call_guard<WithoutGil>())
-        .def(
-            "variance", [](const Rows& rows) { return variance(rows.view()); },
-            nb::call_guard<WithoutGil>());
+        .def("max_squared_norm", &statistic<max_squared_norm>, "n_threads"_a = 1)
+        .def("variance", &statistic<variance>, "n_threads"_a = 1);
 
     module.def("decide", &decide, "vectors"_a.noconvert(), "coefficients"_a, "intercepts"_a,
                "gamma"_a, "rows"_a, "n_threads"_a);

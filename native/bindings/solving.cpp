@@ -166,6 +166,8 @@ void add_in_order(std::size_t n_rows, std::size_t n_outputs, const double* c, st
     const std::size_t at_once = std::max<std::size_t>(1, values_at_once / n_outputs);
     const std::size_t n_chunks = (n_rows + at_once - 1) / at_once;
     std::vector<double> sums(n_chunks * n_sums);
+    // Starting a thread takes as long as a few chunks.
+    n_threads = std::min(n_threads, 1 + n_chunks / 4);
     without_gil([&](Interrupt& interrupt) {
         return parallel(n_chunks, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
             if (own.requested()) return false;

@@ -3,12 +3,14 @@
 //
 // Sums are in double, in eight partial sums by feature number. Zeros add nothing, so dense and
 // sparse rows give the same bits, and the compiler can keep the sums of dense rows in vector
-// registers.
+// registers. Sums of chunks of rows are added in their order, whatever the threads.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "../core.hpp"
+#include "../threads.hpp"
 
 namespace pocketsvm {
 
@@ -25,13 +27,19 @@ class PartialSums {
     double sums_[count] = {};
 };
 
-// Calls visit(number of the partial sum, value) for every stored entry, and after() after each row.
+struct RowRange {
+    std::size_t begin, end;
+};
+
+// Calls visit(number of the partial sum, value) for every stored entry of some rows, and after()
+// after each row.
 template <class Real, class Visit, class After>
-void visit_entries(const RowsView& rows, Visit visit, After after) {
+void visit_entries(const RowsView& rows, RowRange range, Visit visit, After after) {
     constexpr std::size_t n = PartialSums::count;
     const Real* values = static_cast<const Real*>(rows.values);
     if (!rows.sparse) {
-        for (std::size_t i = 0; i < rows.n_rows; ++i, values += rows.n_features) {
+        values += range.begin * rows.n_features;
+        for (std::size_t i = range.begin; i < range.end; ++i, values += rows.n_features) {
             std::size_t f = 0;
             for (; f + n <= rows.n_features; f += n)
                 for (std::size_t j = 0; j < n; ++j) visit(j, double(values[f + j]));
@@ -44,8 +52,8 @@ void visit_entries(const RowsView& rows, Visit visit, After after) {
         return wide ? std::size_t(static_cast<const std::int64_t*>(array)[k])
                     : std::size_t(static_cast<const std::int32_t*>(array)[k]);
     };
-    std::size_t k = 0;
-    for (std::size_t i = 0; i < rows.n_rows; ++i) {
+    std::size_t k = at(rows.pointers, rows.wide_pointers, range.begin);
+    for (std::size_t i = range.begin; i < range.end; ++i) {
         for (const std::size_t end = at(rows.pointers, rows.wide_pointers, i + 1); k < end; ++k)
             visit(at(rows.indices, rows.wide_indices, k) % n, double(values[k]));
         after();
@@ -53,41 +61,87 @@ void visit_entries(const RowsView& rows, Visit visit, After after) {
 }
 
 template <class Visit, class After>
-void visit_entries(const RowsView& rows, Visit visit, After after) {
+void visit_entries(const RowsView& rows, RowRange range, Visit visit, After after) {
     if (rows.precision == Precision::float32)
-        visit_entries<float>(rows, visit, after);
+        visit_entries<float>(rows, range, visit, after);
     else
-        visit_entries<double>(rows, visit, after);
+        visit_entries<double>(rows, range, visit, after);
 }
 
-// Infinite or NaN if squares overflow or values are not finite.
-inline double max_squared_norm(const RowsView& rows) {
-    double largest = 0;
-    PartialSums squares;
-    visit_entries(
-        rows, [&](std::size_t j, double value) { squares.add(j, value * value); },
-        [&] {
-            const double norm = squares.total();
-            if (!(norm <= largest) && !std::isnan(largest)) largest = norm;
-            squares = PartialSums();
+// Calls add(statistic(range)) for chunks of a fixed number of rows, in their order. Returns false
+// if there was an interruption.
+template <class Statistic, class Add>
+bool for_chunks(const RowsView& rows, std::size_t n_threads, Interrupt& interrupt,
+                Statistic statistic, Add add) {
+    constexpr std::size_t at_once = std::size_t(1) << 16;
+    std::vector<decltype(statistic(RowRange()))> found((rows.n_rows + at_once - 1) / at_once);
+    const bool finished =
+        parallel(found.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
+            if (own.requested()) return false;
+            found[k] = statistic(RowRange{k * at_once, std::min((k + 1) * at_once, rows.n_rows)});
+            return true;
         });
-    return largest;
+    for (const auto& each : found) add(each);
+    return finished;
 }
 
-inline double variance(const RowsView& rows) {
+// Infinite or NaN if squares overflow or values are not finite. Returns false if there was an
+// interruption, and so does `variance`.
+inline bool max_squared_norm(const RowsView& rows, double& largest, std::size_t n_threads,
+                             Interrupt& interrupt) {
+    const auto keep_larger = [](double& most, double norm) {
+        if (!(norm <= most) && !std::isnan(most)) most = norm;
+    };
+    const auto largest_of = [&](RowRange range) {
+        double most = 0;
+        PartialSums squares;
+        visit_entries(
+            rows, range, [&](std::size_t j, double value) { squares.add(j, value * value); },
+            [&] {
+                keep_larger(most, squares.total());
+                squares = PartialSums();
+            });
+        return most;
+    };
+    largest = 0;
+    return for_chunks(rows, n_threads, interrupt, largest_of,
+                      [&](double norm) { keep_larger(largest, norm); });
+}
+
+inline bool variance(const RowsView& rows, double& result, std::size_t n_threads,
+                     Interrupt& interrupt) {
+    struct Spread {
+        double squares = 0, nonzeros = 0;
+    };
     const double n = double(rows.n_rows) * double(rows.n_features);
-    PartialSums sum, squares, nonzeros;
-    visit_entries(rows, [&](std::size_t j, double value) { sum.add(j, value); }, [] {});
-    const double mean = sum.total() / n;
-    visit_entries(
-        rows,
-        [&](std::size_t j, double value) {
-            const double difference = value - mean;
-            squares.add(j, value == 0 ? 0 : difference * difference);
-            nonzeros.add(j, value == 0 ? 0 : 1);
-        },
-        [] {});
-    return (squares.total() + (n - nonzeros.total()) * mean * mean) / n;
+    double mean = 0;
+    const auto sum_of = [&](RowRange range) {
+        PartialSums sum;
+        visit_entries(rows, range, [&](std::size_t j, double value) { sum.add(j, value); }, [] {});
+        return sum.total();
+    };
+    const auto spread_of = [&](RowRange range) {
+        PartialSums squares, nonzeros;
+        visit_entries(
+            rows, range,
+            [&](std::size_t j, double value) {
+                const double difference = value - mean;
+                squares.add(j, value == 0 ? 0 : difference * difference);
+                nonzeros.add(j, value == 0 ? 0 : 1);
+            },
+            [] {});
+        return Spread{squares.total(), nonzeros.total()};
+    };
+    if (!for_chunks(rows, n_threads, interrupt, sum_of, [&](double sum) { mean += sum / n; }))
+        return false;
+    Spread total;
+    const bool finished =
+        for_chunks(rows, n_threads, interrupt, spread_of, [&](const Spread& part) {
+            total.squares += part.squares;
+            total.nonzeros += part.nonzeros;
+        });
+    result = (total.squares + (n - total.nonzeros) * mean * mean) / n;
+    return finished;
 }
 
 }  // namespace pocketsvm

@@ -62,10 +62,10 @@ class Rows:
     def n_features(self) -> int: ...
     @property
     def dtype(self) -> Dtype: ...
-    def max_squared_norm(self) -> float:
+    def max_squared_norm(self, n_threads: int = 1) -> float:
         """The largest squared norm of a row, in float64; inf or nan if the values overflow."""
 
-    def variance(self) -> float:
+    def variance(self, n_threads: int = 1) -> float:
         """The variance of all n_rows x n_features entries, in float64, without temporaries."""
 
 class Trainer:

@@ -1,10 +1,12 @@
 """The command line of novelty detection and of ranking: train, predict, evaluate, inspect."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from ranking import graded
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import roc_auc_score
@@ -171,12 +173,48 @@ def test_wrong_rankings_are_refused(refuse, succeed, queries):
     refuse(["predict", "m.psvm", "ranked.csv", "--decision"], 2, "no decision values")
     refuse(["evaluate", "m.psvm", "ranked.csv", "--weights", "a"], 2, "no weights of rows")
     refuse(["evaluate", "m.psvm", "ties.csv", "--query", "session"], 1, "nothing is to rank")
-    refuse(["evaluate", "m.psvm", "*.csv"], 1, "the evaluation of a ranking reads one file")
     refuse(["export", "m.psvm", "m.model"], 1, "cannot hold the preparation")
 
 
-@pytest.mark.parametrize("option", ["--one-class", "--rank"])
-def test_a_folder_is_refused(normal, call, option):
-    code, _, err = call("train", ".", "m.psvm", option, *SMALL)
-    assert code == 1
-    assert f"a folder or a pattern; {option} reads one file" in err
+# --- folders --------------------------------------------------------------------------------------
+
+
+def test_novelty_detection_reads_a_folder(succeed, normal):
+    os.mkdir("parts")
+    table = pd.read_csv("normal.csv")
+    for k in range(3):
+        table[k::3].to_csv(f"parts/{k}.csv", index=False)
+    pd.concat([table[k::3] for k in range(3)]).to_csv("joined.csv", index=False)
+    options = ["--one-class", "--nu", 0.1, *SMALL]
+    succeed("train", "parts", "m.psvm", *options)
+    succeed("train", "joined.csv", "c.psvm", *options)
+    assert_allclose(
+        load_model("m.psvm").decision_function(table), load_model("c.psvm").decision_function(table)
+    )
+    assert set(succeed("predict", "m.psvm", "normal.csv").split()) == {"1", "-1"}
+
+
+def test_a_ranking_reads_a_folder(call, succeed, queries):
+    os.mkdir("parts")
+    table = pd.read_csv("ranked.csv")
+    for k in range(3):  # each file has rows of all queries
+        table[k::3].to_parquet(f"parts/{k}.parquet")
+    pd.concat([table[k::3] for k in range(3)]).to_parquet("joined.parquet")
+    options = ["--rank", "-c", 10, "--label", "grade", "--query", "session"]
+    code, _, err = call("train", "parts", "m.psvm", *options, "-B", 30)
+    assert code == 0
+    assert "read 240 rows in 1 reading; label: column 'grade'" in err
+    succeed("train", "joined.parquet", "c.psvm", *options, *SMALL)
+    rows = table[["a", "b", "c", "d"]]
+    assert_allclose(load_model("m.psvm").predict(rows), load_model("c.psvm").predict(rows))
+    found = json.loads(succeed("evaluate", "m.psvm", "parts", "--query", "session", "--json"))
+    assert found["rows"] == 240
+    assert found["pairwise_accuracy"] > 0.9
+
+
+def test_a_ranking_of_a_folder_needs_queries(refuse, queries):
+    os.mkdir("parts")
+    pd.read_csv("ranked.csv").to_csv("parts/a.csv", index=False)
+    train = ["train", "parts", "m.psvm", "--rank", "--label", "grade", "-q"]
+    refuse(train, 1, "a ranker needs the query of each row. Say which column has them: --query")
+    refuse([*train, "-v", "3"], 2, "leave out m.psvm or -v")

@@ -1,5 +1,7 @@
 """What the tests of data files share: written files, and chunks and batches of a few rows."""
 
+import tempfile
+
 import pytest
 
 from pocketsvm.data import chunks, compression, delimited, file, parquet, svmlight
@@ -46,3 +48,21 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 200)  # pyarrow reads some blocks ahead
     monkeypatch.setattr(file, "HEAD_BYTES", 300)
     monkeypatch.setattr(parquet, "BATCH_VALUES", 100)
+
+
+@pytest.fixture
+def own_temporary_folder(tmp_path, monkeypatch):
+    """Give each test a folder for caches, and check that none is left."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield
+    assert not list(folder.iterdir())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder for the files of a data set."""
+    path = tmp_path / "rows"
+    path.mkdir()
+    return path

@@ -1,99 +1,36 @@
-"""Data sets on disk: every format gives the same rows, and bad input a clear error."""
+"""Data sets on disk: every format gives the same rows."""
 
-import gzip
-import os
 import sqlite3
-import tempfile
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from models import assert_same_model
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, open_dataset
-from pocketsvm.data import DataError, dataset, opening
+from pocketsvm.data import dataset, opening
+from pocketsvm.solving import effort, elsewhere
 
-N, D = 3000, 4
-PARTS = (0, 700, 701, 2000, N)
+from .datasets import (
+    PARTS,
+    WRITERS,
+    Batches,
+    D,
+    N,
+    fit,
+    problem,
+    write_csv,
+    write_npy,
+    write_parquet,
+    write_svmlight,
+)
 
-
-def problem(seed=0):
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(N, D)).round(3)
-    return X, (np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] > 0).astype(int)
-
-
-def table(X, y, **more):
-    return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])} | {"y": y} | more)
-
-
-def write_parquet(folder, X, y, weight=None):
-    for k, (begin, end) in enumerate(pairwise(PARTS)):
-        more = {} if weight is None else {"w": weight[begin:end]}
-        pq.write_table(table(X[begin:end], y[begin:end], **more), folder / f"part-{k}.parquet")
-
-
-def write_csv(folder, X, y, opened=open, suffix=".csv"):
-    for k, (begin, end) in enumerate(pairwise(PARTS)):
-        with opened(folder / f"part-{k}{suffix}", "wt") as file:
-            file.write("x0,x1,x2,x3,y\n")
-            for row, label in zip(X[begin:end].tolist(), y[begin:end], strict=True):
-                file.write(",".join(map(repr, row)) + f",{label}\n")
-
-
-def write_svmlight(folder, X, y):
-    for k, (begin, end) in enumerate(pairwise(PARTS)):
-        path = str(folder / f"part-{k}.svm")
-        dump_svmlight_file(X[begin:end], y[begin:end], path, zero_based=False)
-
-
-def write_npy(folder, X, y):
-    np.save(folder / "rows.npy", np.column_stack([X, y]))
-
-
-WRITERS = {
-    "parquet": write_parquet,
-    "csv": write_csv,
-    "csv.gz": lambda folder, X, y: write_csv(folder, X, y, gzip.open, ".csv.gz"),
-    "svmlight": write_svmlight,
-    "npy": write_npy,
-}
-
-
-class Batches:
-    """Batches of arrays, as a user would write them."""
-
-    def __init__(self, *arrays, size=450):
-        self.arrays, self.size = arrays, size
-
-    def batches(self):
-        for begin in range(0, self.arrays[0].shape[0], self.size):
-            yield tuple(array[begin : begin + self.size] for array in self.arrays)
-
-
-@pytest.fixture(autouse=True)
-def own_temporary_folder(tmp_path, monkeypatch):
-    """Give each test a folder for caches, and check that none is left."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield
-    assert not list(folder.iterdir())
-
-
-@pytest.fixture
-def folder(tmp_path):
-    path = tmp_path / "rows"
-    path.mkdir()
-    return path
+pytestmark = pytest.mark.usefixtures("own_temporary_folder")
 
 
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
@@ -292,167 +229,6 @@ def test_every_kind_yields_batches_and_counts_rows_and_readings(tmp_path):
         assert rows.n_readings >= 3
 
 
-# --- bad input ------------------------------------------------------------------------------------
-
-
-def fit(rows, **parameters):
-    return BudgetedSVC(**{"budget": 4, "random_state": 0} | parameters).fit(rows)
-
-
-def test_iterators_are_refused():
-    X, y = problem()
-    for rows in (iter([(X, y)]), Batches(X, y).batches()):
-        with pytest.raises(TypeError, match="only once"):
-            fit(rows)
-
-
-def test_an_object_that_gives_its_rows_once_is_refused():
-    class Once(Batches):
-        def batches(self):
-            self.found = getattr(self, "found", None) or super().batches()
-            return self.found
-
-    with pytest.raises(DataError, match=r"(?s)3,000 rows.*0|changed|none"):
-        fit(Once(*problem()))
-
-
-@pytest.mark.parametrize("change", ["remove", "append", "touch"])
-def test_a_file_that_changes_between_readings_is_named(folder, change, monkeypatch):
-    write_parquet(folder, *problem())
-    rows, path = open_dataset(folder), folder / "part-2.parquet"
-    counted = []
-
-    def on_batch(progress):
-        counted.append(progress.n_new)
-        if sum(counted) == N:
-            if change == "remove":
-                path.unlink()
-            elif change == "append":
-                with open(path, "ab") as file:
-                    file.write(b"x")
-            else:
-                os.utime(path, ns=(0, 0))
-
-    rows.on_batch = on_batch
-    text = {"remove": "no longer there", "append": "bytes", "touch": "written again"}[change]
-    with pytest.raises(DataError, match=rf"part-2.parquet.*{text}"):
-        fit(rows)
-
-
-def test_a_missing_column_of_one_file_is_named(folder):
-    X, y = problem()
-    write_parquet(folder, X, y)
-    pq.write_table(pa.table({"x0": X[:, 0], "x1": X[:, 1], "y": y}), folder / "part-9.parquet")
-    with pytest.raises(DataError, match=r"part-9.parquet lacks the column 'x2'"):
-        fit(open_dataset(folder))
-
-
-def test_another_type_in_one_of_many_files(folder):
-    """Numbers of any type are numbers; words are named by their file and column."""
-    X, y = problem()
-    X[:, 1] = X[:, 1].round()
-    write_parquet(folder, X, y)
-    expected = fit(open_dataset(folder))
-    begin, end = PARTS[2:4]
-    columns = {f"x{j}": X[begin:end, j] for j in range(D)} | {"y": y[begin:end]}
-    whole = pa.array(X[begin:end, 1].astype(np.int16))
-    pq.write_table(pa.table(columns | {"x1": whole}), folder / "part-2.parquet")
-    assert_same_model(fit(open_dataset(folder)), expected)
-    words = pa.array([f"word {k}" for k in range(end - begin)])
-    pq.write_table(pa.table(columns | {"x1": words}), folder / "part-2.parquet")
-    with pytest.raises(DataError, match=r"part-2.parquet, column 'x1': .* number, got string"):
-        fit(open_dataset(folder))
-
-
-def test_a_file_that_changes_while_it_is_read_is_named(folder):
-    write_parquet(folder, *problem())
-    rows, path = open_dataset(folder), folder / "part-3.parquet"
-
-    def on_batch(progress):
-        if path.stat().st_size and progress.reading == 2:
-            os.truncate(path, 0)
-
-    rows.on_batch = on_batch
-    with pytest.raises(DataError, match=r"part-3.parquet"):
-        fit(rows)
-
-
-def test_a_missing_value_is_named_by_file_and_row(folder):
-    X, y = problem()
-    X[2500, 1] = np.nan
-    write_parquet(folder, X, y)
-    with pytest.raises(DataError, match=r"part-3.parquet, row 501, column 'x1': .* missing"):
-        fit(open_dataset(folder))
-    with pytest.raises(DataError, match=r"batch 6, row 251, column 2: .*missing"):
-        fit(Batches(X, y))
-    write_csv(folder, X, y)
-    with pytest.raises(DataError, match=r"part-3.csv, row 502, column 'x1'"):
-        fit(open_dataset(folder / "*.csv"))
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (
-            lambda X, y: Batches(X, y[:-7]),
-            "batch 7: y must have one value for each of the 300 rows",
-        ),
-        (lambda X, y: Batches(X, y, -np.ones(N)), "batch 1, row 1: a weight"),
-        (lambda X, y: Batches(X, y, np.zeros(N)), "no rows of positive weight"),
-        (lambda X, y: Batches(X), r"batch 1: batches\(\) must yield"),
-        (lambda X, y: Batches(X, np.arange(N) + 0.5), "label|Unknown"),
-        (lambda X, y: Batches(X, np.array([1, "a"], dtype=object)[y]), "batch 1: labels must be"),
-        (lambda X, y: Batches(X[:0], y[:0]), "there are no rows"),
-    ],
-)
-def test_wrong_batches_are_named(rows, message):
-    with pytest.raises(ValueError, match=message):
-        fit(rows(*problem()))
-
-
-def test_batches_must_have_the_same_features_and_kinds_of_labels():
-    X, y = problem()
-
-    class Mixed:
-        def batches(self):
-            yield X, y
-            yield self.second
-
-    rows = Mixed()
-    rows.second = (X[:, :2], y)
-    with pytest.raises(DataError, match=r"batch 2: .*4 features, others 2"):
-        fit(rows)
-    rows.second = (X, np.where(y, "a", "b"))
-    with pytest.raises(DataError, match=r"batch 2: .*texts and others numbers"):
-        fit(rows)
-
-
-def test_passes_over_all_rows_on_disk_are_refused():
-    with pytest.raises(ValueError, match="polish=False"):
-        fit(Batches(*problem()), polish=False)
-
-
-def test_labels_of_a_data_set_are_its_own():
-    X, y = problem()
-    with pytest.raises(ValueError, match="leave out y"):
-        BudgetedSVC().fit(Batches(X, y), y)
-
-
-def test_a_failed_fit_leaves_the_estimator_as_it_was():
-    X, y = problem()
-    found = fit(Batches(X, y))
-    before = dict(vars(found))
-    with pytest.raises(DataError):
-        found.fit(Batches(X, y, -np.ones(N)))
-    assert vars(found) == before
-
-
-def test_paths_that_name_nothing(folder):
-    for path in (folder, folder / "x.csv", str(folder / "*.csv")):
-        with pytest.raises(FileNotFoundError, match=r"(?i)no such file|no files|no file"):
-            open_dataset(path)
-
-
 def test_hidden_files_of_a_folder_are_skipped(folder):
     write_parquet(folder, *problem())
     (folder / "_SUCCESS").touch()
@@ -460,6 +236,9 @@ def test_hidden_files_of_a_folder_are_skipped(folder):
     assert [Path(path).name for path in opening.found_files(folder)] == [
         f"part-{k}.parquet" for k in range(4)
     ]
+
+
+dataset_file = dataset.DataFile
 
 
 def test_text_is_parsed_once_into_a_cache_that_is_removed(folder, monkeypatch):
@@ -474,9 +253,6 @@ def test_text_is_parsed_once_into_a_cache_that_is_removed(folder, monkeypatch):
     fit(rows)
     assert len(opened) == 1 + len(rows.paths)  # one for the layout
     assert "temporary cache of" in said[0]
-
-
-dataset_file = dataset.DataFile
 
 
 def test_features_of_an_arrow_data_set(tmp_path):
@@ -506,44 +282,25 @@ def test_a_file_may_be_named_twice(tmp_path):
     assert shares[-1] == 1.0
 
 
-def test_arguments_that_a_source_has_no_use_for(tmp_path):
-    X, y = problem()
-    write_npy(tmp_path, X, y)
-    path = tmp_path / "rows.npy"
-    with pytest.raises(ValueError, match="for tables"):
-        open_dataset(path, features=["1"])
-    with pytest.raises(ValueError, match="for tables"):
-        open_dataset(path, sample_weight="w")
-    with pytest.raises(ValueError, match="opened alone, but path names 2"):
-        open_dataset([path, path])
-    with pytest.raises(DataError, match="number of a column, an array or a NumPy file, got 'y'"):
-        BudgetedSVC().fit(open_dataset(path, "y"))
-    write_csv(tmp_path, X, y)
-    with pytest.raises(ValueError, match="label must be a column"):
-        open_dataset(tmp_path / "part-0.csv", y)
-    with pytest.raises(ValueError, match="names no file"):
-        open_dataset([])
+def board(n=12_000):
+    """Rows of a board, with some labels flipped: its vectors are far better where they move."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-2, 2, size=(n, 2))
+    y = np.floor(1.5 * X).sum(axis=1) % 2
+    return X, np.where(random.random(n) < 0.05, 1 - y, y)
 
 
-def test_a_row_far_inside_a_numpy_file_is_named(tmp_path):
-    path, row = tmp_path / "rows.npy", 2 * dataset.NPY_ROWS + 9
-    rows = np.zeros((3 * dataset.NPY_ROWS, 2))
-    rows[row, 0] = np.nan
-    np.save(path, rows)
-    with pytest.raises(DataError, match=rf"rows.npy, row {row + 1}, column 1: .*missing"):
-        fit(open_dataset(path))
-    rows[row] = 0, np.inf
-    np.save(path, rows)
-    with pytest.raises(DataError, match=rf"rows.npy, row {row + 1}: .*not finite"):
-        BudgetedSVR().fit(open_dataset(path))
-    with pytest.raises(DataError, match=rf"rows.npy, row {row + 1}: the label"):
-        fit(open_dataset(path))
-
-
-def test_several_targets_need_rows_in_memory():
-    class Pairs:
-        def batches(self):
-            yield np.ones((5, 2)), np.ones((5, 2))
-
-    with pytest.raises(DataError, match=r"batch 1: .* Several targets need the rows in memory"):
-        BudgetedSVR().fit(Pairs())
+def test_vectors_move_as_in_memory_where_near_rows_fit_into_one_block(monkeypatch):
+    X, y = board()
+    model = {"budget": 20, "C": 10.0, "gamma": 2.0, "random_state": 0}
+    in_memory = BudgetedSVC(**model).fit(X, y).profile_
+    found = BudgetedSVC(**model).fit(Batches(X, y)).profile_
+    assert found.moves == in_memory.moves > 0
+    assert_allclose(found.objective_after, in_memory.objective_after, rtol=1e-9)
+    for module in (effort, elsewhere):  # one block holds 100 rows of kernel values
+        monkeypatch.setattr(module, "MOST_KEPT", 4 * 20 * 100)
+    still = BudgetedSVC(**model).fit(Batches(X, y)).profile_
+    assert still.moves == 0
+    thorough = BudgetedSVC(**model, polish="thorough").fit(Batches(X, y)).profile_
+    assert thorough.moves > 0  # on the sample
+    assert thorough.objective_after < still.objective_after

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, load_model, open_dataset
+from pocketsvm import BudgetedOneClassSVM, load_model, open_dataset
 
 
 @parametrize_with_checks(
@@ -233,5 +233,3 @@ def test_a_large_data_set_is_sampled(tmp_path):
 def test_only_fit_takes_a_data_set():
     with pytest.raises(TypeError, match="X must be rows in memory, but is a data set"):
         small().fit(ring()).predict(Batches(ring()))
-    with pytest.raises(TypeError, match="not that of BudgetedRanker"):
-        BudgetedRanker().fit(Batches(ring()))

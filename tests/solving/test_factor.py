@@ -29,11 +29,16 @@ def some_rows(n_vectors, n_rows=50):
 
 
 def in_blocks(kernel, weights, n=20):
-    """Return a function that yields the rows in blocks."""
-    return lambda: (
-        (kernel[begin : begin + n], weights[begin : begin + n])
-        for begin in range(0, len(weights), n)
-    )
+    """Return a function that yields the rows in blocks, with others between them."""
+
+    def blocks():
+        for begin in range(0, len(weights), n):
+            some = weights[begin : begin + n]
+            block = np.zeros((2 * len(some), kernel.shape[1]))
+            block[1::2] = kernel[begin : begin + n]
+            yield block, np.arange(1, len(block), 2), some
+
+    return blocks
 
 
 def second_derivative(vectors, kernel, weights, least):
@@ -64,7 +69,9 @@ def test_kernel_values_are_precise_despite_float32_and_offsets():
 @SIZES
 @INTERCEPT
 @pytest.mark.parametrize("least", [0.5, 200.0])  # below and above what the rows have
-def test_solution_is_that_of_the_dense_matrix(n, fit_intercept, least):
+def test_solution_is_that_of_the_dense_matrix(n, fit_intercept, least, monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", 64)
+    monkeypatch.setattr(module, "FACTOR_PANEL", 16)
     vectors, (kernel, weights) = some_vectors(n), some_rows(n)
     factor = Penalty(vectors, GAMMA, 1).factor(in_blocks(kernel, weights), least, fit_intercept)
     right = np.random.default_rng(1).normal(size=(3, n + 1))
@@ -107,7 +114,7 @@ def test_a_matrix_that_rounding_has_made_indefinite_gets_a_ridge():
 
     def blocks():
         calls.append(None)
-        yield kernel, 1e16 * weights
+        yield kernel, np.arange(len(weights)), 1e16 * weights
 
     factor = Penalty(vectors, GAMMA, 1).factor(blocks, 1.0, True)
     assert len(calls) > 1  # the first attempt failed
@@ -118,7 +125,11 @@ def test_a_matrix_that_rounding_has_made_indefinite_gets_a_ridge():
 
 
 @INTERCEPT
-def test_threads_do_not_change_a_bit(fit_intercept):
+@pytest.mark.parametrize("at_once", [module.AT_ONCE, 64])
+def test_threads_do_not_change_a_bit(fit_intercept, at_once, monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    monkeypatch.setattr(module, "FACTOR_PANEL", 64)
+    monkeypatch.setattr(module, "FACTOR_ROWS", 7)
     n = 3 * PANEL + 17
     vectors, (kernel, weights) = some_vectors(n), some_rows(n)
     right = np.random.default_rng(1).normal(size=(3, n + 1))
@@ -131,7 +142,9 @@ def test_threads_do_not_change_a_bit(fit_intercept):
     assert_array_equal(found[0][1], found[1][1])
 
 
-def test_memory_is_one_square_array():
+def test_memory_of_many_vectors_is_one_square_array(monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", 256)
+    monkeypatch.setattr(module, "FACTOR_PANEL", 64)
     n = 12 * PANEL
     vectors, (kernel, weights) = some_vectors(n), some_rows(n)
     right = np.ones((3, n + 1))

@@ -38,7 +38,7 @@ def evaluate(
     """
     from .console import Reporter, print_json
     from .rank_scores import RankScores
-    from .reading import check_one_file, opened_files
+    from .reading import opened_files
     from .saved import Saved
     from .scores import score_files
 
@@ -49,8 +49,6 @@ def evaluate(
         raise typer.BadParameter("only a ranking has queries.", param_hint="--query")
     if is_ranking and weights is not None:
         raise typer.BadParameter("a ranking has no weights of rows.", param_hint="--weights")
-    if is_ranking:
-        check_one_file(data, "the evaluation of a ranking")
     purpose = options.TaskOptions(rank=is_ranking, query=query)
     files = opened_files(data, columns, weights=weights, task=purpose)
     with reporter.task("evaluating") as task:

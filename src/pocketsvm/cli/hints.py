@@ -20,5 +20,5 @@ def _flag(hint: Hint) -> str:
         return "--header or --no-header"
     if hint.option == "missing":
         return "--impute mean"
-    option = "one-hot" if hint.option == "texts" else hint.option
+    option = {"texts": "one-hot", "ids": "query"}.get(hint.option, hint.option)
     return f"--{option} {'COLUMN' if hint.column is None else shlex.quote(hint.column)}"

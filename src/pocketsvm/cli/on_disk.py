@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import typer
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from ..data import DataFile, number
 from ..data.compression import SUFFIXES
@@ -24,7 +24,7 @@ from ..estimators.elsewhere import plan_of
 from ..model.preparation import split
 from .console import Reporter, Task
 from .fitting import SCALERS
-from .options import MachineOptions, TrainingDataOptions
+from .options import MachineOptions, TaskOptions, TrainingDataOptions
 from .reading import TrainingSet, label_name, options_of
 
 # Bytes of memory that a fit takes for each byte of text, and for each value and row of a Parquet
@@ -42,6 +42,8 @@ EXPANSION = 5
 SHARE = 0.5
 # Readings of all rows that a fit usually makes.
 READINGS = 3
+# Tasks that learn from a sample, which takes one reading.
+LEARN_FROM_SAMPLE = ("novelty", "ranking")
 UNITS = ("", "K", "M", "G", "T")
 
 
@@ -60,6 +62,7 @@ def open_if_large(
     data: str,
     columns: TrainingDataOptions,
     machine: MachineOptions,
+    task: TaskOptions,
     memory: str | None,
     n_jobs: int,
     reporter: Reporter,
@@ -87,7 +90,7 @@ def open_if_large(
     scale = machine.scale or ("none" if _format(paths[0], columns) == "libsvm" else "standard")
     dataset = FileDataset(
         paths,
-        options_of(columns),
+        options_of(columns, task=task),
         scaler=clone(SCALERS[scale]) if scale in SCALERS else None,
         n_jobs=n_jobs,
         say=reporter.say,
@@ -137,8 +140,10 @@ def fit(
 ) -> float:
     """Fit an estimator to a data set; return the seconds it took."""
     begin = time.perf_counter()
-    with reporter.task("training", total=READINGS) as task:
-        dataset.on_batch = ReadingProgress(task)
+    has_label = estimator._uses_y
+    n_readings = 1 if estimator._task in LEARN_FROM_SAMPLE else READINGS
+    with reporter.task("training", total=n_readings) as task:
+        dataset.on_batch = ReadingProgress(task, n_readings)
         estimator.set_callbacks(*callbacks)
         try:
             estimator.fit(dataset)
@@ -150,9 +155,11 @@ def fit(
                 f"with --regression. {label_hint(dataset)}"
             ) from error
     estimator.set_callbacks()
-    reporter.say(
-        f"read {task.rows:,} rows in {dataset.n_readings} readings; label: {label_hint(dataset)}"
-    )
+    label = f"; label: {label_hint(dataset)}" if has_label else ""
+    counted = f"{dataset.n_readings} reading{'s' if dataset.n_readings > 1 else ''}"
+    reporter.say(f"read {task.rows:,} rows in {counted}{label}")
+    if not is_classifier(estimator):
+        dataset.spellings = None
     return time.perf_counter() - begin
 
 
@@ -167,14 +174,14 @@ def label_hint(dataset: FileDataset) -> str:
 class ReadingProgress:
     """Follows the readings of all rows."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, n_readings: int = READINGS) -> None:
+        self.task, self.n_readings = task, n_readings
         self.done = 0.0
 
     def __call__(self, progress: Progress) -> None:
         """Count what has been read since the last call."""
         done = progress.reading - 1 + progress.share
-        self.task.total = max(READINGS, progress.reading)
+        self.task.total = max(self.n_readings, progress.reading)
         note = (
             f"reading {progress.reading}, {progress.share * progress.n_bytes / 1e6:,.0f} of "
             f"{progress.n_bytes / 1e6:,.0f} MB"

@@ -80,12 +80,6 @@ def opened_files(
             yield file
 
 
-def check_one_file(data: str, option: str) -> None:
-    """Refuse a folder or a pattern, of which the option cannot read several files."""
-    if data_files(data) != [data]:
-        raise ValueError(f"{data} is a folder or a pattern; {option} reads one file.")
-
-
 def open_data(
     path: str,
     options: DataOptions,

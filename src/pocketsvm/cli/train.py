@@ -78,7 +78,7 @@ def train(
     """
     from . import fitting, on_disk
     from .console import Reporter
-    from .reading import check_one_file, open_data, read_training_set
+    from .reading import open_data, read_training_set
 
     test, folds = validation.test, validation.folds
     _check_purpose(model, test, folds)
@@ -100,11 +100,7 @@ def train(
     reporter = Reporter(output.quiet)
     # The test file is opened first, so that a wrong name is found before the work is done.
     with nullcontext() if test is None else open_data(test, columns, task=task) as test_file:
-        dataset = None
-        if task.one_class or task.rank:
-            check_one_file(data, "--one-class" if task.one_class else "--rank")
-        else:
-            dataset = on_disk.open_if_large(data, columns, machine, memory, n_jobs, reporter)
+        dataset = on_disk.open_if_large(data, columns, machine, task, memory, n_jobs, reporter)
         if dataset is not None:
             if model is None:
                 raise ValueError(f"{data} is read in batches; -v needs all rows in memory.")

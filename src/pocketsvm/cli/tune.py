@@ -125,7 +125,9 @@ def tune(
     unprepared = fitting.new_estimator(machine, n_jobs, **parameters)
     _check_outputs(model, search.plot, data)
     reporter = Reporter(output.quiet)
-    dataset = on_disk.open_if_large(data, columns, machine, memory, n_jobs, reporter)
+    dataset = on_disk.open_if_large(
+        data, columns, machine, fitting.NO_TASK, memory, n_jobs, reporter
+    )
     if dataset is None:
         rows = read_training_set(data, columns, machine, n_jobs, reporter)
     else:

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import uuid4
 
-import dask.array
 import numpy as np
 from dask.delayed import delayed
 from dask.local import get_sync
@@ -114,18 +113,20 @@ class Partitions:
     @cached_property
     def packed(self) -> Sequence[Any]:
         """The partitions with their own tasks; the blocks if they share any, or are in memory."""
-        whole: dict[int, dict[Any, Any]] = {}  # by the identity of the graphs that blocks share
+        # Blocks share graphs. A graph that is referenced here keeps its identity to itself.
+        whole: dict[int, tuple[Any, dict[Any, Any]]] = {}
         packed: list[OwnTasks] = []
         seen: set[Any] = set()
         for block in self.blocks:
             graph: dict[Any, Any] = {}
             for part in block:
                 if part is not None:
-                    if id(part.dask) not in whole:
+                    shared = part.dask
+                    if id(shared) not in whole:
                         if futures_of(part):  # type: ignore[no-untyped-call]
                             return self.blocks
-                        whole[id(part.dask)] = dict(part.dask)
-                    if not _add_tasks(graph, whole[id(part.dask)], part.key):
+                        whole[id(shared)] = shared, dict(shared)
+                    if not _add_tasks(graph, whole[id(shared)][1], part.key):
                         return self.blocks
             if not seen.isdisjoint(graph):
                 return self.blocks
@@ -256,14 +257,22 @@ def _lazy(values: Any) -> list[Any]:
 
 def is_array(values: Any) -> bool:
     """Tell whether the values are a dask array."""
-    return isinstance(values, dask.array.Array)
+    return _is_of("dask.array", values, "Array")
 
 
 def is_frame(values: Any) -> bool:
     """Tell whether the values are a dask dataframe or one of its columns."""
-    # Who has a dataframe has imported this module; arrays need neither it nor pandas and pyarrow.
-    frames: Any = sys.modules.get("dask.dataframe")
-    return frames is not None and isinstance(values, frames.DataFrame | frames.Series)
+    return _is_of("dask.dataframe", values, "DataFrame", "Series")
+
+
+def _is_of(name: str, values: Any, *types: str) -> bool:
+    """Tell whether the values are of these types of a module.
+
+    Who has such values has imported the module. Workers need none of them, and they take memory:
+    dask.dataframe imports pandas and pyarrow, and dask.array imports cupy where it is installed.
+    """
+    module = sys.modules.get(name)
+    return module is not None and isinstance(values, tuple(getattr(module, t) for t in types))
 
 
 def check_versions(client: Any) -> None:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,23 @@ class ArrowTable(ABC):
         n_before = self.n_skipped
         with arrow_errors(self.name):
             for batch in self.record_batches(selection):
-                yield _arrays(self.name, batch, selection, n_before)
+                found = _arrays(self.name, batch, selection, n_before)
+                if self.options.queries and found.ids is not None:
+                    found = self._with_queries(found, found.ids, selection, n_before)
+                yield found
                 n_before += batch.num_rows
+
+    def _with_queries(
+        self, batch: Batch, ids: list[str], selection: Selection, n_before: int
+    ) -> Batch:
+        """Return a batch with the queries of its rows; refuse a row that has none."""
+        assert selection.ids is not None
+        ids = [query.strip() for query in ids]
+        if not MISSING_LABELS.isdisjoint(ids):
+            row = next(k for k, query in enumerate(ids) if query in MISSING_LABELS)
+            at = place(self.name, n_before + row + 1, selection, selection.ids)
+            raise DataError(f"{at}the query is missing.")
+        return replace(batch, ids=ids)
 
 
 @contextmanager

@@ -31,12 +31,16 @@ class RowBatch:
 
     place : str
         Where the rows come from, for messages.
+
+    qid : ndarray of shape (n_rows,) or None
+        The queries of the rows: numbers or texts; None if they have none.
     """
 
     X: Any
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
     place: str
+    qid: NDArray[Any] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -51,7 +55,8 @@ class RowBatch:
     def take(self, chosen: NDArray[Any]) -> "RowBatch":
         """Copy the chosen rows: a mask, or positions."""
         weight = None if self.weight is None else self.weight[chosen]
-        return replace(self, X=self.X[chosen], y=self.y[chosen], weight=weight)
+        qid = None if self.qid is None else self.qid[chosen]
+        return replace(self, X=self.X[chosen], y=self.y[chosen], weight=weight, qid=qid)
 
     def counted(self, ignored: Sequence[Any] = ()) -> "RowBatch":
         """Leave out rows without weight: their own, or that of their class (`ignored`)."""
@@ -72,7 +77,14 @@ def label_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def checked_batch(
-    X: Any, y: Any, weight: Any, place: str, *, regression: bool, n_before: int = 0
+    X: Any,
+    y: Any,
+    weight: Any,
+    place: str,
+    *,
+    regression: bool,
+    n_before: int = 0,
+    qid: Any = None,
 ) -> RowBatch:
     """Check arrays of a user in scikit-learn's way; errors name the place and the row.
 
@@ -100,7 +112,8 @@ def checked_batch(
             f"{y.shape}. Several targets need the rows in memory."
         )
     y = (_checked_numbers if regression else _checked_labels)(y, place, n_before)
-    return RowBatch(X, y, checked_weight(weight, X.shape[0], place), place)
+    queries = None if qid is None else _checked_queries(qid, X.shape[0], place, n_before)
+    return RowBatch(X, y, checked_weight(weight, X.shape[0], place), place, queries)
 
 
 def checked_weight(weight: Any, n_rows: int, place: str) -> NDArray[np.float64] | None:
@@ -117,6 +130,29 @@ def checked_weight(weight: Any, n_rows: int, place: str) -> NDArray[np.float64] 
             f"{found[wrong[0]]}."
         )
     return found
+
+
+def _checked_queries(qid: Any, n_rows: int, place: str, n_before: int) -> NDArray[Any]:
+    """Return the queries, one per row, as numbers or texts."""
+    found = np.asarray(qid)
+    found = found.ravel() if found.ndim == 2 and found.shape[1] == 1 else found
+    if found.shape != (n_rows,):
+        raise DataError(
+            f"{place}: qid must have one entry for each of the {n_rows} rows, but has the shape "
+            f"{found.shape}."
+        )
+    if found.dtype.kind in "biu":
+        return found
+    if found.dtype.kind == "f":
+        missing = np.flatnonzero(~np.isfinite(found))
+    else:
+        missing = np.flatnonzero([not isinstance(query, str) or not query for query in found])
+    if missing.size:
+        raise DataError(
+            f"{place}, row {n_before + missing[0] + 1}: the query is missing, or neither a number "
+            f"nor a text: {found[missing[0]]!r}."
+        )
+    return found if found.dtype.kind == "f" else found.astype(str)
 
 
 def _empty(X: Any) -> Any:

@@ -98,12 +98,13 @@ class TextCache:
     def _arrays(self, batch: Batch, place: str) -> list[Array]:
         X = batch.X if self.dtype is None else batch.X.astype(self.dtype, copy=False)
         weights = np.empty(0) if batch.weights is None else batch.weights
+        qid = np.array(batch.ids or [], dtype=str)
         labels = batch.labels or Labels(np.zeros(X.shape[0], dtype=np.intp), ["0"])
         y = self._numbers(labels, place) if self.regression else self._codes(labels)
         if isinstance(X, np.ndarray):
             self.n_features = X.shape[1]
-            return [y, weights, np.ascontiguousarray(X)]
-        return [y, weights, X.data, X.indices, X.indptr]
+            return [y, weights, qid, np.ascontiguousarray(X)]
+        return [y, weights, qid, X.data, X.indices, X.indptr]
 
     def _numbers(self, labels: Labels, place: str) -> Array:
         numbers = labels.numbers()
@@ -131,10 +132,12 @@ class TextCache:
         """Yield the batches in their order."""
         with open(self.folder / "rows", "rb") as file:
             for place in self._places:
-                y, weights = _read(file), _read(file)
+                y, weights, qid = (_read(file) for _ in range(3))
                 X = self._sparse(file, len(y)) if self.largest_index else _read(file)
                 y = y if self.regression else self._labels[y]
-                yield RowBatch(X, y, weights if len(weights) else None, place)
+                yield RowBatch(
+                    X, y, weights if len(weights) else None, place, qid if len(qid) else None
+                )
 
     def _sparse(self, file: Any, n_rows: int) -> Any:
         data, indices, indptr = (_read(file) for _ in range(3))
@@ -143,7 +146,9 @@ class TextCache:
 
     # --- LIBSVM text ------------------------------------------------------------------------------
 
-    def fill_svmlight(self, paths: Sequence[str], n_jobs: int | None) -> None:
+    def fill_svmlight(
+        self, paths: Sequence[str], n_jobs: int | None, *, queries: bool = False
+    ) -> None:
         """Parse LIBSVM text; the last row may decide on the number of features."""
         least = [1]
 
@@ -153,8 +158,9 @@ class TextCache:
                     least.append(parsed.least_index)
                     self.largest_index = max(self.largest_index, parsed.largest_index)
                     spell = parsed.spellings.__getitem__
-                    X, y, _ = parsed.arrays(max(parsed.largest_index + 1, 1), 0)
-                    yield Batch(X, Labels.of_numbers(y, spell)), path
+                    X, y, found = parsed.arrays(max(parsed.largest_index + 1, 1), 0)
+                    ids = list(map(str, parsed.check_queries(found))) if queries else None
+                    yield Batch(X, Labels.of_numbers(y, spell), ids=ids), path
 
         self.fill(batches())
         self.first_index = min(min(least), 1)

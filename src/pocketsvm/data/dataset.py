@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,12 +19,13 @@ from .ahead import read_ahead
 from .batch import RowBatch, checked_batch
 from .cache import TextCache, cache_message
 from .columns import ColumnSelector, Layout, Options
-from .errors import DataError
+from .errors import DataError, Hint, hints_for_datasets
 from .file import DataFile
 from .reader import Batch
 from .tables import FragmentTable
 
-NPY_ROWS = 1 << 16  # rows of a memory map that are read at once, in their order
+NO_QUERIES = "a ranker needs the query of each row."
+QUERIES = Hint("Say which column has them: {}.", "ids")
 
 
 @runtime_checkable
@@ -34,7 +36,10 @@ class Dataset(Protocol):
     """
 
     def batches(self) -> Iterable[tuple[Any, ...]]:
-        """Yield ``(X, y)`` or ``(X, y, sample_weight)``: the same rows in each call."""
+        """Yield ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight, qid)``.
+
+        Each call yields the same rows. Weights may be None.
+        """
         ...
 
 
@@ -119,15 +124,20 @@ class Progress:
     n_bytes: int
 
 
-class _Counting(ABC):
+class Counting(ABC):
     """What the data sets of `open_dataset` share: they count their readings and rows."""
 
     n_readings: int = 0
     n_rows: int = 0
 
     @abstractmethod
-    def opened(self, *, regression: bool, labelled: bool = True) -> AbstractContextManager[Source]:
-        """Open the data set for several readings; without labels, targets are zero."""
+    def opened(
+        self, *, regression: bool, labelled: bool = True, queries: bool = False
+    ) -> AbstractContextManager[Source]:
+        """Open the data set for several readings; without labels, targets are zero.
+
+        With `queries`, batches have the queries of their rows.
+        """
 
     def batches(self) -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
         """Yield X, y and the weights (or None) of one batch after the other."""
@@ -151,7 +161,7 @@ class _Counting(ABC):
 
 
 @dataclass(eq=False)
-class FileDataset(_Counting):
+class FileDataset(Counting):
     """Rows in files, as `open_dataset` returns them.
 
     Attributes
@@ -211,6 +221,11 @@ class FileDataset(_Counting):
             table = self.paths[next(k for k, f in enumerate(self.formats) if f != "libsvm")]
             text = self.paths[self.formats.index("libsvm")]
             raise DataError(f"{text} is LIBSVM text and {table} a table: use files of one kind.")
+        if kinds == {"libsvm"} and self.options.ids is not None:
+            raise DataError(
+                f"{self.paths[0]} is LIBSVM text, which has the queries of its rows after their "
+                "labels, as in 'qid:7'; it has no column of them."
+            )
 
     @property
     def n_bytes(self) -> int:
@@ -218,21 +233,23 @@ class FileDataset(_Counting):
         return sum(stamp.size for stamp in self.stamps)
 
     @contextmanager
-    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
+    def opened(
+        self, *, regression: bool, labelled: bool = True, queries: bool = False
+    ) -> Iterator[Source]:
         """Open the files for several readings; text is parsed once, into a cache."""
-        with self._source(regression, labelled) as source:
+        with hints_for_datasets(), self._source(regression, labelled, queries) as source:
             self.layout, self.spellings = source.layout, source.spellings
             yield source
 
     @contextmanager
-    def _source(self, regression: bool, labelled: bool) -> Iterator[Source]:
+    def _source(self, regression: bool, labelled: bool, queries: bool) -> Iterator[Source]:
         if self.formats[0] == "libsvm":
             with TextCache(regression, self.dtype) as cache:
-                cache.fill_svmlight(self._checked_paths(), self.n_jobs)
+                cache.fill_svmlight(self._checked_paths(), self.n_jobs, queries=queries)
                 self._announce(cache)
                 yield Source(self._followed(cache.read), cache.layout, None, cache.spellings)
             return
-        layout, options = self._layout(replace(self.options, labelled=labelled))
+        layout, options = self._layout(_options(self.options, labelled, queries))
         if set(self.formats) <= {"parquet"}:
 
             def read() -> Iterator[RowBatch]:
@@ -277,11 +294,12 @@ class FileDataset(_Counting):
 
     def _layout(self, options: Options) -> tuple[Layout, Options]:
         """Return the layout of the first file, and the options that read it from all files."""
-        drop = [*options.drop, *([] if options.weights is None else [options.weights])]
+        plain = replace(options, weights=None, ids=None)
+        drop = list(options.drop)
         if self.features is not None:
-            with DataFile(self.paths[0], replace(options, weights=None)) as file:
+            with DataFile(self.paths[0], plain) as file:
                 drop += others(self.paths[0], file.columns(), self.features, options)
-        with DataFile(self.paths[0], replace(options, drop=drop, weights=None)) as file:
+        with DataFile(self.paths[0], replace(plain, drop=drop)) as file:
             return file.layout(), replace(options, drop=drop)
 
     def _tables(self, layout: Layout, options: Options) -> Iterator[tuple[Batch, str]]:
@@ -301,19 +319,34 @@ class FileDataset(_Counting):
 def row_batch(batch: Batch, path: str, dtype: str | None, *, regression: bool) -> RowBatch:
     """Return a batch of a table, whose column has either texts or numbers as labels."""
     X = batch.X if dtype is None else batch.X.astype(dtype, copy=False)
+    qid = None if batch.ids is None else np.array(batch.ids)
     if batch.labels is None:
-        return RowBatch(X, np.zeros(X.shape[0]), batch.weights, path)
+        return RowBatch(X, np.zeros(X.shape[0]), batch.weights, path, qid)
     y = batch.labels.numbers() if regression else batch.labels.values
     if regression and y is None:
         raise DataError(f"{path}: the labels must be numbers for a regression.")
     if y is None:
         y = np.array(batch.labels.names)
     y = y if regression else y[batch.labels.codes]
-    return RowBatch(X, y, batch.weights, path)
+    return RowBatch(X, y, batch.weights, path, qid)
+
+
+def _options(options: Options, labelled: bool, queries: bool) -> Options:
+    """Return how the columns of a table are read: those of weights and queries are no features."""
+    if queries and options.ids is None:
+        raise DataError(NO_QUERIES, QUERIES)
+    drop = [column for column in (options.weights, options.ids) if column is not None]
+    return replace(
+        options,
+        drop=[*options.drop, *drop],
+        ids=options.ids if queries else None,
+        queries=queries,
+        labelled=labelled,
+    )
 
 
 def others(path: str, names: list[str], features: Sequence[str], options: Options) -> list[str]:
-    """Return the columns that are neither features nor label nor weights."""
+    """Return the columns that are neither features nor label, weights or queries."""
     found = ColumnSelector(path, names, options)
     wanted = set(found._positions([str(column) for column in features]))
     if options.label is not None:
@@ -321,68 +354,14 @@ def others(path: str, names: list[str], features: Sequence[str], options: Option
     else:
         label, _ = found._find_label()
         wanted |= set() if label is None else {label}
-    if options.weights is not None:
-        wanted |= set(found._positions([options.weights]))
+    for column in (options.weights, options.ids):
+        if column is not None:
+            wanted |= set(found._positions([column]))
     return [names[k] for k in range(len(names)) if k not in wanted]
 
 
 @dataclass(eq=False)
-class NpyDataset(_Counting):
-    """Rows of a NumPy file, which are read in their order and never at random."""
-
-    path: str
-    label: Any
-    dtype: str | None = None
-    scaler: Any = None
-
-    @contextmanager
-    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
-        """Open the file for several readings."""
-        stamp = Stamp.of(self.path)
-        yield Source(self._counted(lambda: self._read(stamp, regression, labelled)))
-
-    def _read(self, stamp: Stamp, regression: bool, labelled: bool) -> Iterator[RowBatch]:
-        stamp.check()
-        X = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        if X.ndim != 2:
-            raise DataError(f"{self.path} holds an array of the shape {X.shape}, not rows.")
-        y, column = self._labels(X, labelled)
-        for begin in range(0, len(X), NPY_ROWS):
-            at = slice(begin, begin + NPY_ROWS)
-            rows = np.array(X[at], dtype=self.dtype)
-            labels = rows[:, column] if y is None else np.array(y[at])
-            rows = np.delete(rows, column, axis=1) if y is None else rows
-            yield checked_batch(
-                rows, labels, None, self.path, regression=regression, n_before=begin
-            )
-
-    def _labels(self, X: NDArray[Any], labelled: bool) -> tuple[Any, int]:
-        """Return the labels, or the column that holds them."""
-        label = self.label
-        if label is None and not labelled:
-            return np.zeros(len(X), dtype=np.int8), 0
-        if isinstance(label, str | os.PathLike) and os.fspath(label).endswith(".npy"):
-            label = np.load(label, mmap_mode="r", allow_pickle=False)
-        if isinstance(label, np.ndarray):
-            if label.shape != (len(X),):
-                raise DataError(f"{self.path} has {len(X)} rows; label has {label.shape}.")
-            return label, 0
-        try:
-            column = -1 if label is None else int(label)
-        except (TypeError, ValueError):
-            raise DataError(
-                f"{self.path} has no names of columns: label must be the number of a column, an "
-                f"array or a NumPy file, got {label!r}."
-            ) from None
-        if not 1 <= abs(column) <= X.shape[1]:
-            raise DataError(
-                f"{self.path} has no column {column}: columns count from 1, and -1 is the last."
-            )
-        return None, column - 1 if column > 0 else X.shape[1] + column
-
-
-@dataclass(eq=False)
-class ArrowDataset(_Counting):
+class ArrowDataset(Counting):
     """A ``pyarrow.dataset.Dataset``."""
 
     dataset: Any
@@ -391,21 +370,23 @@ class ArrowDataset(_Counting):
     scaler: Any = None
 
     @contextmanager
-    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
+    def opened(
+        self, *, regression: bool, labelled: bool = True, queries: bool = False
+    ) -> Iterator[Source]:
         """Open the data set for several readings."""
-        drop = [] if self.options.weights is None else [self.options.weights]
-        drop = [*self.options.drop, *drop]
-        options = replace(self.options, weights=None, drop=drop, labelled=labelled)
-        layout = FragmentTable("the data set", options, self.dataset).layout()
+        with hints_for_datasets():
+            options = _options(self.options, labelled, queries)
+            plain = replace(options, weights=None, ids=None)
+            layout = FragmentTable("the data set", plain, self.dataset).layout()
+            read = partial(self._read, layout, options, regression)
+            yield Source(self._counted(lambda: read_ahead(read())), layout, layout.names)
 
-        def read() -> Iterator[RowBatch]:
-            for fragment in self.dataset.get_fragments():
-                name = getattr(fragment, "path", "") or "the data set"
-                table = FragmentTable(name, self.options, fragment)
-                for batch in table.batches(layout, labels=layout.label is not None):
-                    yield row_batch(batch, name, self.dtype, regression=regression)
-
-        yield Source(self._counted(lambda: read_ahead(read())), layout, layout.names)
+    def _read(self, layout: Layout, options: Options, regression: bool) -> Iterator[RowBatch]:
+        for fragment in self.dataset.get_fragments():
+            name = getattr(fragment, "path", "") or "the data set"
+            table = FragmentTable(name, options, fragment)
+            for batch in table.batches(layout, labels=layout.label is not None):
+                yield row_batch(batch, name, self.dtype, regression=regression)
 
 
 @dataclass(eq=False)
@@ -420,23 +401,35 @@ class BatchesDataset:
         return getattr(self.dataset, "scaler", None)
 
     @contextmanager
-    def opened(self, *, regression: bool, labelled: bool = True) -> Iterator[Source]:
+    def opened(
+        self, *, regression: bool, labelled: bool = True, queries: bool = False
+    ) -> Iterator[Source]:
         """Open the object for several readings."""
         source = Source(lambda: iter(()))
 
         def read() -> Iterator[RowBatch]:
             for number, batch in enumerate(self.dataset.batches(), 1):
-                if not isinstance(batch, tuple) or len(batch) not in (2, 3):
+                if not isinstance(batch, tuple) or len(batch) not in (2, 3, 4):
                     raise DataError(
-                        f"batch {number}: batches() must yield (X, y) or (X, y, sample_weight), "
-                        f"got {type(batch).__name__}."
+                        f"batch {number}: batches() must yield (X, y), (X, y, sample_weight) or "
+                        f"(X, y, sample_weight, qid), got {type(batch).__name__}."
                     )
-                X, y, *weight = batch
+                X, y, weight, qid = (*batch, None, None)[:4]
+                if queries and qid is None:
+                    raise DataError(
+                        f"batch {number}: {NO_QUERIES} batches() must yield (X, y, sample_weight, "
+                        "qid), where the weights may be None."
+                    )
                 y = np.zeros(num_samples(X)) if y is None and not labelled else y
                 if source.names is None and hasattr(X, "columns"):
                     source.names = [str(name) for name in X.columns]
                 yield checked_batch(
-                    X, y, weight[0] if weight else None, f"batch {number}", regression=regression
+                    X,
+                    y,
+                    weight,
+                    f"batch {number}",
+                    regression=regression,
+                    qid=qid if queries else None,
                 )
 
         source.read = read

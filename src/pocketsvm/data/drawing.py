@@ -100,7 +100,14 @@ def join_batches(batches: list[RowBatch]) -> RowBatch:
     weight = None
     if any(batch.weight is not None for batch in batches):
         weight = np.concatenate([batch.weights for batch in batches])
-    return RowBatch(X, np.concatenate([b.y for b in batches]), weight, batches[0].place)
+    qid = [batch.qid for batch in batches if batch.qid is not None]
+    return RowBatch(
+        X,
+        np.concatenate([b.y for b in batches]),
+        weight,
+        batches[0].place,
+        np.concatenate(qid) if qid else None,
+    )
 
 
 @dataclass(eq=False)

@@ -1,6 +1,7 @@
 """What is wrong with a data file, and which option of `Options` may help."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,7 @@ class Hint:
         One sentence, with ``{}`` in place of the setting: Python and the command line spell
         settings in different ways.
 
-    option : {"header", "label", "drop", "texts", "missing"}
+    option : {"header", "label", "drop", "texts", "missing", "ids"}
         The attribute of `Options`.
 
     column : str or None
@@ -23,7 +24,7 @@ class Hint:
     """
 
     advice: str
-    option: Literal["header", "label", "drop", "texts", "missing"]
+    option: Literal["header", "label", "drop", "texts", "missing", "ids"]
     column: str | None = None
 
 
@@ -44,7 +45,8 @@ class DataError(ValueError):
         What is wrong, and where.
 
     hints : tuple of Hint
-        Options that may help. The error's own message spells them as arguments of `Options`.
+        Options that may help. The error's own message spells them as arguments of `Options`, or of
+        `open_dataset` within `hints_for_datasets`.
     """
 
     def __init__(self, problem: str, *hints: Hint) -> None:
@@ -52,10 +54,33 @@ class DataError(ValueError):
         self.hints = hints
         super().__init__(self.message(_argument))
 
-    def message(self, spell: Callable[[Hint], str]) -> str:
-        """Return the problem and all advice, with settings as `spell` writes them."""
-        advice = (hint.advice.format(spell(hint)) for hint in self.hints)
+    def message(self, spell: Callable[[Hint], str | None]) -> str:
+        """Return the problem and all advice, with settings as `spell` writes them.
+
+        Where `spell` returns None, there is no such setting, and the advice is left out.
+        """
+        spelled = [(hint.advice, spell(hint)) for hint in self.hints]
+        advice = (text.format(setting) for text, setting in spelled if setting is not None)
         return " ".join([self.problem, *advice])
+
+
+@contextmanager
+def hints_for_datasets() -> Iterator[None]:
+    """Give advice in the words of `open_dataset`."""
+    try:
+        yield
+    except DataError as error:
+        error.args = (error.message(_dataset_argument),)
+        raise
+
+
+def _dataset_argument(hint: Hint) -> str | None:
+    column = "..." if hint.column is None else repr(hint.column)
+    return {
+        "label": f"open_dataset(..., label={column})",
+        "drop": "open_dataset(..., features=[...])",
+        "ids": f"open_dataset(..., qid={column})",
+    }.get(hint.option)
 
 
 def _argument(hint: Hint) -> str:
@@ -64,6 +89,8 @@ def _argument(hint: Hint) -> str:
     if hint.option == "missing":
         return "Options(missing=True)"
     column = "..." if hint.column is None else repr(hint.column)
+    if hint.option == "ids":
+        return f"Options(ids={column}, queries=True)"
     return (
         f"Options(label={column})"
         if hint.option == "label"

@@ -12,8 +12,10 @@ import numpy as np
 from sklearn.base import clone
 
 from .columns import Options
-from .dataset import ArrowDataset, BatchesDataset, FileDataset, NpyDataset, others
+from .dataset import ArrowDataset, BatchesDataset, FileDataset, others
+from .errors import hints_for_datasets
 from .file import FORMATS
+from .npy import NpyDataset
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -42,6 +44,7 @@ def open_dataset(
     *,
     features: Sequence[str] | None = None,
     sample_weight: str | None = None,
+    qid: Any = None,
     scaler: Any = None,
     dtype: str | None = None,
     format: str | None = None,
@@ -70,6 +73,11 @@ def open_dataset(
 
     sample_weight : str, default=None
         The column of the weights of the rows, by name or number.
+
+    qid : str, int or array-like, default=None
+        The column of the queries of the rows, by name or number, for `BudgetedRanker`; other
+        estimators ignore the column. LIBSVM text has its queries after the labels, as
+        ``qid:NUMBER``. For a NumPy file also another NumPy file, or an array.
 
     scaler : transformer, default=None
         StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler of scikit-learn. `fit` fits a
@@ -124,11 +132,13 @@ def open_dataset(
         format=format,
         label=None if label is None or isinstance(label, np.ndarray) else str(label),
         weights=None if sample_weight is None else str(sample_weight),
+        ids=None if qid is None or isinstance(qid, np.ndarray) else str(qid),
     )
     chosen = None if features is None else [str(column) for column in features]
     if hasattr(path, "get_fragments"):
         if chosen is not None:
-            drop = others("the data set", list(path.schema.names), chosen, options)
+            with hints_for_datasets():
+                drop = others("the data set", list(path.schema.names), chosen, options)
             options = replace(options, drop=drop)
         return ArrowDataset(path, options, dtype, scaler)
     paths = found_files(path)
@@ -139,9 +149,10 @@ def open_dataset(
             raise ValueError(f"A NumPy file is opened alone, but path names {len(paths)} files.")
         if features is not None or sample_weight is not None:
             raise ValueError("features and sample_weight are for tables, not for NumPy files.")
-        return NpyDataset(paths[0], label, dtype, scaler)
-    if isinstance(label, np.ndarray):
-        raise ValueError("label must be a column of the files; an array is for a NumPy file.")
+        return NpyDataset(paths[0], label, dtype, scaler, qid)
+    for name, given in (("label", label), ("qid", qid)):
+        if isinstance(given, np.ndarray):
+            raise ValueError(f"{name} must be a column of the files; an array is for a NumPy file.")
     return FileDataset(paths, options, chosen, dtype, scaler, n_jobs)
 
 

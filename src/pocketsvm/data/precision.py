@@ -53,7 +53,7 @@ def decided(
 
 
 def training_rows(
-    checked: CheckedRows, gamma: str | float, *, least_dtype: Dtype = "float32"
+    checked: CheckedRows, gamma: str | float, *, least_dtype: Dtype = "float32", n_threads: int = 1
 ) -> Rows:
     """Return the rows in the precision that their kernel values need, and gamma as a number.
 
@@ -65,8 +65,10 @@ def training_rows(
     """
     if least_dtype == "float32":
         core = checked.core("float32")
-        squared_norm = core.max_squared_norm()
-        value = _gamma_as_number(gamma, core.n_features, core.variance, squared_norm)
+        squared_norm = core.max_squared_norm(n_threads)
+        value = _gamma_as_number(
+            gamma, core.n_features, lambda: core.variance(n_threads), squared_norm
+        )
         # None: all entries are equal, or differ only in float64.
         if (
             value is not None
@@ -75,8 +77,8 @@ def training_rows(
         ):
             return Rows(checked, core, value)
     core = checked.core("float64")
-    squared_norm = core.max_squared_norm()
-    value = _gamma_as_number(gamma, core.n_features, core.variance, squared_norm)
+    squared_norm = core.max_squared_norm(n_threads)
+    value = _gamma_as_number(gamma, core.n_features, lambda: core.variance(n_threads), squared_norm)
     return Rows(checked, core, _checked_for_float64(value, squared_norm))
 
 

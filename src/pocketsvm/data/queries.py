@@ -4,6 +4,7 @@ A pair is two rows of one query with different relevance. The pairs of a query w
 query has rows, and all of them the same.
 """
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -192,10 +193,18 @@ def query_numbers(qid: Any, y: Array) -> NDArray[np.int64]:
     if len(qid) != len(y):
         raise ValueError(f"qid must have one entry per row, {len(y)}, got {len(qid)}.")
     try:
-        _, numbers = np.unique(qid, return_inverse=True)
+        queries, numbers = np.unique(qid, return_inverse=True)
     except TypeError:
         raise ValueError("qid must be numbers or strings, not both, and not missing.") from None
+    if queries.dtype.kind in "OU" and all(map(_is_whole_number, queries.tolist())):
+        # Texts of numbers, as files have them, have the order of the numbers.
+        numbers = np.argsort(np.argsort([int(query) for query in queries]))[numbers]
     return numbers.astype(np.int64)
+
+
+def _is_whole_number(query: Any) -> bool:
+    """Whether a query is a text that spells a whole number in the usual way."""
+    return isinstance(query, str) and re.fullmatch(r"0|-?[1-9][0-9]{0,17}", query) is not None
 
 
 def _ranks(y: Array, numbers: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -53,7 +53,10 @@ class CheckedRows:
 
     def take(self, chosen: NDArray[Any]) -> "CheckedRows":
         """Copy the chosen rows: a mask, or positions."""
-        return checked_rows(self.X[chosen])
+        if self.structure is not None or not self.X.flags.c_contiguous:
+            return checked_rows(self.X[chosen])
+        positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        return checked_rows(np.take(self.X, positions, axis=0))  # faster than an index
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +122,8 @@ def check_rows_and_targets(
 def _validate(estimator: Any, X: Any, y: Any, reset: bool, **options: Any) -> Any:
     if callable(getattr(X, "batches", None)):
         raise TypeError(
-            "X must be rows in memory, but is a data set. Only `fit` takes one, and not that of "
-            "BudgetedRanker; elsewhere, use the rows that its batches() yields."
+            "X must be rows in memory, but is a data set. Only `fit` takes one; elsewhere, use the "
+            "rows that its batches() yields."
         )
     if sp.issparse(X):
         X = safe_to_convert(X)

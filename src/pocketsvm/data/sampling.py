@@ -6,8 +6,9 @@ rows are drawn more often, and count for less, so that the drawn rows have nearl
 `drawing.py` draws the same rows where they are not in memory.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from .rows import Rows
 from .targets import ClassTargets, ValueTargets
 
 Array = NDArray[Any]
+Result = TypeVar("Result")
 AnyTargets = ClassTargets | ValueTargets | NoveltyTargets | RankTargets
 
 # Philox makes so many numbers at once, and `advance` counts in these units.
@@ -85,16 +87,20 @@ def draw(
     Weights of None are one. Returns the positions of the drawn rows, sorted, and what their weights
     are multiplied by.
     """
-    counts = np.bincount(groups)
+    n_groups = int(groups.max()) + 1
+    counted = _in_chunks(
+        lambda at: np.bincount(groups[at], minlength=n_groups), len(groups), n_threads
+    )
+    counts: NDArray[np.int64] = np.sum(counted, axis=0)
     quota = quotas(counts, n_rows, least)
     totals = counts if weights is None else np.bincount(groups, weights)
     whole = quota == counts
     # If no row is very heavy, more rows than the quota have priorities below these limits.
     likely = np.full(len(counts), np.inf)
     np.divide(_more_than(quota) * (1 if weights is None else 2), totals, out=likely, where=~whole)
-    few, priorities = _below(likely, groups, weights, seed, n_threads)
+    few, priorities = below(likely, groups, weights, seed, n_threads)
     if (np.bincount(groups[few], minlength=len(counts)) <= quota)[~whole].any():
-        few, priorities = _below(np.full(len(counts), np.inf), groups, weights, seed, n_threads)
+        few, priorities = below(np.full(len(counts), np.inf), groups, weights, seed, n_threads)
     sizes = np.bincount(groups[few], minlength=len(counts))
     order = np.split(grouped(groups[few], len(counts)), np.cumsum(sizes)[:-1])
     found = np.zeros(len(few))
@@ -110,30 +116,43 @@ def draw(
     return few[chosen], found[chosen] * (len(chosen) / len(groups))
 
 
-def _below(
+def draw_members(members: NDArray[np.bool_], n: int, seed: int, n_threads: int) -> NDArray[np.intp]:
+    """Return the positions, sorted, of the n members with the smallest random numbers."""
+    groups, n_members = members.view(np.int8), np.count_nonzero(members)
+    few, numbers = below(np.array([0.0, _more_than(n) / n_members]), groups, None, seed, n_threads)
+    if len(few) <= n:
+        few, numbers = below(np.array([0.0, np.inf]), groups, None, seed, n_threads)
+    return np.sort(few[np.argpartition(numbers, n - 1)[:n]])
+
+
+def below(
     limits: Array, groups: Array, weights: Array | None, seed: int, n_threads: int
 ) -> tuple[NDArray[np.intp], Array]:
     """Return the rows whose priorities are below the limits of their groups, and these."""
 
-    def find(first: int) -> tuple[NDArray[np.intp], Array]:
-        at = slice(first, first + ROWS_AT_ONCE)
+    def find(at: slice) -> tuple[NDArray[np.intp], Array]:
         some = groups[at]
-        priorities = random_numbers(seed, first, len(some))
+        priorities = random_numbers(seed, at.start, len(some))
         if weights is not None:
             priorities /= weights[at]
         found = np.flatnonzero(priorities < limits[some])
-        return found + first, priorities[found]
+        return found + at.start, priorities[found]
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        parts = list(pool.map(find, range(0, len(groups), ROWS_AT_ONCE)))
+    parts = _in_chunks(find, len(groups), n_threads)
     rows, priorities = (np.concatenate(each) for each in zip(*parts, strict=True))
     return rows, priorities
 
 
-def _more_than(n: Array) -> Array:
+def _in_chunks(function: Callable[[slice], Result], n_rows: int, n_threads: int) -> list[Result]:
+    """Return the function's results for chunks of the rows, computed on some threads."""
+    chunks = [slice(first, first + ROWS_AT_ONCE) for first in range(0, n_rows, ROWS_AT_ONCE)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, chunks))
+
+
+def _more_than(n: Any) -> Any:
     """Return a number that is larger than n, and than chance makes of it."""
-    more: Array = n + DEVIATIONS * np.sqrt(n + 1) + MORE
-    return more
+    return n + DEVIATIONS * np.sqrt(n + 1) + MORE
 
 
 def quotas(counts: Array, n_rows: int, least: int) -> NDArray[np.int64]:
@@ -143,16 +162,8 @@ def quotas(counts: Array, n_rows: int, least: int) -> NDArray[np.int64]:
     return drawn
 
 
-def random_numbers(seed: int, first: int, n: int, n_threads: int = 1) -> NDArray[np.float64]:
+def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
     """Return the numbers of n rows, of which the first one has this position among all rows."""
-    if n_threads > 1 and n > ROWS_AT_ONCE:
-        starts = range(first, first + n, ROWS_AT_ONCE)
-        with ThreadPoolExecutor(n_threads) as pool:
-            parts = pool.map(
-                lambda start: random_numbers(seed, start, min(ROWS_AT_ONCE, first + n - start)),
-                starts,
-            )
-            return np.concatenate(list(parts))
     bits = np.random.Philox(seed)
     bits.advance(first // NUMBERS_AT_ONCE)
     skipped = first % NUMBERS_AT_ONCE
@@ -173,7 +184,7 @@ def smallest(numbers: Array, n: int) -> NDArray[np.intp]:
 
     The numbers are mostly uniform in [0, 1): then few of them are compared. There are more than n.
     """
-    likely = float(_more_than(np.asarray(n))) / len(numbers)
+    likely = _more_than(n) / len(numbers)
     few = np.flatnonzero(numbers < likely)
     if len(few) <= n:
         few = np.arange(len(numbers))

@@ -17,6 +17,7 @@ from .dataset import Source
 from .drawing import Plan, Reservoir
 from .errors import DataError
 from .precision import FLOAT32_SPREAD, decided
+from .query_drawing import QueryReservoir
 from .rows import Dtype
 from .summary import Summary, largest_norm, merged, rounded, summarise
 from .targets import find_classes
@@ -54,10 +55,21 @@ class Survey:
         return self.sample.n_rows == self.summary.n_rows
 
 
-def survey(source: Source, plan: Plan, *, regression: bool, ignored: Sequence[Any] = ()) -> Survey:
-    """Read all rows once; a second time only if the sample turns out to need it."""
+def survey(
+    source: Source,
+    plan: Plan,
+    *,
+    regression: bool,
+    ignored: Sequence[Any] = (),
+    queries: bool = False,
+) -> Survey:
+    """Read all rows once; a second time only if the sample turns out to need it.
+
+    The sample is one of rows, or of whole queries.
+    """
     summary: Summary | None = None
-    reservoir = Reservoir(plan, regression)
+    reservoir: Reservoir | QueryReservoir
+    reservoir = QueryReservoir(plan) if queries else Reservoir(plan, regression)
     for batch in source.read():
         batch = batch.counted(ignored)
         if batch.n_rows:

@@ -101,7 +101,7 @@ class ClassTargets(Targets):
 
     def row_weight(self) -> Weights:
         """Return the whole weight of each row."""
-        weight = self.class_weight[self.codes] * self.weight_unit
+        weight = (self.class_weight * self.weight_unit)[self.codes]
         return weight if self.sample_weight is None else weight * self.sample_weight
 
 
@@ -308,6 +308,8 @@ def _few_integers(chunks: list[NDArray[Any]]) -> NDArray[Any] | None:
         places = labels.astype(np.intp)
         places -= least
         occurs[places] = True
+        if occurs.all():
+            break
     return (np.flatnonzero(occurs) + least).astype(chunks[0].dtype)
 
 
@@ -326,19 +328,31 @@ def check_classes(classes: NDArray[Any], budget: int) -> None:
 def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     """Position of each label in the sorted classes, without temporaries of y's length."""
     codes = np.empty(len(y), dtype=np.int8 if len(classes) <= MOST_SMALL_CODES else np.int32)
+    two = len(classes) == 2 and y.dtype == classes.dtype
     for start in range(0, len(y), LABELS_AT_ONCE):
         labels = y[start : start + LABELS_AT_ONCE]
-        try:
-            found = np.searchsorted(classes, labels)
-        except TypeError:
-            raise ValueError(f"y holds labels of another type than classes {classes!r}.") from None
-        found[found == len(classes)] = 0
-        unknown = classes[found] != labels
+        found, unknown = (_either if two else _searched)(labels, classes)
         if unknown.any():
             label = labels[unknown].tolist()[0]
             raise ValueError(f"y holds the label {label!r}, which is not in classes {classes!r}.")
         codes[start : start + LABELS_AT_ONCE] = found
     return codes
+
+
+def _either(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Tell which labels are the second one of two classes, and which are neither."""
+    found = labels == classes[1]
+    return found, ~found & (labels != classes[0])
+
+
+def _searched(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the position of each label in the classes, and whether it is unknown."""
+    try:
+        found = np.searchsorted(classes, labels)
+    except TypeError:
+        raise ValueError(f"y holds labels of another type than classes {classes!r}.") from None
+    found[found == len(classes)] = 0
+    return found, classes[found] != labels
 
 
 def class_weights(

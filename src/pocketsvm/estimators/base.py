@@ -237,7 +237,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             warn_about_scales(rows.X, self.gamma)
             return Rows(rows, rows.core(elsewhere.dtype), elsewhere.gamma)
         if start is None:
-            ready = training_rows(rows, self.gamma)
+            ready = training_rows(rows, self.gamma, n_threads=effective_n_jobs(self.n_jobs))
             warn_about_scales(rows.X, self.gamma)
             return ready
         wanted = 1.0 / rows.n_features if self.gamma == "auto" else self.gamma
@@ -249,7 +249,10 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             )
         dtype = start.states[0].vectors.dtype
         return training_rows(
-            rows, start.gamma, least_dtype="float32" if dtype == np.float32 else "float64"
+            rows,
+            start.gamma,
+            least_dtype="float32" if dtype == np.float32 else "float64",
+            n_threads=effective_n_jobs(self.n_jobs),
         )
 
     def _say(self, message: object) -> None:

@@ -2,7 +2,7 @@
 
 The survey reads all rows once and draws a sample. If the sample holds all rows, the fit is that of
 rows in memory. Otherwise the passes see the sample, and the solver reads all rows through a
-`Spread`, which is a disk or a cluster. An estimator without targets is fitted to the sample alone.
+`Spread`, which is a disk or a cluster. Novelty detection and ranking see the sample alone.
 """
 
 import copy
@@ -175,11 +175,13 @@ def fit_dataset(estimator: Any, dataset: Any, y: Any, sample_weight: Any) -> Non
     random_state = check_random_state(estimator.random_state)
     before = random_state.get_state()
     plan = plan_of(estimator, random_state)
-    uses_y = estimator._uses_y
-    with dataset.opened(regression=regression and uses_y, labelled=uses_y) as source:
+    uses_y, queries = estimator._uses_y, estimator._task == "ranking"
+    with dataset.opened(
+        regression=regression and uses_y, labelled=uses_y, queries=queries
+    ) as source:
         if not uses_y:
             source.read = partial(_without_labels, source.read)
-        found = survey(source, plan, regression=regression, ignored=ignored)
+        found = survey(source, plan, regression=regression, ignored=ignored, queries=queries)
         if found.is_whole:
             random_state.set_state(before)  # the sample is not drawn at random
         scaler = scaler_of(estimator, dataset.scaler, found)
@@ -224,6 +226,14 @@ def _sample_weights(found: Survey) -> NDArray[np.float64] | None:
     return found.sample.weights * found.factors
 
 
+def _query_weights(estimator: Any, found: Survey) -> NDArray[np.float64] | None:
+    """Return the weights of queries, with which C means the same as on all rows."""
+    if found.is_whole:
+        return found.sample.weight
+    share = found.sample.n_rows / found.summary.n_rows if estimator.alpha is None else 1.0
+    return found.sample.weights * found.factors / share
+
+
 def _check_alone(y: Any, sample_weight: Any) -> None:
     if y is not None or sample_weight is not None:
         raise ValueError("A data set has its labels and weights itself: leave out y.")
@@ -262,7 +272,9 @@ def fit_survey(
     fitted = copy.copy(estimator)
     fitted.__dict__.pop("scaler_", None)
     fitted.__dict__.pop("feature_names_in_", None)
-    if found.is_whole or not estimator._uses_y:
+    if rows.qid is not None:
+        fitted.fit(X, rows.y, qid=rows.qid, sample_weight=_query_weights(fitted, found))
+    elif found.is_whole or not estimator._uses_y:
         fitted.fit(X, rows.y, _sample_weights(found))
     else:
         _check_polish(estimator, found)

@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._sklearn import fit_context
+from ..data.opening import as_dataset
 from ..data.queries import RankTargets, rank_targets
 from ..data.rows import CheckedRows, check_rows_and_targets
 from ..metrics import mean_ndcg
 from .base import BudgetedMachine
 from .callbacks import given_data
+from .elsewhere import fit_dataset
 
 
 class BudgetedRanker(BudgetedMachine):
@@ -183,8 +185,10 @@ class BudgetedRanker(BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data set
+            The rows. A data set, such as `pocketsvm.open_dataset` returns with `qid`, takes the
+            place of X, y, qid and the weights, and is read once: the model is fitted to whole
+            queries, drawn at random, of at most 512 rows per support vector in total.
 
         y : array-like of shape (n_samples,)
             The relevance of each row: any numbers, of which only the order in a query counts.
@@ -202,6 +206,11 @@ class BudgetedRanker(BudgetedMachine):
         self : BudgetedRanker
             The fitted estimator.
         """
+        if (dataset := as_dataset(X)) is not None:
+            if qid is not None:
+                raise ValueError("A data set has its queries itself: leave out qid.")
+            fit_dataset(self, dataset, y, sample_weight)
+            return self
         given = given_data(X, y, sample_weight, qid)
         data = self._check(X, y, qid, sample_weight, reset=self._previous(stream=False) is None)
         self._train(*data, given, stream=False)

@@ -100,6 +100,12 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
         "up to 100": {"value_moves": 100},
         "up to 200": {},
     },
+    "Gain of a step below which the solver makes no further factor": {
+        "0.1": {"factor_tolerance": 0.1},
+        "0.05": {"factor_tolerance": 0.05},
+        "0.025": {},
+        "0.01": {"factor_tolerance": 0.01},
+    },
     "Width of the smoothing": {
         "0.1": {"hinge_width": 0.1},
         "0.25": {"hinge_width": 0.25},

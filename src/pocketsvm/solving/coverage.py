@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .problem import FACTOR_ROWS, Problem
+from .problem import Problem
 from .sample import Sample, slices
 from .value_losses import Quantile
 
@@ -31,6 +31,8 @@ ROWS_PER_VECTOR = 16
 LEAST_CURVATURE = 0.1
 # The curvature of a row is at most this share of the sum, so that the model without it exists.
 LARGEST_SHARE = 0.95
+# Rows that are looked at together.
+ROWS_AT_ONCE = 4096
 
 
 def intercept_shifts(
@@ -77,19 +79,21 @@ def without_each_row(
     slopes, bends = sample.loss.derivatives(decisions)
     least = LEAST_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
 
-    def blocks(curvatures: Array) -> Iterator[tuple[Array, Array]]:
+    def blocks(curvatures: Array) -> Iterator[tuple[Array, Array, Array]]:
         for at, kernel in problem.rows.blocks():
             bent = np.flatnonzero(curvatures[at])
-            for some in slices(len(bent), FACTOR_ROWS):
-                yield kernel[bent[some]], scale * curvatures[at][bent[some]]
+            yield kernel, bent, scale * curvatures[at][bent]
 
     without = decisions.copy()
     for k in range(sample.loss.n_outputs):
         pulls, curvatures = sample.c * slopes[:, k], sample.c * bends[:, k]
         factor = problem.penalty.factor(partial(blocks, curvatures), least, fit_intercept=True)
         for at, kernel in problem.rows.blocks():
-            rows = np.column_stack([kernel, np.ones(len(kernel))]).astype(np.float64)
-            leverages = np.einsum("ij,ij->i", rows, factor.solve(rows))
-            share = np.minimum(curvatures[at] * leverages, LARGEST_SHARE)
-            without[at, k] += pulls[at] * leverages / (1 - share)
+            for some in slices(len(kernel), ROWS_AT_ONCE):
+                here = slice(at.start + some.start, at.start + some.stop)
+                rows = np.column_stack([kernel[some], np.ones(some.stop - some.start)])
+                rows = rows.astype(np.float64)
+                leverages = np.einsum("ij,ij->i", rows, factor.solve(rows))
+                share = np.minimum(curvatures[here] * leverages, LARGEST_SHARE)
+                without[here, k] += pulls[here] * leverages / (1 - share)
     return without

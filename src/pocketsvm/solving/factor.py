@@ -10,11 +10,11 @@ from scipy.linalg.blas import dsymm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _core
-from .sample import in_order
+from .sample import in_order, slices
 
 Array = NDArray[Any]
-# Yields kernel values (n_rows, n_vectors) and the weights of their rows.
-Blocks = Callable[[], Iterable[tuple[Array, Array]]]
+# Yields kernel values (n_rows, n_vectors), the numbers of some of these rows, and their weights.
+Blocks = Callable[[], Iterable[tuple[Array, Array, Array]]]
 
 # Added to the diagonal of K, which is nearly singular if merged vectors nearly coincide: it keeps
 # the coefficients of such vectors from growing against each other beyond float32.
@@ -23,9 +23,11 @@ JITTER = 1e-6
 # difference from one is smaller than this, the jitter is smaller in proportion, down to a limit.
 NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
-# Columns that a thread computes together.
+# Columns of kernel values that are computed together.
 PANEL = 64
-# Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
+# Matrices are made, and large ones factored, in panels of so many columns. A thread factors so many
+# rows of a panel at a time, or adds the products of so many rows of kernel values: a fixed number,
+# so that sums do not depend on the threads.
 AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
@@ -106,20 +108,36 @@ class Penalty:
     def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
         """Write A, a ridge and the outer products of rows into the lower triangle."""
         square, n = self._square, len(self._square)
-        panels = [(p, min(p + PANEL, n)) for p in range(0, n, PANEL)]
-        for p, q in panels:
-            upper = np.triu(square[p:q, p:q], 1)
-            square[p:q, p:q] = upper + upper.T
-            square[q:, p:q] = square[p:q, q:].T
+        panels = [slice(p, min(p + FACTOR_PANEL, n)) for p in range(0, n, FACTOR_PANEL)]
+        for panel in panels:
+            upper = np.triu(square[panel, panel], 1)
+            square[panel, panel] = upper + upper.T
+            square[panel.stop :, panel] = square[panel, panel.stop :].T
         np.fill_diagonal(square, 1.0 + self.jitter + ridge)
-        for kernel, weights in blocks():
+        for kernel, chosen, weights in blocks():
             roots = np.sqrt(weights)
-            values = kernel * roots[:, None]
-            add = partial(_add_panel, square, values)
-            for _ in in_order(add, panels, self.n_threads):
-                pass
-            border.add(values, roots)
+            border.corner += float(roots @ roots)
+            tasks = [(panel, some) for panel in panels for some in slices(len(chosen), FACTOR_ROWS)]
+            results = in_order(partial(_products, kernel, chosen, roots), tasks, self.n_threads)
+            for (panel, _), (own, others, column) in zip(tasks, results, strict=True):
+                square[panel, panel] += np.tril(own)
+                square[panel.stop :, panel] += others
+                border.column[panel] += column
         return border
+
+
+def _products(
+    kernel: Array, chosen: Array, roots: Array, task: tuple[slice, slice]
+) -> tuple[Array, Array, Array]:
+    """Return the products of the columns of a panel, summed over some rows.
+
+    The products are those with each other, with the columns behind the panel, and with the column
+    of the intercept.
+    """
+    panel, some = task
+    values = kernel[chosen[some], panel.start :] * roots[some, None]
+    own, others = np.hsplit(values, [panel.stop - panel.start])
+    return own.T @ own, others.T @ own, roots[some] @ own
 
 
 def factored(square: Array, n_threads: int) -> bool:
@@ -153,23 +171,11 @@ def _solve_panel(
     square[a:b, p:q] = dtrsm(1.0, factor, rest, side=1, lower=1, trans_a=1)
 
 
-def _add_panel(square: Array, values: Array, panel: tuple[int, int]) -> None:
-    """Add products of columns to the part of some columns that is below the diagonal."""
-    p, q = panel
-    square[q:, p:q] += values[:, q:].T @ values[:, p:q]
-    square[p:q, p:q] += np.tril(values[:, p:q].T @ values[:, p:q])
-
-
 class Border:
     """The part of a second derivative that belongs to the intercepts."""
 
     def __init__(self, n_vectors: int, least: float) -> None:
         self.column, self.corner, self.least = np.zeros(n_vectors), 0.0, least
-
-    def add(self, values: Array, roots: Array) -> None:
-        """Add rows of kernel values, times the roots of their weights."""
-        self.column += roots @ values
-        self.corner += float(roots @ roots)
 
 
 class Factor:

@@ -12,11 +12,13 @@ from .sample import slices
 
 Array = NDArray[Any]
 
-# Kernel values of a block: enough work for several threads, and few enough for the last cache.
+# Kernel values of a block that is not kept: enough work for several threads, and few enough for the
+# last cache.
 BLOCK_VALUES = 2**23
 # The memory for one output of a row, in kernel values: decision values, slopes, curvatures.
 OUTPUT_VALUES = 8
-# Blocks are kept up to this many bytes; others are computed again whenever they are needed.
+# The first block is kept and has up to this many bytes; others are computed again whenever they are
+# needed.
 MOST_KEPT = 2**28
 
 
@@ -29,21 +31,25 @@ class KernelRows:
 
     def __init__(self, vectors: Array, rows: Rows, n_outputs: int, n_threads: int) -> None:
         self.vectors, self.rows, self.n_threads = vectors, rows, n_threads
-        n_values = len(vectors) + OUTPUT_VALUES * n_outputs
-        self.slices = slices(rows.n_rows, max(1, BLOCK_VALUES // n_values))
-        self._n_kept = MOST_KEPT // (BLOCK_VALUES * vectors.itemsize)
-        self._kept: list[Array] = []
+        n_each = max(1, BLOCK_VALUES // (len(vectors) + OUTPUT_VALUES * n_outputs))
+        n_kept = min(rows.n_rows, n_each * (MOST_KEPT // (BLOCK_VALUES * vectors.itemsize)))
+        others = [
+            slice(n_kept + at.start, n_kept + at.stop)
+            for at in slices(rows.n_rows - n_kept, n_each)
+        ]
+        self.slices = [slice(0, n_kept), *others] if n_kept else others
+        self._n_kept = n_kept
+        self._kept: Array | None = None
         self._spare: Array | None = None
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield slices of rows and their kernel values, which hold until the next block."""
-        for number, at in enumerate(self.slices):
-            if number < len(self._kept):
-                yield at, self._kept[number]
-            elif number < self._n_kept:
-                block = self._filled(self._new_block(at), at)
-                self._kept.append(block)
-                yield at, block
+        for at in self.slices:
+            if at.stop <= self._n_kept:
+                self._kept = (
+                    self._filled(self._new_block(at), at) if self._kept is None else self._kept
+                )
+                yield at, self._kept
             else:  # the first of these blocks is the largest
                 self._spare = self._new_block(at) if self._spare is None else self._spare
                 yield at, self._filled(self._spare[: at.stop - at.start], at)

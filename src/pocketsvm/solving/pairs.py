@@ -92,8 +92,8 @@ class PairwiseHinge:
 
 def pair_blocks(
     vectors: Array, sample: "Sample", curvatures: Array, partners: Array, n_threads: int
-) -> Iterator[tuple[Array, Array]]:
-    """Yield differences of the kernel values of pairs, and their weights.
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield differences of the kernel values of pairs, their numbers and their weights.
 
     A pair stands for all pairs of its first row, which has twice the curvature of them; and both
     rows stand for it.
@@ -105,4 +105,5 @@ def pair_blocks(
             _core.kernel_block(vectors, part.gamma, part.core, 0, part.n_rows, n_threads)
             for part in (sample.rows.take(chosen[some]), sample.rows.take(partners[some]))
         )
-        yield first - second, curvatures[chosen[some]] / 4
+        weights = curvatures[chosen[some]] / 4
+        yield first - second, np.arange(len(weights)), weights

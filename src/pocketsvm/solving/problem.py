@@ -26,7 +26,7 @@ from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
 from .losses import KnownToCore
 from .pairs import PairwiseHinge, pair_blocks
-from .sample import Part, Sample, slices
+from .sample import Part, Sample
 
 Array = NDArray[Any]
 
@@ -34,9 +34,6 @@ Array = NDArray[Any]
 # one of more rows saves steps: it has as many as for this many vectors.
 ROWS_PER_VECTOR = 16
 LEAST_FACTOR_VECTORS = 2**9
-# Rows that are added to a factor at once, and the most kernel values of them, so that a call takes
-# little time and an interrupt does not have to wait.
-FACTOR_ROWS, FACTOR_VALUES = 4096, 2**22
 # Problems of few rows, with at most this many kernel values, are small: the core solves them,
 # because calls from here would take longer than the sums. It solves for each output on its own: the
 # second number is for all of them.
@@ -216,13 +213,10 @@ class Problem:
             pairs = self.rows.vectors, self.sample, curvatures, partners, self.n_threads
             return self.penalty.factor(partial(pair_blocks, *pairs), 1.0, fit_intercept=False)
 
-        n_rows = min(FACTOR_ROWS, max(1, FACTOR_VALUES // self.shape[1]))
-
-        def blocks() -> Iterator[tuple[Array, Array]]:
+        def blocks() -> Iterator[tuple[Array, Array, Array]]:
             for at, kernel in self.rows.blocks():
                 chosen = np.flatnonzero(curvatures[at])
-                for some in slices(len(chosen), n_rows):
-                    yield kernel[chosen[some]], curvatures[at][chosen[some]]
+                yield kernel, chosen, curvatures[at][chosen]
 
         return self.penalty.factor(blocks, self._least_curvature(total_c), self.fit_intercept)
 

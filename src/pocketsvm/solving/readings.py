@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data.sampling import random_numbers, smallest
+from ..data.sampling import below, draw_members
 from .kernel import KernelRows
 from .losses import REACH, KnownToCore
 from .sample import Part, Sample
@@ -125,7 +125,7 @@ class InMemory:
         """Sum over all rows at a point."""
         found = read(vectors, point, self.sample, self.n_threads)
         chosen, curvatures = drawn_bent(found.curvatures, wanted, self.n_threads)
-        near = near_rows(self.sample, found.near, wanted.most_near, wanted.seed)
+        near = near_rows(self.sample, found.near, wanted.most_near, wanted.seed, self.n_threads)
         losses, pull = found.losses + self.sample.tilt * point[:, -1].sum(), found.pull
         pull[:, -1] += self.sample.tilt
         return First(losses, pull, self.sample.take(chosen), curvatures, near)
@@ -145,7 +145,11 @@ class InMemory:
 
 
 def near_rows(
-    sample: Sample, near: NDArray[np.bool_], most: int, seed: int | None = None
+    sample: Sample,
+    near: NDArray[np.bool_],
+    most: int,
+    seed: int | None = None,
+    n_threads: int = 1,
 ) -> Sample | None:
     """Return the rows that are near; None if there are too many.
 
@@ -159,7 +163,8 @@ def near_rows(
         return sample
     if share == 0.0:
         return sample.take(np.flatnonzero(near))
-    chosen = np.flatnonzero(near | (random_numbers(seed or 0, 0, len(near)) < share))
+    limits = np.array([share, np.inf])
+    chosen, _ = below(limits, near.view(np.int8), None, seed or 0, n_threads)
     others = ~near[chosen]
     found = sample.take(chosen)
     drawn = found.c[others].sum()
@@ -181,11 +186,11 @@ def drawn_bent(
     The number of a row depends on its position and the seed alone. Returns the positions of the
     drawn rows, sorted, and their curvatures, scaled so that their sum is that of all rows.
     """
-    bent = np.flatnonzero(curvatures)
-    if len(bent) <= wanted.n_bent:
+    n_bent = int(np.count_nonzero(curvatures))
+    if n_bent <= wanted.n_bent:
+        bent = np.flatnonzero(curvatures)
         return bent, curvatures[bent]
-    numbers = random_numbers(wanted.seed, 0, len(curvatures), n_threads)
-    drawn = np.sort(bent[smallest(numbers[bent], wanted.n_bent)[: wanted.n_bent]])
+    drawn = draw_members(curvatures != 0, wanted.n_bent, wanted.seed, n_threads)
     scale = curvatures.sum(dtype=np.float64) / curvatures[drawn].sum(dtype=np.float64)
     return drawn, curvatures[drawn] * scale
 

@@ -335,7 +335,8 @@ class Solver:
         """Return the rows on which vectors move."""
         # Rows of a query have their losses together, which weights would not keep.
         seed = None if isinstance(self.part.loss, PairwiseHinge) else self._seed
-        return near_rows(self.part, is_near, self._effort.most_near(n_vectors), seed)
+        most, n_threads = self._effort.most_near(n_vectors), self._settings.n_threads
+        return near_rows(self.part, is_near, most, seed, n_threads)
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
         assert self.whole is not None
@@ -422,7 +423,8 @@ class Solver:
 
 def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:
     """Return the rows as the solver sees them."""
-    c = targets.row_weight() / (rows.n_rows * settings.alpha)
+    c = targets.row_weight()
+    c /= rows.n_rows * settings.alpha
     tilt = targets.nu * float(c.sum()) if isinstance(targets, NoveltyTargets) else 0.0
     return Sample(rows, c, loss_of(targets, settings.choices), tilt)
 

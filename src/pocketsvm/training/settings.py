@@ -80,7 +80,7 @@ class Choices:
     value_moves: int = 200
     class_moves_of_small: int = 10
     steps_on_all_rows: int = 2
-    factor_tolerance: float = 0.05
+    factor_tolerance: float = 0.025
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,7 +15,16 @@ from ...training.settings import Choices
 from ..datasets.problems import Problem, available
 from ..toolkit.tables import Table
 from . import child
-from .storage import BUDGET, DASK, N_FEATURES, ROW_BYTES, Form, has_space, write_rows
+from .storage import (
+    BUDGET,
+    DASK,
+    N_FEATURES,
+    ROW_BYTES,
+    Form,
+    has_dask_frames,
+    has_space,
+    write_rows,
+)
 
 N_ROWS, QUICK_ROWS = 8_000_000, 100_000
 PARTITION_ROWS = 125_000
@@ -67,7 +75,7 @@ def by_workers(n_rows: int) -> Table:
 
 def forms() -> list[Form]:
     """Return the forms of files that can be read: Parquet needs pyarrow and Dask's dataframes."""
-    return ["npy", "parquet"] if find_spec("pyarrow") and find_spec("dask.dataframe") else ["npy"]
+    return ["npy", "parquet"] if has_dask_frames() else ["npy"]
 
 
 def _add_workers(table: Table, form: Form, files: list[str], budget: int) -> None:

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
@@ -58,6 +57,8 @@ def _rows_of(paths: list[str]) -> tuple[Any, Any]:
 
 def _lazy(parts: list[tuple[str, int, int]]) -> Any:
     """Return rows of NumPy files, given by their first and last number, as a partition each."""
+    import dask.array as da  # not at the top: workers, which import this module, do not need it
+
     file = np.load(parts[0][0], mmap_mode="r")
     return da.concatenate(  # type: ignore[no-untyped-call]
         [

@@ -5,10 +5,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ..datasets.generated import SUSY_SHARPNESS, susy_like
@@ -114,13 +116,15 @@ def by_source(n_rows: int) -> Table:
         files = write_rows(folder, [n_rows])[n_rows]
         texts = [folder / "rows.csv", folder / "rows.svm"]
         _write_texts(files, *texts)
-        for kind, paths in (
+        kinds = [
             ("memory", files),
             ("Parquet", files),
             ("CSV", [str(texts[0])]),
             ("LIBSVM text", [str(texts[1])]),
-            ("Dask", files),
-        ):
+        ]
+        if has_dask_frames():
+            kinds.append(("Dask", files))
+        for kind, paths in kinds:
             run = _fit(kind, paths)
             table.add(
                 source=kind,
@@ -136,13 +140,18 @@ def by_source(n_rows: int) -> Table:
 
 def _fit(kind: str, paths: Sequence[str]) -> Any:
     if kind == "Dask":
-        return child.call_in(DASK, "fit_on_dask", paths=paths, **_common())
+        return child.call_in(DASK, "fit_on_dask", paths=paths, budget=BUDGET, n_jobs=2)
     name = "fit_in_memory" if kind == "memory" else "fit_on_disk"
     return child.call(name, paths=paths, **_common())
 
 
+def has_dask_frames() -> bool:
+    """Whether Dask can read Parquet files."""
+    return find_spec("pyarrow") is not None and find_spec("dask.dataframe") is not None
+
+
 def _common() -> dict[str, Any]:
-    return {"budget": BUDGET, "n_jobs": os.cpu_count() or 1}
+    return {"budget": BUDGET, "n_jobs": effective_n_jobs(-1)}
 
 
 def _write_texts(files: Sequence[str], csv: Path, svmlight: Path) -> None:

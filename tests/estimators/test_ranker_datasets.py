@@ -1,0 +1,231 @@
+"""BudgetedRanker on data sets: files, queries that are split over them, samples and bad input."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.dataset
+import pytest
+import scipy.sparse as sp
+from models import assert_same_model
+from numpy.testing import assert_allclose
+from ranking import graded
+from sklearn.datasets import dump_svmlight_file
+from sklearn.preprocessing import StandardScaler
+
+from pocketsvm import BudgetedRanker, BudgetedSVR, load_model, load_svmlight, open_dataset
+from pocketsvm.metrics import pairwise_accuracy
+
+NAMES = list("abcd")
+
+
+def small(**parameters):
+    return BudgetedRanker(**{"budget": 40, "C": 10.0, "random_state": 0} | parameters)
+
+
+class Batches:
+    def __init__(self, *arrays, size=700):
+        self.arrays, self.size = arrays, size
+
+    def batches(self):
+        for k in range(0, len(self.arrays[0]), self.size):
+            X, y, qid, *weight = (values[k : k + self.size] for values in self.arrays)
+            yield X, y, weight[0] if weight else None, qid
+
+
+@pytest.fixture
+def rows():
+    """Rows in random order, so that each part of them has rows of most queries."""
+    X, y, qid = graded(40, 20)
+    order = np.random.default_rng(1).permutation(len(X))
+    return X[order].astype(np.float32), y[order], qid[order]
+
+
+@pytest.fixture
+def write(tmp_path, rows):
+    """Write the rows to three files, as tables or LIBSVM text."""
+
+    def to_files(form, names=None, **changed):
+        X, y, qid = rows
+        for part in np.array_split(np.arange(len(X)), 3):
+            path = tmp_path / f"{part[0]:03d}.{form}"
+            if form == "svm":
+                dump_svmlight_file(
+                    X[part], y[part], str(path), zero_based=False, query_id=qid[part]
+                )
+                continue
+            table = pd.DataFrame(X[part], columns=NAMES)
+            table = table.assign(session=qid[part] if names is None else names[part], grade=y[part])
+            table = table.assign(**{name: values[part] for name, values in changed.items()})
+            if form == "csv":
+                table.to_csv(path, index=False)
+            else:
+                table.to_parquet(path)
+        return tmp_path
+
+    return to_files
+
+
+def opened(folder, **options):
+    return open_dataset(folder, **{"label": "grade", "qid": "session"} | options)
+
+
+# --- rows that fit into the sample ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_tables_give_the_model_of_rows_in_memory(rows, write, form):
+    found = small().fit(opened(write(form), dtype="float32"))
+    assert_same_model(found, small().fit(*rows))
+    assert found.feature_names_in_.tolist() == NAMES
+
+
+def test_libsvm_text_gives_the_model_of_rows_in_memory(write):
+    folder = write("svm")
+    found = load_svmlight(sorted(folder.iterdir()), query_id=True)
+    X, y, qid = sp.vstack(found[::3]).tocsr(), *map(np.concatenate, (found[1::3], found[2::3]))
+    assert_same_model(small().fit(open_dataset(folder)), small().fit(X, y, qid))
+
+
+def test_texts_weights_and_chosen_columns(rows, write):
+    X, y, qid = rows
+    names = np.array([f"query {k}" for k in qid])
+    weights = 1.0 + qid % 3
+    folder = write("parquet", names, weight=weights)
+    expected = small().fit(X[:, :3], y, names, weights)
+    data = opened(folder, features=["a", "b", "c"], sample_weight="weight")
+    assert_same_model(small().fit(data), expected)
+    arrow = open_dataset(
+        pyarrow.dataset.dataset(sorted(map(str, folder.iterdir()))),
+        "grade",
+        qid="session",
+        features=["a", "b", "c"],
+        sample_weight="weight",
+    )
+    assert_same_model(small().fit(arrow), expected)
+    assert_same_model(small().fit(Batches(X[:, :3], y, names, weights)), expected)
+
+
+def test_queries_of_a_numpy_file(tmp_path, rows):
+    X, y, qid = rows
+    expected = small().fit(X, y, qid)
+    np.save(tmp_path / "rows.npy", X)
+    np.save(tmp_path / "qid.npy", qid)
+    for queries in (qid, tmp_path / "qid.npy"):
+        assert_same_model(
+            small().fit(open_dataset(tmp_path / "rows.npy", y, qid=queries)), expected
+        )
+    path = tmp_path / "all.npy"
+    np.save(path, np.column_stack([X[:, 0], y, X[:, 1:], qid]))
+    assert_same_model(small().fit(open_dataset(path, 2, qid=-1)), expected)
+    np.save(path, np.column_stack([X, y, qid]))  # the label is the last column that is left
+    assert_same_model(small().fit(open_dataset(path, qid=6)), expected)
+
+
+def test_other_estimators_leave_out_the_queries(rows, write):
+    X, y, _ = rows
+    model = BudgetedSVR(20, random_state=0)
+    found = BudgetedSVR(20, random_state=0).fit(opened(write("csv"), dtype="float32"))
+    assert_same_model(found, model.fit(X, y))
+    assert found.feature_names_in_.tolist() == NAMES
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+def test_a_sample_of_queries_ranks_as_well_as_all_rows():
+    X, y, qid = graded(1500, 20)
+    T, truth, queries = graded(200, 20, seed=5)
+    whole = small(budget=20).fit(X, y, qid)
+    data = Batches(X, y, qid)
+    found = small(budget=20).fit(data)
+    best = pairwise_accuracy(truth, whole.predict(T), queries)
+    assert pairwise_accuracy(truth, found.predict(T), queries) > best - 0.005
+    assert_same_model(small(budget=20).fit(Batches(X, y, qid, size=997)), found)
+
+
+def test_c_means_the_same_as_on_all_rows():
+    """Every query is there eight times, so that a sample of them has the solution of all rows."""
+    X, y, qid = graded(300, 20)
+    copies = 8
+    rows = (np.tile(X, (copies, 1)), np.tile(y, copies))
+    numbers = (qid + 1000 * np.arange(copies)[:, None]).ravel()
+    T = graded(100, 20, seed=5)[0]
+    model = small(budget=10, C=0.01, gamma=0.5)
+    whole = model.fit(*rows, numbers).predict(T)
+    sampled = model.fit(Batches(*rows, numbers)).predict(T)
+    assert np.std(sampled) == pytest.approx(np.std(whole), rel=0.1)
+    # With the C of the sampled rows alone, scores would be smaller.
+    assert np.std(model.fit(X[:5120], y[:5120], qid[:5120]).predict(T)) < 0.6 * np.std(whole)
+
+
+def test_a_large_query_is_represented_by_a_part(tmp_path):
+    X, y, _ = graded(1, 30_000)
+    T, truth, queries = graded(50, 20, seed=5)
+    data = Batches(X, y, np.zeros(len(X), dtype=int))
+    found = small(budget=20).fit(data)
+    assert pairwise_accuracy(truth, found.predict(T), queries) > 0.9
+
+
+def test_the_scaler_is_part_of_the_model(tmp_path, rows, write):
+    X, y, qid = rows
+    data = opened(write("parquet"), scaler=StandardScaler())
+    found = small().fit(data)
+    scaled = StandardScaler().fit_transform(X)
+    table = pd.DataFrame(X, columns=NAMES)
+    scores = found.predict(table)
+    order = np.corrcoef(scores, small().fit(scaled, y, qid).predict(scaled))[0, 1]
+    assert order > 0.999
+    found.save(tmp_path / "model.psvm")
+    assert_allclose(load_model(tmp_path / "model.psvm").predict(table), scores)
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+def test_missing_queries_are_refused_with_file_and_row(rows, write):
+    names = rows[2].astype(float)
+    names[600] = np.nan
+    folder = write("parquet", names)
+    with pytest.raises(
+        ValueError, match=r"534\.parquet, row 67, column 'session': the query is mi"
+    ):
+        small().fit(opened(folder))
+
+
+def test_a_line_without_qid_is_refused(write):
+    folder = write("svm")
+    last = sorted(folder.iterdir())[-1]
+    lines = last.read_text().splitlines()
+    lines[5] = lines[5].split(" ", 2)[0] + " 1:2"
+    last.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=rf"{last.name}, line 6, .*'qid:7'"):
+        small().fit(open_dataset(folder))
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_tables_need_a_column_of_queries(write, form):
+    folder = write(form)
+    with pytest.raises(ValueError, match=r"query of each row.*open_dataset\(\.\.\., qid=\.\.\.\)"):
+        small().fit(open_dataset(folder, label="grade"))
+    with pytest.raises(ValueError, match="has no column 'sessions'"):
+        small().fit(opened(folder, qid="sessions"))
+
+
+def test_other_sources_need_queries(tmp_path, rows, write):
+    X, y, qid = rows
+
+    class NoQueries:
+        def batches(self):
+            yield X, y
+
+    with pytest.raises(ValueError, match=r"batch 1: a ranker needs .*\(X, y, sample_weight, qid\)"):
+        small().fit(NoQueries())
+    with pytest.raises(ValueError, match="leave out qid"):
+        small().fit(Batches(X, y, qid), qid=qid)
+    np.save(tmp_path / "rows.npy", X)
+    with pytest.raises(ValueError, match=r"query of each row.*open_dataset\(\.\.\., qid="):
+        small().fit(open_dataset(tmp_path / "rows.npy", y))
+    (tmp_path / "rows.npy").unlink()
+    with pytest.raises(ValueError, match="no column of them"):
+        open_dataset(write("svm"), qid="session")
+    with pytest.raises(ValueError, match="qid must be a column"):
+        open_dataset(write("svm"), qid=qid)
