@@ -221,14 +221,14 @@ def test_vectors_that_move_may_prefer_a_larger_gamma():
     def run(group, cs_of):
         moves = group.training is None
         ran.append((moves, group.numbers[0], *cs_of))
-        return {
-            (Candidate(gamma, c), fold): Result(
-                moves - abs(math.log2(gamma) - 2 * moves) - 0.1 * abs(math.log2(c)), ZERO, 0, 0
-            )
-            for fold in group.numbers
-            for gamma, cs in cs_of.items()
-            for c in cs
-        }
+        found = {}
+        for fold in group.numbers:
+            for gamma, cs in cs_of.items():
+                for c in cs:
+                    best = 2 if moves else 0
+                    score = moves - abs(math.log2(gamma) - best) - 0.1 * abs(math.log2(c))
+                    found[Candidate(gamma, c), fold] = Result(score, np.full(8, score), 0, 0)
+        return found
 
     groups = [FakeGroup([0, 1], shared=True), FakeGroup([2, 3, 4], shared=True)]
     best = Race(DEFAULT, groups, run, lambda _: None, 0).decide(4000)
