@@ -60,8 +60,8 @@ def tables() -> list[Table]:
         },
         "Nested cross-validation, the same runs. Selection explains what the best candidate of "
         "each inner fold scores more there than the one with the best mean of all folds, on "
-        "average (Tibshirani and Tibshirani, 2009). The difference may be that much, and two standard "
-        "errors.",
+        "average (Tibshirani and Tibshirani, 2009). The difference may be that much, and two "
+        "standard errors.",
         progress=True,
     )
     return [accuracies, scores]
