@@ -253,7 +253,10 @@ def test_a_race_finds_what_the_search_estimator_finds():
     search = tune(BudgetedSVC(20, random_state=3), X, Y, cv=3, n_jobs=1)
     assert len(search.cv_results_["params"]) >= 30
     assert search.best_score_ > 0.95
-    assert search.cv_results_["rank_test_score"][search.best_index_] == 1
+    results, best = search.cv_results_, search.best_index_
+    assert search.best_score_ == results["mean_test_score"][best]
+    first = results["rank_test_score"].argmin()
+    assert results["smooth_log_loss"][best] <= results["smooth_log_loss"][first]
     assert search.score(X, Y) == search.best_estimator_.score(X, Y)
     found = ScoreMap.of(search)
     assert found.best_score == search.best_score_

@@ -30,8 +30,8 @@ from .value_losses import Quantile
 Array = NDArray[Any]
 
 # Rows that a factor is made of, for each vector, and factors of the first C. A path compares
-# models: less work than for a single model is enough. `LEAST_FACTOR_ROWS` are the least.
-ROWS_PER_VECTOR = 4
+# models: less work than for a single model is enough.
+ROWS_PER_VECTOR, ROWS_PER_VECTOR_OF_MANY = 4, 16
 MOST_FACTORS = 3
 # Steps for each C end if one gains less than this share of the objective, or after this many.
 TOLERANCE = 5e-2
@@ -41,7 +41,7 @@ START_PER_VECTOR, START_FACTORS = 6, 2
 # With at least this many outputs, steps take long: fewer of them tell candidates apart as well.
 MANY_OUTPUTS, STEPS_OF_MANY, START_FACTORS_OF_MANY = 5, 4, 1
 # The largest number of steps that move the vectors, of a classifier and of a regression.
-CLASS_MOVES, VALUE_MOVES = 8, 30
+CLASS_MOVES, VALUE_MOVES = 4, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ def solve_path(
         if shared is not None:
             many = targets.n_problems >= MANY_OUTPUTS
             n_factors = START_FACTORS_OF_MANY if many else START_FACTORS
-        answer = solver.solve(points, ROWS_PER_VECTOR, n_factors)
+        answer = solver.solve(points, _rows_per_vector(targets.n_problems), n_factors)
         if moves:
             answer = solver.move(answer)
         sample = solver.part if shared is None else shared.sample(settings)
@@ -213,10 +213,16 @@ class _Path:
                 found.append(newton(problem, losses, place.decisions, STEPS_PER_FACTOR).place)
                 continue
             curvatures = problem.curvatures(place.decisions)
-            matrix = problem.factor(curvatures, random, ROWS_PER_VECTOR, place.decisions)
+            n_rows = _rows_per_vector(problem.shape[0])
+            matrix = problem.factor(curvatures, random, n_rows, place.decisions)
             n_steps = STEPS_OF_MANY if problem.shape[0] >= MANY_OUTPUTS else STEPS
             found.append(descend(problem, matrix, place, n_steps, TOLERANCE).place)
         return found
+
+
+def _rows_per_vector(n_outputs: int) -> int:
+    """Return how many rows a factor is made of, for each vector."""
+    return ROWS_PER_VECTOR_OF_MANY if n_outputs >= MANY_OUTPUTS else ROWS_PER_VECTOR
 
 
 def _with_weights(problem: Problem, factors: Array | float) -> Problem:

@@ -30,10 +30,10 @@ from .sample import Part, Sample
 
 Array = NDArray[Any]
 
-# Rows that a factor is made of, for each vector, and the least number. With few vectors, a factor
-# takes little time, and one of more rows saves steps.
+# Rows that a factor is made of, for each vector. With few vectors, a factor takes little time, and
+# one of more rows saves steps: it has as many as for this many vectors.
 ROWS_PER_VECTOR = 16
-LEAST_FACTOR_ROWS = 2**13
+LEAST_FACTOR_VECTORS = 2**9
 # Problems of few rows, with at most this many kernel values, are small: the core solves them,
 # because calls from here would take longer than the sums. It solves for each output on its own: the
 # second number is for all of them.
@@ -205,7 +205,7 @@ class Problem:
         decision values too; None gives a bound for any decision values. `total_c` is the sum of the
         row weights, in case that there are no rows.
         """
-        n_rows = max(rows_per_vector * self.shape[1], LEAST_FACTOR_ROWS)
+        n_rows = rows_per_vector * max(self.shape[1], LEAST_FACTOR_VECTORS)
         curvatures = thinned(curvatures, n_rows, random)
         loss = self.sample.loss
         if isinstance(loss, PairwiseHinge):

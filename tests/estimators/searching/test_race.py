@@ -7,7 +7,8 @@ import pytest
 
 from pocketsvm.estimators.searching import race
 from pocketsvm.estimators.searching.candidates import Result
-from pocketsvm.estimators.searching.race import Board, Candidate, Grid, Race, by_gamma
+from pocketsvm.estimators.searching.grid import Candidate, Grid
+from pocketsvm.estimators.searching.race import Race, by_gamma
 
 
 class Targets:
@@ -18,6 +19,7 @@ class FakeGroup:
     """Folds of 5000 rows, whose score is a known function of the candidate."""
 
     n_rows = 5000
+    has_few_rows = False
     targets = Targets()
 
     def __init__(self, numbers, shared=False):
@@ -98,7 +100,7 @@ def test_the_grid_grows_where_all_folds_together_prefer_its_border():
 
     groups = [FakeGroup([fold]) for fold in range(5)]
     for group in groups:
-        group.n_rows = 500
+        group.n_rows, group.has_few_rows = 500, True
     best = Race(DEFAULT, groups, run, lambda _: None, 0).decide(4000)
     assert abs(math.log2(best.C) - 13) <= 1.5
 
@@ -183,29 +185,6 @@ def test_progress_counts_rows():
     assert shares[-1] == 1.0
 
 
-def test_nothing_is_dropped_by_chance_alone():
-    """Candidates that are equal up to noise are dropped only because there are too many."""
-    board, random = Board(5), np.random.default_rng(0)
-    candidates = [Candidate(1.0, float(k)) for k in range(1, 41)]
-    for candidate in candidates:
-        for fold in range(5):
-            parts = random.normal(size=8)
-            board.add(candidate, fold, Result(float(parts.mean()), parts, 0.0, 0.0))
-    ordered = board.ordered(candidates, range(5))
-    middle = ordered[len(ordered) // 2]
-    dropped = [board.is_beaten(each, middle, range(5)) for each in candidates]
-    assert sum(dropped) <= 4  # 2.3 % of 40, one-sided
-
-
-def test_a_clear_lead_drops_a_candidate():
-    board = Board(1)
-    parts = np.array([0.9, 0.8, 0.7, 0.9])
-    board.add(Candidate(1, 1), 0, Result(0.825, parts, 0, 0))
-    board.add(Candidate(1, 2), 0, Result(0.725, parts - [0.1, 0.11, 0.1, 0.09], 0, 0))
-    assert board.is_beaten(Candidate(1, 2), Candidate(1, 1), [0])
-    assert not board.is_beaten(Candidate(1, 1), Candidate(1, 1), [0])
-
-
 def test_the_smoother_model_wins_among_equals():
     best, *_ = decide(lambda g, c: 1.0, Grid.of([0.5, 2.0], [1.0, 4.0], 1.0, 1.0))
     assert best == (0.5, 1.0)
@@ -218,6 +197,45 @@ def test_candidates_without_a_score_lose():
     assert best == (1.0, 0.5)
     with pytest.raises(ValueError, match="No candidate has a finite score"):
         decide(lambda g, c: math.nan, DEFAULT)
+
+
+def test_with_few_rows_all_neighbours_of_the_best_are_tried():
+    def run(group, cs_of):
+        found, _ = run_on(lambda g, c: -((g + 1.1) ** 2) - (c - 3.4) ** 2 + 1.2 * g * c)
+        return found(group, cs_of)
+
+    groups = [FakeGroup([fold]) for fold in range(5)]
+    for group in groups:
+        group.n_rows, group.has_few_rows = 500, True
+    found = Race(DEFAULT, groups, run, lambda _: None, 0)
+    best = found.decide(4000)
+    gammas = [race._times(best.gamma, k) for k in (-1, 0, 1)]
+    Cs = [race._times(best.C, 1.5 * k) for k in (-1, 0, 1)]
+    assert {Candidate(g, c) for g in gammas for c in Cs} <= set(found.board.results)
+
+
+def test_vectors_that_move_may_prefer_a_larger_gamma():
+    """Vectors that stay prefer gamma = 1, and those that move gamma = 4."""
+    ran = []
+
+    def run(group, cs_of):
+        moves = group.training is None
+        ran.append((moves, group.numbers[0], *cs_of))
+        found = {}
+        for fold in group.numbers:
+            for gamma, cs in cs_of.items():
+                for c in cs:
+                    best = 2 if moves else 0
+                    score = moves - abs(math.log2(gamma) - best) - 0.1 * abs(math.log2(c))
+                    found[Candidate(gamma, c), fold] = Result(score, np.full(8, score), 0, 0)
+        return found
+
+    groups = [FakeGroup([0, 1], shared=True), FakeGroup([2, 3, 4], shared=True)]
+    best = Race(DEFAULT, groups, run, lambda _: None, 0).decide(4000)
+    assert best.gamma == 4.0
+    moved = [(fold, gamma) for moves, fold, gamma in (each for each in ran if each[0])]
+    # The first fold tells which gamma is the best, the other folds see this one.
+    assert moved == [(0, 1.0), (0, 2.0), (0, 4.0), (0, 8.0), (1, 4.0), (2, 4.0), (3, 4.0), (4, 4.0)]
 
 
 def test_candidates_are_grouped_by_gamma():

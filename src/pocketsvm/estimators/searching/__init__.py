@@ -4,8 +4,9 @@
                        ▲          │
                        └──scores──┘
 
-`folds` holds the rows, `candidates` trains and scores, `race` decides what to try next and what to
-drop. `estimators` has the public estimators on top of `base`, and `pipeline` the search of `tune`.
+`folds` holds the rows, `candidates` trains and scores, `board` keeps the scores, and `race` decides
+what to try next and what to drop. `estimators` has the public estimators on top of `base`, and
+`pipeline` the search of `tune`.
 """
 
 from .estimators import BudgetedSVCCV, BudgetedSVRCV

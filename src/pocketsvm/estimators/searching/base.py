@@ -29,9 +29,11 @@ from ...profile import Profile
 from ..base import BudgetedMachine
 from ..elsewhere import drawn_rows
 from ..saving import save_model
+from .board import Board
 from .candidates import Scorer, evaluate, evaluate_budgets
-from .folds import FoldGroup, make_groups, splits
-from .race import Board, Candidate, Found, Grid, Race
+from .folds import FoldGroup, check_folds, make_groups, splits
+from .grid import Candidate, Grid
+from .race import Found, Race
 from .results import cv_results, joined, score_array
 from .workers import run_tasks
 
@@ -151,6 +153,7 @@ class BudgetedSearch(BaseEstimator):
             check_classes(classes, machine.budget)
         grid = self._grid(counted, targets)
         places = splits(self.cv, machine, rows.X, y, groups, seed)
+        check_folds(machine, places, y, weights, classes)
         scorer = weighted_scorer(machine, self.scoring)
 
         def part(chosen: Array) -> tuple[CheckedRows, Array, Array | None]:

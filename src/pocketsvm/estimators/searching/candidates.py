@@ -16,7 +16,7 @@ from sklearn.base import clone
 from ...data.precision import training_rows
 from ...data.rows import Rows
 from ...model.model import Model
-from ...model.prediction import decision_values
+from ...model.prediction import decision_values, log_probabilities
 from ...solving.path import Shared, solve_path
 from ...solving.solve import last_iterate
 from ...training.passes import passes
@@ -30,6 +30,8 @@ Array = NDArray[Any]
 # Passes of a candidate: at least this many, and enough steps for each vector.
 LEAST_PASSES = 4
 STEPS_PER_VECTOR = 50
+# What decision values are multiplied by to become logits: losses are computed for each.
+SLOPES = 2.0 ** np.arange(-2, 7)
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,17 @@ class Result:
 
     fit_seconds, score_seconds : float
         The time for training and for scoring. Work that candidates share is shared out evenly.
+
+    log_losses : ndarray of shape (n_slopes,) or None
+        The log loss of the held-out rows, for each of `SLOPES`; None unless few rows are scored by
+        their accuracy, which then depends on chance.
     """
 
     score: float
     parts: NDArray[np.float64]
     fit_seconds: float
     score_seconds: float
+    log_losses: NDArray[np.float64] | None = None
 
 
 def evaluate(
@@ -86,8 +93,9 @@ def evaluate(
     found = _models(machine, folds, gamma, Cs, n_threads)
     seconds = (time.perf_counter() - begin) / (len(folds.held) * len(Cs))
     candidates = [clone(machine).set_params(C=C, gamma=gamma, n_jobs=n_threads) for C in Cs]
+    losses = scorer.is_accuracy and folds.has_few_rows
     return [
-        list(_results(candidates, models, held, scorer, seconds, n_threads))
+        list(_results(candidates, models, held, scorer, seconds, n_threads, losses=losses))
         for models, held in zip(found, folds.held, strict=True)
     ]
 
@@ -167,6 +175,8 @@ def _results(
     scorer: Scorer,
     fit_seconds: float,
     n_threads: int,
+    *,
+    losses: bool = False,
 ) -> Iterator[Result]:
     """Score models; those of a path have the same vectors, and share their kernel values."""
     begin = time.perf_counter()
@@ -178,8 +188,21 @@ def _results(
         score, parts = (_hits if scorer.is_accuracy else _scores)(
             candidate, decisions, held, scorer
         )
+        log_losses = _log_losses(decisions, model, held) if losses else None
         seconds = shared + time.perf_counter() - begin
-        yield Result(score, np.array(parts), fit_seconds, seconds)
+        yield Result(score, np.array(parts), fit_seconds, seconds, log_losses)
+
+
+def _log_losses(decisions: Array, model: Model, held: Held) -> Array:
+    """Return the mean log loss of held-out rows if decision values, times a slope, are logits."""
+    assert model.classes is not None
+    codes = np.searchsorted(model.classes, held.y)[:, None]
+    found = (log_probabilities(slope * decisions) for slope in SLOPES)
+    losses = -np.column_stack([np.take_along_axis(each, codes, axis=1) for each in found])
+    weights = np.ones(len(losses)) if held.weights is None else held.weights
+    with np.errstate(invalid="ignore"):  # rows of no weight have no mean
+        means: Array = weights @ losses / weights.sum()
+    return means
 
 
 def _held_values(models: Sequence[Model], held: Held, n_threads: int) -> list[Array]:

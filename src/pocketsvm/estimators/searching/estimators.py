@@ -94,11 +94,15 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         several were compared.
 
     best_score_ : float
-        The mean score of the best pair on the held-out rows. Like that of any search, it is the
-        highest of many: expect a little less on new rows.
+        The mean score of the best pair on the held-out rows, ``cv_results_["mean_test_score"]`` at
+        `best_index_`. Like that of any search, it is one of the highest of many: expect a little
+        less on new rows.
 
     best_index_ : int
-        The position of the best pair in `cv_results_`.
+        The position of the best pair in `cv_results_`: the one with the highest mean score. If
+        folds have fewer than 2,000 training rows and are scored by accuracy, many pairs differ by
+        chance alone. Then it is the one with the lowest ``smooth_log_loss`` among those that are at
+        most two standard errors worse than the highest score.
 
     best_estimator_ : BudgetedSVC
         The plain estimator with these values, fitted on all rows.
@@ -106,7 +110,9 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
     cv_results_ : dict of str to ndarray
         All pairs that were tried, as in `sklearn.model_selection.GridSearchCV`. A pair that was
         dropped has NaN for the folds that it was not scored on, and ranks behind the others.
-        ``n_resources`` tells how many rows the mean score is based on.
+        ``n_resources`` tells how many rows the mean score is based on. ``smooth_log_loss`` is the
+        log loss of the held-out rows, for decision values times the best slope, smoothed over pairs
+        with a similar C and gamma; NaN if it did not decide.
 
     Cs_, gammas_ : ndarray
         The values that were tried, ascending.

@@ -6,6 +6,7 @@ train in all folds of the group find its vectors, so that no row is scored by ve
 part in.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +36,8 @@ LEAST_COMMON = 2000
 # Held-out rows are scored in this many parts, too, of at least this many rows.
 MOST_PARTS = 8
 ROWS_PER_PART = 50
+# With fewer training rows than these, the scores of a fold depend much on chance.
+FEW_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,11 @@ class FoldGroup:
     def numbers(self) -> list[int]:
         """The places of the folds among all folds."""
         return [held.number for held in self.held]
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether so few rows train that scores depend much on chance."""
+        return self.n_rows < FEW_ROWS
 
     def common(self) -> tuple[CheckedRows, ClassTargets | ValueTargets]:
         """Return the rows that train in all folds."""
@@ -220,8 +228,6 @@ def _shared(
     given = part(every)
     if classes is not None and not np.isin(classes, given[1][common]).all():
         return None  # the vectors of a class would be missing
-    for number, mask in enumerate(training):
-        _check_training(first + number, machine, given, classes, mask)
     rows, targets = machine._fold_targets(*given, classes)
     if rows.n_rows < len(every):  # rows of no weight
         return None
@@ -259,7 +265,6 @@ def make_fold(
     seed: int,
 ) -> FoldGroup:
     """Return a fold of rows, targets and weights; `classes` are those of all rows."""
-    _check_training(number, machine, training, classes)
     rows, targets = machine._fold_targets(*training, classes)
     fold = FoldGroup(rows, targets, rows.n_rows, (Held(number, *_some_held(held, seed)),))
     return fold.thinned(_most_rows(machine), seed)
@@ -269,30 +274,41 @@ def _most_rows(machine: BudgetedMachine) -> int:
     return max(ROWS_PER_VECTOR * int(machine.budget), LEAST_SAMPLE)
 
 
-def _check_training(
-    number: int,
+def check_folds(
     machine: BudgetedMachine,
-    training: Part,
+    places: Sequence[tuple[Array, Array]],
+    y: Array,
+    weights: Array | None,
     classes: Array | None,
-    mask: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Refuse training rows of one class; several classes may lack one of them."""
+    """Refuse folds that train on rows of one class; warn of those that lack one of several.
+
+    `classes` are those of all rows, None for a regression.
+    """
     if classes is None:
         return
-    _, y, weights = training
-    counted = np.ones(len(y), dtype=bool) if mask is None else mask
-    found = np.isin(classes, y[counted if weights is None else counted & (weights > 0)])
-    if found.sum() < 2:
-        raise ValueError(
-            f"All training rows of fold {number + 1} belong to the class "
-            f"{classes[found].tolist()[0]!r}. Each fold needs two classes or more: use another "
-            "`cv`, such as StratifiedKFold or StratifiedGroupKFold with shuffle=True."
-        )
-    if not found.all() and getattr(machine, "class_weight", None) == "balanced":
-        raise ValueError(
-            "class_weight='balanced' needs all classes in every fold, but the training rows of "
-            f"fold {number + 1} have none of {classes[~found].tolist()}. Use fewer folds, or give "
-            "the weights."
+    for number, (train, _) in enumerate(places, start=1):
+        counted = train if weights is None else train[weights[train] > 0]
+        found = np.isin(classes, y[counted])
+        if found.sum() < 2:
+            raise ValueError(
+                f"All training rows of fold {number} belong to the class "
+                f"{classes[found].tolist()[0]!r}. Each fold needs two classes or more: use another "
+                "`cv`, such as StratifiedKFold or StratifiedGroupKFold with shuffle=True."
+            )
+        if found.all():
+            continue
+        missing = ", ".join(map(repr, classes[~found].tolist()))
+        if getattr(machine, "class_weight", None) == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all classes in every fold, but the training rows of "
+                f"fold {number} have none of {missing}. Use fewer folds, or give the weights."
+            )
+        warnings.warn(
+            f"The training rows of fold {number} have no row of the class {missing}: no candidate "
+            "predicts it there, which lowers all scores. Use fewer folds, or another `cv`.",
+            UserWarning,
+            stacklevel=4,
         )
 
 

@@ -16,8 +16,9 @@ from ...data.targets import ClassTargets, check_classes
 from ..base import BudgetedMachine
 from .base import checked_values, run_race, unit_of_c, weighted_scorer
 from .candidates import Scorer
-from .folds import FoldGroup, make_fold, splits
-from .race import Candidate, Grid, Race
+from .folds import FoldGroup, check_folds, make_fold, splits
+from .grid import Candidate, Grid
+from .race import Race
 from .results import cv_results, joined
 
 Array = NDArray[Any]
@@ -133,6 +134,7 @@ class _Course:
         self.X, self.y, self.weights = X, y, weights
         self.grid = self._grid(rows, grid.get("C"), grid.get("gamma"))
         self.places = splits(search.cv, self.machine, X, y, groups, self.seed)
+        check_folds(self.machine, self.places, y, weights, self.classes)
         self.n_folds = len(self.places)
         self.scorer: Scorer = weighted_scorer(self.machine, search.scoring)
         self._folds: list[FoldGroup] | None = None

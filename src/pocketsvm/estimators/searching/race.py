@@ -9,24 +9,14 @@ else at last, where the grid may grow once more.
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .board import Board
 from .candidates import Result
 from .folds import FoldGroup
+from .grid import C_STEP, GAMMA_STEP, Candidate, Grid
 
-Array = NDArray[Any]
-
-# The default grid: powers of two for C, and for gamma in units of "scale".
-C_STEP, GAMMA_STEP = 3, 2
-C_POWERS = range(-4, 9, C_STEP)
-GAMMA_POWERS = range(-6, 5, GAMMA_STEP)
-# How far the grid may grow, as powers of two.
-C_LIMITS = (-13, 17)
-GAMMA_LIMITS = (-12, 12)
 # Screening sees this many training rows for each vector, or this many in all. With many outputs,
 # which take more time, it sees fewer, and candidates have half the vectors. It is skipped if the
 # fold has fewer than a multiple of these rows. So many candidates survive it at least: the best C
@@ -38,120 +28,9 @@ WORTH_SCREENING = 1.5
 LEAST_SURVIVORS = 5
 # The stages of a search after the first one, for an estimate of the time left.
 SCREENING, REFINING, MOVING = range(3)
-# A candidate is dropped if it is this many standard errors worse than the best one, by its scores
-# on at least this many parts of held-out rows.
-STANDARD_ERRORS = 2.0
-LEAST_PARTS = 4
-# The most candidates that go on to the next fold, if folds have this many training rows. With fewer
-# rows, one fold tells too little to drop more candidates than are beaten.
+# The most candidates that go on to the next fold. With few rows, one fold tells too little to drop
+# more candidates than are beaten.
 SURVIVORS = (6, 3, 2)
-LEAST_ROWS = 2000
-
-
-class Candidate(NamedTuple):
-    """A pair of gamma and C."""
-
-    gamma: float
-    C: float
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The values to begin with, ascending, and whether the search may try others.
-
-    Attributes
-    ----------
-    gammas, Cs : tuple of float
-        The values.
-
-    free_gammas, free_cs : tuple of float or None
-        The limits within which the search may try others; None if only those given are tried.
-    """
-
-    gammas: tuple[float, ...]
-    Cs: tuple[float, ...]
-    free_gammas: tuple[float, float] | None
-    free_cs: tuple[float, float] | None
-
-    @classmethod
-    def of(
-        cls,
-        gammas: Sequence[float] | None,
-        Cs: Sequence[float] | None,
-        gamma_unit: float,
-        C_unit: float,
-    ) -> "Grid":
-        """Return the grid of these values; None means the default values, in these units.
-
-        Units are rounded to powers of two.
-        """
-        gamma_power, C_power = round(math.log2(gamma_unit)), round(math.log2(C_unit))
-        found_gammas, free_gammas = _values(gammas, GAMMA_POWERS, GAMMA_LIMITS, gamma_power)
-        found_Cs, free_cs = _values(Cs, C_POWERS, C_LIMITS, C_power)
-        return cls(found_gammas, found_Cs, free_gammas, free_cs)
-
-    def candidates(self) -> list[Candidate]:
-        """Return all candidates of the grid."""
-        return [Candidate(gamma, C) for gamma in self.gammas for C in self.Cs]
-
-
-def _values(
-    given: Sequence[float] | None, powers: range, limits: tuple[int, int], unit: int
-) -> tuple[tuple[float, ...], tuple[float, float] | None]:
-    if given is not None:
-        return tuple(sorted({float(value) for value in given})), None
-    low, high = (2.0 ** (limit + unit) for limit in limits)
-    return tuple(2.0 ** (power + unit) for power in powers), (low, high)
-
-
-@dataclass(eq=False)
-class Board:
-    """The results of all candidates: on every fold, and on the sample that screened them."""
-
-    n_folds: int
-    results: dict[Candidate, dict[int, Result]] = field(default_factory=dict)
-    screened: dict[Candidate, Result] = field(default_factory=dict)
-
-    def add(self, candidate: Candidate, fold: int, result: Result) -> None:
-        """Add the result of a candidate on a fold."""
-        self.results.setdefault(candidate, {})[fold] = result
-
-    def ordered(self, candidates: Iterable[Candidate], folds: Sequence[int]) -> list[Candidate]:
-        """Sort candidates by their mean score on some folds, the best first.
-
-        Among equals, the one with the smaller C, then gamma, comes first: it is the smoother model.
-        """
-        return sorted(candidates, key=lambda each: (-self.mean(each, folds), each.C, each.gamma))
-
-    def mean(self, candidate: Candidate, folds: Sequence[int]) -> float:
-        """Return the mean score on some folds; minus infinity if one is not finite."""
-        scores = [self.results[candidate][fold].score for fold in folds]
-        return float(np.mean(scores)) if np.isfinite(scores).all() else -math.inf
-
-    def is_beaten(self, candidate: Candidate, best: Candidate, folds: Sequence[int]) -> bool:
-        """Tell whether a candidate is worse than the best one by more than chance explains."""
-        if self.mean(candidate, folds) == -math.inf:
-            return self.mean(best, folds) > -math.inf
-        lead = np.concatenate(
-            [self.results[best][k].parts - self.results[candidate][k].parts for k in folds]
-        )
-        lead = lead[np.isfinite(lead)]
-        if len(lead) < LEAST_PARTS:
-            return False
-        error = lead.std(ddof=1) / math.sqrt(len(lead))
-        return bool(lead.mean() > STANDARD_ERRORS * error)
-
-    def survivors(
-        self, candidates: Iterable[Candidate], folds: Sequence[int], most: int, least: int = 1
-    ) -> list[Candidate]:
-        """Return the candidates that may still win, the best first."""
-        ordered = self.ordered(candidates, folds)
-        rest = [each for each in ordered[least:] if not self.is_beaten(each, ordered[0], folds)]
-        return (ordered[:least] + rest)[:most]
-
-    def complete(self) -> list[Candidate]:
-        """Return the candidates that have a result on every fold."""
-        return [each for each, found in self.results.items() if len(found) == self.n_folds]
 
 
 # The results of candidates on folds.
@@ -213,18 +92,16 @@ class Race:
                 alive += self._around(best, group, numbers)
             alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
             self._check_scores(alive[0], group)
-        best = alive[0]
+        best = self.board.best(alive, numbers)
         if not self._is_shared:
             self._stage = REFINING
-            while beyond := self._beyond(self.board, numbers):
-                best = self._challenged(best, beyond)
-            best = self._challenged(best, self._between(best), refines=True)
+            best = self._refined(best)
         self._stage = MOVING
         return self._moved(best) if self._moves else best
 
     def _most(self, n_folds: int) -> int:
         """Return how many candidates may go on after this many folds."""
-        if self.groups[0].n_rows < LEAST_ROWS:
+        if self.groups[0].has_few_rows:
             return sys.maxsize
         return SURVIVORS[min(n_folds, len(SURVIVORS)) - 1]
 
@@ -303,7 +180,7 @@ class Race:
     def _beyond(self, board: Board, folds: Sequence[int]) -> list[Candidate]:
         """Return candidates beyond the border of the grid, if the best one lies there."""
         scored = [each for each, found in board.results.items() if set(folds) <= set(found)]
-        best = board.ordered(scored, folds)[0]
+        best = board.best(scored, folds)
         gammas = sorted({each.gamma for each in board.results})
         Cs = sorted({each.C for each in board.results})
         new = []
@@ -320,6 +197,30 @@ class Race:
         return new
 
     # --- refinement ----------------------------------------------------------------------------
+
+    def _refined(self, best: Candidate) -> Candidate:
+        """Try candidates between those of the grid, around the best one."""
+        folds = range(self.board.n_folds)
+        while beyond := self._beyond(self.board, folds):
+            best = self._challenged(best, beyond)
+        if not self.groups[0].has_few_rows:
+            return self._challenged(best, self._between(best), refines=True)
+        while others := self._neighbours(best) or self._beyond(self.board, folds):
+            best = self._challenged(best, others)
+        return best
+
+    def _neighbours(self, best: Candidate) -> list[Candidate]:
+        """Return the candidates at most half a step away that were not tried yet."""
+        gammas, Cs = (
+            [_times(value, i * step / 2) for i in (-1, 0, 1)]
+            for value, step in zip(best, (GAMMA_STEP, C_STEP), strict=True)
+        )
+        found = [Candidate(gamma, C) for gamma in gammas for C in Cs]
+        return [
+            each
+            for each in found
+            if each not in self.board.results and self._is_allowed(each, best)
+        ]
 
     def _challenged(
         self, best: Candidate, others: Sequence[Candidate], *, refines: bool = False
@@ -338,8 +239,7 @@ class Race:
             alive = self.board.survivors(alive, numbers, self._most(len(SURVIVORS)))
             if best not in alive:  # it has its scores on all folds: it costs nothing
                 alive.append(best)
-        complete = [each for each in {*alive, best} if each in self.board.complete()]
-        return self.board.ordered(complete, range(self.board.n_folds))[0]
+        return self.board.best(self.board.complete(), range(self.board.n_folds))
 
     def _around(self, best: Candidate, group: FoldGroup, folds: Sequence[int]) -> list[Candidate]:
         """Score candidates around the best one on a group of folds, and return them."""
@@ -368,19 +268,53 @@ class Race:
     def _moved(self, best: Candidate) -> Candidate:
         """Score the best candidate as the final fit trains it, with vectors that move.
 
-        Such vectors fit better, and then a smaller C may be better: two of them are tried, too.
+        Such vectors fit better, most of all with a narrow kernel: on the first fold, gamma grows as
+        long as that is better by a standard error. A smaller C may be better, too: two are tried.
         """
+        folds = [group.single(k) for group in self.groups for k in range(len(group.held))]
+        tried = self._with_smaller_C(best)
+        results = self._run_moving(folds[0], tried)
+        while wider := self._with_larger_gamma(tried[0]):
+            others = self._with_smaller_C(wider)
+            found = self._run_moving(folds[0], others)
+            if not _is_better(found, results):
+                self._list(found)
+                break
+            self._list(results)
+            tried, results = others, found
+        for fold in folds[1:]:
+            results |= self._run_moving(fold, tried)
+        for (candidate, number), result in results.items():
+            self.board.add(candidate, number, result)
+        return self.board.ordered(self.board.complete(), range(self.board.n_folds))[0]
+
+    def _list(self, found: Found) -> None:
+        """Add the results of candidates that have no other ones."""
+        for (candidate, fold), result in found.items():
+            if candidate not in self.board.results:
+                self.board.add(candidate, fold, result)
+
+    def _run_moving(self, fold: FoldGroup, candidates: Sequence[Candidate]) -> Found:
+        what = _counted(len(candidates), "candidate")
+        self.say(f"{self._what(fold)}, vectors move: {what}")
+        return self.run(fold, candidates)
+
+    def _with_smaller_C(self, best: Candidate) -> list[Candidate]:  # noqa: N802
+        """Return a candidate, and two with a smaller C."""
         if self.grid.free_cs is None:
             smaller = [C for C in self.grid.Cs if C < best.C][-2:]
         else:
             smaller = [_times(best.C, -C_STEP / 2), _times(best.C, -C_STEP)]
-        tried = [best, *(best._replace(C=C) for C in smaller)]
-        self.say(f"vectors move: {_counted(len(tried), 'candidate')}")
-        for group in self.groups:
-            for place in range(len(group.held)):
-                for (candidate, fold), result in self.run(group.single(place), tried).items():
-                    self.board.add(candidate, fold, result)
-        return self.board.ordered(self.board.complete(), range(self.board.n_folds))[0]
+        return [best, *(best._replace(C=C) for C in smaller)]
+
+    def _with_larger_gamma(self, best: Candidate) -> Candidate | None:
+        """Return the candidate with the next larger gamma; None if there is none."""
+        if self.grid.free_gammas is None:
+            larger = [gamma for gamma in self.grid.gammas if gamma > best.gamma][:1]
+        else:
+            larger = [_times(best.gamma, GAMMA_STEP / 2)]
+            larger = [gamma for gamma in larger if _is_free(gamma, self.grid.free_gammas)]
+        return best._replace(gamma=larger[0]) if larger else None
 
     def _is_allowed(self, candidate: Candidate, best: Candidate) -> bool:
         """Tell whether a candidate is new, and not beyond the limits."""
@@ -397,6 +331,15 @@ def by_gamma(candidates: Iterable[Candidate]) -> dict[float, list[float]]:
     for gamma, C in sorted(candidates):
         groups.setdefault(gamma, []).append(C)
     return groups
+
+
+def _is_better(found: Found, other: Found) -> bool:
+    """Tell whether the best of some results is better than that of others by a standard error."""
+    best, last = (max(each.values(), key=lambda result: result.score) for each in (found, other))
+    lead = best.parts - last.parts
+    lead = lead[np.isfinite(lead)]
+    error = lead.std(ddof=1) / math.sqrt(len(lead)) if len(lead) > 1 else 0.0
+    return bool(len(lead) and lead.mean() > error)
 
 
 def _counted(n: int, what: str) -> str:

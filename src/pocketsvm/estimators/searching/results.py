@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from .race import Board, Candidate
+from .board import Board
+from .grid import Candidate
 
 Array = NDArray[Any]
 
@@ -19,7 +20,8 @@ def cv_results(
 
     Candidates that were dropped have NaN where they have no score. Their mean is that of the scores
     they have; ``n_resources`` tells how many rows it is based on. They rank behind the others.
-    `fixed` are parameters that are the same for all.
+    ``smooth_log_loss`` has decided among candidates whose scores differ by chance; it is NaN where
+    it is not known. `fixed` are parameters that are the same for all.
     """
     fixed = fixed or {}
     tried = sorted({*board.results, *board.screened})
@@ -51,11 +53,13 @@ def cv_results(
         "params": [{C_name: each.C, gamma_name: each.gamma, **fixed} for each in tried],
     }
     results |= {f"split{k}_test_score": scores[:, k] for k in range(board.n_folds)}
+    losses = board.smooth_losses(board.complete(), range(board.n_folds))
     return results | {
         "mean_test_score": mean,
         "std_test_score": spread,
         "rank_test_score": _ranks(mean, has_all),
         "n_resources": rows,
+        "smooth_log_loss": np.array([losses.get(each, np.nan) for each in tried]),
     }
 
 

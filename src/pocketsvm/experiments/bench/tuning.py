@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, Stratified
 from ...data.precision import training_rows
 from ...data.rows import checked_rows
 from ...estimators import BudgetedSVC, BudgetedSVCCV
-from ...estimators.searching.race import Grid
+from ...estimators.searching.grid import Grid
 from ..datasets.problems import available
 from ..datasets.tasks import Task
 from ..datasets.tuned import tuned
@@ -50,12 +50,15 @@ def measure(quick: bool, jobs: int = 1) -> list[Table]:
 
 
 def units(quick: bool) -> list[tuple[Measure, str]]:
-    """Return what is measured: a function and the name of a data set, the longest first."""
+    """Return what is measured: a function and the name of a data set.
+
+    The longest come first, and LightGBM last: until then, only the searches use several cores.
+    """
     kinds: dict[Measure, Sequence[str]] = {
         _search_rows: NAMES,
-        _tree_rows: NAMES[::-1],
         small_sets.rows: small_sets.names(quick),
         guesses.rows: guesses.names(quick),
+        _tree_rows: NAMES[::-1],
     }
     return [(function, name) for function, names in kinds.items() for name in names]
 
