@@ -268,8 +268,9 @@ def is_frame(values: Any) -> bool:
 def _is_of(name: str, values: Any, *types: str) -> bool:
     """Tell whether the values are of these types of a module.
 
-    Code that has such values has already imported the module. Workers need none of them, and they take memory:
-    dask.dataframe imports pandas and pyarrow, and dask.array imports cupy where it is installed.
+    Code that has such values has already imported the module. Workers need none of them, and they
+    take memory: dask.dataframe imports pandas and pyarrow, and dask.array imports cupy where it is
+    installed.
     """
     module = sys.modules.get(name)
     return module is not None and isinstance(values, tuple(getattr(module, t) for t in types))
