@@ -200,8 +200,8 @@ def _large_offset(columns: _Columns) -> Iterator[ScaleWarning]:
     yield ScaleWarning(
         f"Column {k} (counted from 0) of X has a large offset: its mean is {means[k]:.3g} and its "
         f"standard deviation {np.sqrt(variances[k]):.3g}, while the median of the columns' means "
-        f"is {np.median(means):.3g}. The offset makes the variance of X, and with it gamma='scale', "
-        f"wrong by a factor of {between / within:.2g}. Standardise X: "
+        f"is {np.median(means):.3g}. The offset makes the variance of X, and with it "
+        f"gamma='scale', wrong by a factor of {between / within:.2g}. Standardise X: "
         "make_pipeline(StandardScaler(), ...), or give gamma a number.",
         "standard",
     )
