@@ -3,7 +3,7 @@
 //
 // Sums are in double, in eight partial sums by feature number. Zeros add nothing, so dense and
 // sparse rows give the same bits, and the compiler can keep the sums of dense rows in vector
-// registers. Sums of chunks of rows are added in their order, whatever the threads.
+// registers. Sums of chunks of rows are added in their order, for any number of threads.
 #pragma once
 
 #include <algorithm>

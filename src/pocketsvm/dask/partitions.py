@@ -113,7 +113,7 @@ class Partitions:
     @cached_property
     def packed(self) -> Sequence[Any]:
         """The partitions with their own tasks; the blocks if they share any, or are in memory."""
-        # Blocks share graphs. A graph that is referenced here keeps its identity to itself.
+        # Blocks share graphs. The reference keeps the graph alive, so that its id is not reused.
         whole: dict[int, tuple[Any, dict[Any, Any]]] = {}
         packed: list[OwnTasks] = []
         seen: set[Any] = set()
@@ -268,7 +268,7 @@ def is_frame(values: Any) -> bool:
 def _is_of(name: str, values: Any, *types: str) -> bool:
     """Tell whether the values are of these types of a module.
 
-    Who has such values has imported the module. Workers need none of them, and they take memory:
+    Code that has such values has already imported the module. Workers need none of them, and they take memory:
     dask.dataframe imports pandas and pyarrow, and dask.array imports cupy where it is installed.
     """
     module = sys.modules.get(name)

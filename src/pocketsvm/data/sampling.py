@@ -151,7 +151,7 @@ def _in_chunks(function: Callable[[slice], Result], n_rows: int, n_threads: int)
 
 
 def _more_than(n: Any) -> Any:
-    """Return a number that is larger than n, and than chance makes of it."""
+    """Return n plus several standard deviations."""
     return n + DEVIATIONS * np.sqrt(n + 1) + MORE
 
 

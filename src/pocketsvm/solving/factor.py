@@ -25,10 +25,11 @@ NEARLY_ONE = 0.01
 LEAST_JITTER = 1e-14
 # Columns of kernel values that are computed together.
 PANEL = 64
-# Matrices are made, and large ones factored, in panels of so many columns. A thread factors so many
-# rows of a panel at a time, or adds the products of so many rows of kernel values: a fixed number,
-# so that sums do not depend on the threads.
+# Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
 AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
+# A thread computes the products of at most so many rows of kernel values, and so many values. These
+# numbers do not depend on the threads, and so neither do the sums.
+PRODUCT_ROWS, PRODUCT_VALUES = 1024, 2**20
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
@@ -117,7 +118,8 @@ class Penalty:
         for kernel, chosen, weights in blocks():
             roots = np.sqrt(weights)
             border.corner += float(roots @ roots)
-            tasks = [(panel, some) for panel in panels for some in slices(len(chosen), FACTOR_ROWS)]
+            some = slices(len(chosen), max(1, min(PRODUCT_ROWS, PRODUCT_VALUES // n)))
+            tasks = [(panel, rows) for panel in panels for rows in some]
             results = in_order(partial(_products, kernel, chosen, roots), tasks, self.n_threads)
             for (panel, _), (own, others, column) in zip(tasks, results, strict=True):
                 square[panel, panel] += np.tril(own)
@@ -131,8 +133,8 @@ def _products(
 ) -> tuple[Array, Array, Array]:
     """Return the products of the columns of a panel, summed over some rows.
 
-    The products are those with each other, with the columns behind the panel, and with the column
-    of the intercept.
+    The products are those with each other, with the columns after the panel, and with the column of
+    the intercept.
     """
     panel, some = task
     values = kernel[chosen[some], panel.start :] * roots[some, None]

@@ -1,7 +1,8 @@
 """The rows that the solver works on, and sums over them."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ Result = TypeVar("Result")
 # Decision values of a part: a fixed number, so that sums do not depend on the threads. Temporary
 # arrays of this size fit into the second-level cache.
 VALUES_AT_ONCE = 2**15
+# Results for each thread that are computed, or being computed, before they are needed.
+AHEAD = 2
 # Rows count as sparse if this share of their values, or less, is not zero.
 SPARSE = 0.1
 
@@ -166,12 +169,21 @@ def slices(n_all: int, n_each: int) -> list[slice]:
 def in_order(
     function: Callable[[Argument], Result], arguments: list[Argument], n_threads: int
 ) -> Iterator[Result]:
-    """Yield the function's results, computed on some threads, in the order of the arguments."""
+    """Yield the function's results, computed on some threads, in the order of the arguments.
+
+    Threads are only a few results ahead, so that these do not fill the memory.
+    """
     if n_threads == 1 or len(arguments) <= 1:
         yield from map(function, arguments)
         return
     pool = ThreadPoolExecutor(min(n_threads, len(arguments)))
+    ahead: deque[Future[Result]] = deque()
     try:
-        yield from pool.map(function, arguments)
+        for argument in arguments:
+            if len(ahead) == AHEAD * n_threads:
+                yield ahead.popleft().result()
+            ahead.append(pool.submit(function, argument))
+        while ahead:
+            yield ahead.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
