@@ -20,7 +20,7 @@ def test_columns_of_very_different_scale_give_a_warning(layout, dtype):
     X, y = moons()
     X = np.column_stack([X, np.full(len(X), 7.0)])  # constant columns are ignored
     scaled = layout((X * [1.0, 5000.0, 1.0]).astype(dtype))
-    message = r"column 1 ranges over .*, column 0 over .*StandardScaler"
+    message = r"column 1 \(counted from 0\) ranges over .*, column 0 over .*StandardScaler"
     with pytest.warns(UserWarning, match=message) as caught:
         small_svc().fit(scaled, y)
     assert caught[0].filename == __file__
@@ -72,7 +72,7 @@ def test_a_large_offset_gives_a_warning(layout, dtype):
     X, y = moons()
     years = np.random.default_rng(0).integers(1990, 2020, len(X))
     X = np.column_stack([X, years])
-    message = r"Column 2 of X has a large offset: its mean is 2.*StandardScaler"
+    message = r"Column 2 \(counted from 0\) of X has a large offset: its mean is 2.*StandardScaler"
     with pytest.warns(ScaleWarning, match=message) as caught:
         small_svc().fit(layout(X.astype(dtype)), y)
     assert caught[0].filename == __file__
@@ -86,7 +86,7 @@ def test_a_large_offset_gives_a_warning(layout, dtype):
 def test_a_few_outliers_give_a_warning(layout, sign):
     X, y = make_moons(15_000, noise=0.2, random_state=0)
     X[7::4000, 1] = sign * 1e4  # four values
-    message = r"A few values of X lie far outside the rest: in column 1, .*RobustScaler.*'auto'"
+    message = r"A few values of X lie far.*: in column 1 \(counted from 0\), .*RobustScaler.*'auto'"
     for rows in (X, StandardScaler().fit_transform(X)):
         with pytest.warns(ScaleWarning, match=message) as caught:
             small_svc().fit(layout(rows), y)

@@ -181,7 +181,7 @@ def _different_scales(X: Any, columns: _Columns) -> Iterator[ScaleWarning]:
     wide, narrow = ranges.argmax(), ranges.argmin()
     if ranges[wide] > SCALES_APART * ranges[narrow]:
         yield ScaleWarning(
-            f"The columns of X differ in scale: column {varies[wide]} ranges over "
+            f"The columns of X differ in scale: column {varies[wide]} (counted from 0) ranges over "
             f"{ranges[wide]:.3g}, column {varies[narrow]} over {ranges[narrow]:.3g}. The "
             "distances of the kernel depend on the wide columns, and the narrow ones hardly count. "
             "Standardise X: make_pipeline(StandardScaler(), ...), with MaxAbsScaler for sparse X.",
@@ -198,10 +198,10 @@ def _large_offset(columns: _Columns) -> Iterator[ScaleWarning]:
             return
     k = np.abs(means - np.median(means)).argmax()
     yield ScaleWarning(
-        f"Column {k} of X has a large offset: its mean is {means[k]:.3g} and its standard "
-        f"deviation {np.sqrt(variances[k]):.3g}, while the median of the columns' means is "
-        f"{np.median(means):.3g}. The offset makes the variance of X, and with it gamma='scale', "
-        f"wrong by a factor of {between / within:.2g}. Standardise X: "
+        f"Column {k} (counted from 0) of X has a large offset: its mean is {means[k]:.3g} and its "
+        f"standard deviation {np.sqrt(variances[k]):.3g}, while the median of the columns' means "
+        f"is {np.median(means):.3g}. The offset makes the variance of X, and with it "
+        f"gamma='scale', wrong by a factor of {between / within:.2g}. Standardise X: "
         "make_pipeline(StandardScaler(), ...), or give gamma a number.",
         "standard",
     )
@@ -239,9 +239,10 @@ def _outliers(X: Any, sample: Any, columns: _Columns) -> Iterator[ScaleWarning]:
     if squares > OUTLIER_SHARE * spread[k] ** 2:
         far = most[k] if most[k] - middle[k] >= middle[k] - least[k] else least[k]
         yield ScaleWarning(
-            f"A few values of X lie far outside the rest: in column {number}, most values lie "
-            f"between {low[k]:.3g} and {high[k]:.3g}, but one is {far:.3g}. They determine the "
-            "variance of X, and with it gamma='scale', which becomes too small for the other rows. "
+            "A few values of X lie far outside the rest: in column "
+            f"{number} (counted from 0), most values lie between {low[k]:.3g} and {high[k]:.3g}, "
+            f"but one is {far:.3g}. They determine the variance of X, and with it "
+            "gamma='scale', which becomes too small for the other rows. "
             "Leave out these rows if they are wrong, or use "
             "make_pipeline(RobustScaler(unit_variance=True), ...) with gamma='auto'.",
             "robust",

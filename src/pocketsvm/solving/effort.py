@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
 from .pairs import PairwiseHinge
-from .problem import ROWS_PER_VECTOR
+from .problem import LEAST_FACTOR_VECTORS, ROWS_PER_VECTOR
 from .sample import Sample
 
 # The cost of an exponential, and of a row's loss for one output, in multiply-adds.
@@ -122,7 +122,7 @@ class Effort:
             return 0
         n_inner = _inner_steps(n_outputs) * n_outputs
         value = self.n_features + EXPONENTIAL + 2 * n_inner
-        n_bent = min(n_near, ROWS_PER_VECTOR * n_vectors)
+        n_bent = min(n_near, ROWS_PER_VECTOR * max(n_vectors, LEAST_FACTOR_VECTORS))
         step = n_near * (n_vectors * value + LOSS * n_inner)
         step += n_bent * n_vectors**2 / 2 + n_vectors**3 / 3
         affordable = self.work / step

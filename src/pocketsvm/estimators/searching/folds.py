@@ -308,7 +308,7 @@ def check_folds(
             f"The training rows of fold {number} have no row of the class {missing}: no candidate "
             "predicts it there, which lowers all scores. Use fewer folds, or another `cv`.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
