@@ -57,12 +57,16 @@ class Held:
 
     weights : ndarray or None
         Their weights.
+
+    classes : ndarray or None
+        The classes that train in the fold; None for a regression.
     """
 
     number: int
     rows: CheckedRows
     y: Array
     weights: Array | None
+    classes: Array | None = None
 
     def parts(self) -> list[slice]:
         """Cut the rows into parts, each of which is spread over all of them."""
@@ -171,14 +175,28 @@ def splits(
         splitter = folds(5 if cv is None else int(cv), shuffle=True, random_state=seed)
     else:
         splitter = check_cv(cv, y, classifier=is_classifier(machine))
-    found = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
-    if not found:
-        raise ValueError(f"cv={cv!r} gives no folds.")
-    for number, (train, test) in enumerate(found):
+    found = []
+    for number, fold in enumerate(splitter.split(X, y, groups), start=1):
+        train, test = (_positions(part, len(y), number) for part in fold)
         if not len(train) or not len(test):
             part = "training" if not len(train) else "held-out"
-            raise ValueError(f"Fold {number + 1} of cv={cv!r} has no {part} rows.")
+            raise ValueError(f"Fold {number} of cv={cv!r} has no {part} rows.")
+        found.append((train, test))
+    if not found:
+        raise ValueError(f"cv={cv!r} gives no folds.")
     return found
+
+
+def _positions(chosen: Any, n_rows: int, number: int) -> Array:
+    """Return the positions of rows that are chosen by their positions or by a mask."""
+    chosen = np.asarray(chosen)
+    try:
+        return np.arange(n_rows)[chosen if chosen.size else []]
+    except IndexError as error:
+        raise ValueError(
+            f"Fold {number} of `cv` does not fit the {n_rows:,} rows: give positions from 0 to "
+            f"{n_rows - 1}, or masks with a value for each row."
+        ) from error
 
 
 def make_groups(
@@ -232,7 +250,7 @@ def _shared(
     if rows.n_rows < len(every):  # rows of no weight
         return None
     held = tuple(
-        Held(first + number, *_some_held(part(test), seed))
+        Held(first + number, *_some_held(part(test), seed), classes)
         for number, (_, test) in enumerate(places)
     )
     group = FoldGroup(rows, targets, int(np.mean(n_rows)), held, training, moves=False)
@@ -266,7 +284,11 @@ def make_fold(
 ) -> FoldGroup:
     """Return a fold of rows, targets and weights; `classes` are those of all rows."""
     rows, targets = machine._fold_targets(*training, classes)
-    fold = FoldGroup(rows, targets, rows.n_rows, (Held(number, *_some_held(held, seed)),))
+    if classes is not None:
+        _, y, weights = training
+        classes = np.intersect1d(classes, y if weights is None else y[weights > 0])
+    some = Held(number, *_some_held(held, seed), classes)
+    fold = FoldGroup(rows, targets, rows.n_rows, (some,))
     return fold.thinned(_most_rows(machine), seed)
 
 
