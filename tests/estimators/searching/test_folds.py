@@ -175,3 +175,20 @@ def test_held_out_rows_of_a_class_that_does_not_train_have_no_loss():
     assert 0 < len(known) < len(test)
     assert_array_equal(losses_of(y, train, test), losses_of(y, train, known))
     assert np.isnan(losses_of(y, train, test[y[test] == 2])).all()
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(2499, True), (2501, False)])
+def test_all_folds_of_a_search_have_few_rows_or_none(n_rows, expected):
+    """Folds of 2,499 rows have 1,999 or 2,000 training rows."""
+    X, y = moons(n_rows)
+    groups, _ = groups_of(BudgetedSVC(BUDGET, polish=False), X, y)
+    assert {group.has_few_rows for group in groups} == {expected}
+    assert groups[0].few(500, 0, BUDGET).has_few_rows == expected
+    assert groups[0].single(0).has_few_rows == expected
+
+
+def test_a_sample_of_folds_that_share_has_as_few_rows_as_they_have():
+    (first, _), _ = groups_of(BudgetedSVC(BUDGET), *moons(4000))
+    assert first.training is not None
+    assert not first.single(1).has_few_rows
+    assert not first.few(500, 0, BUDGET).has_few_rows

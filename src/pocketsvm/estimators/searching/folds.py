@@ -36,7 +36,7 @@ LEAST_COMMON = 2000
 # Held-out rows are scored in this many parts, too, of at least this many rows.
 MOST_PARTS = 8
 ROWS_PER_PART = 50
-# With fewer training rows than these, the scores of a fold depend much on chance.
+# If a fold has fewer training rows than these, scores depend much on chance.
 FEW_ROWS = 2000
 
 
@@ -100,6 +100,10 @@ class FoldGroup:
 
     budget : int or None
         The budget of candidates; None means that of the search.
+
+    has_few_rows : bool
+        Whether so few rows train that scores depend much on chance. It is the same for all folds of
+        a search, and for samples of them.
     """
 
     rows: CheckedRows
@@ -109,16 +113,12 @@ class FoldGroup:
     training: tuple[NDArray[np.bool_], ...] | None = None
     moves: bool = True
     budget: int | None = None
+    has_few_rows: bool = False
 
     @property
     def numbers(self) -> list[int]:
         """The places of the folds among all folds."""
         return [held.number for held in self.held]
-
-    @property
-    def has_few_rows(self) -> bool:
-        """Whether so few rows train that scores depend much on chance."""
-        return self.n_rows < FEW_ROWS
 
     def common(self) -> tuple[CheckedRows, ClassTargets | ValueTargets]:
         """Return the rows that train in all folds."""
@@ -131,7 +131,8 @@ class FoldGroup:
         if self.training is None:
             return self
         rows, targets = _taken(self.rows, self.targets, self.training[place])
-        return FoldGroup(rows, targets, self.n_rows, (self.held[place],))
+        held = (self.held[place],)
+        return FoldGroup(rows, targets, self.n_rows, held, has_few_rows=self.has_few_rows)
 
     def thinned(self, n_rows: int, seed: int) -> "FoldGroup":
         """Return the folds with a sample of their training rows, which stands for all of them."""
@@ -218,12 +219,18 @@ def make_groups(
         for first, some in ((0, places[:half]), (half, places[half:])):
             groups.append(_shared(first, machine, some, part, classes, seed))
     found = [group for group in groups if group is not None]
-    if found and len(found) == len(groups):
-        return found
-    return [
-        make_fold(k, machine, part(train), part(test), classes, seed)
-        for k, (train, test) in enumerate(places)
-    ]
+    if not found or len(found) < len(groups):
+        found = [
+            make_fold(k, machine, part(train), part(test), classes, seed)
+            for k, (train, test) in enumerate(places)
+        ]
+    return mark_few(found)
+
+
+def mark_few(groups: Sequence[FoldGroup]) -> list[FoldGroup]:
+    """Mark all folds of a search as those of few rows if one of them has few."""
+    has_few_rows = min(group.n_rows for group in groups) < FEW_ROWS
+    return [replace(group, has_few_rows=has_few_rows) for group in groups]
 
 
 def _shared(
