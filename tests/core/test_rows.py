@@ -46,6 +46,21 @@ def test_norm_and_variance_match_numpy(offset, layout, dtype, core_rows):
     assert rows.variance() == pytest.approx(X.var(), rel=1e-9)
 
 
+@LAYOUTS
+@DTYPES
+@pytest.mark.parametrize("n", [2**16, 2**16 + 1, 200_001])
+def test_statistics_of_many_rows_do_not_depend_on_threads(n, layout, dtype, core_rows):
+    X = sparse_array(n, 3, dtype, offset=2.0)
+    X[n - 1] = 100.0  # the last row, in the last chunk, has the largest norm
+    rows = core_rows(X, layout)
+    norm, variance = rows.max_squared_norm(), rows.variance()
+    assert norm == 30000.0
+    assert variance == pytest.approx(X.astype(float).var(), rel=1e-9)
+    for n_threads in (3, 16):
+        assert rows.max_squared_norm(n_threads) == norm
+        assert rows.variance(n_threads) == variance
+
+
 @DTYPES
 def test_variance_is_accurate_with_a_large_mean(dtype):
     X = (1e4 + np.random.default_rng(0).normal(size=(1000, 7))).astype(dtype)

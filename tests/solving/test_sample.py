@@ -11,7 +11,7 @@ from solver_problems import PROBLEMS, class_problem
 
 from pocketsvm import _core
 from pocketsvm.solving import sample as sample_module
-from pocketsvm.solving.sample import in_order, slices
+from pocketsvm.solving.sample import AHEAD, in_order, slices
 
 
 def test_slices_hold_everything_in_order():
@@ -179,3 +179,30 @@ def test_bits_of_losses_do_not_depend_on_threads():
 def test_wrong_sizes_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(_core.RowLosses.classes("hinge", np.zeros(10, np.int8), [1], 0.5))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_results_come_in_order_and_threads_are_only_a_few_ahead(n_threads):
+    started, lock = [], threading.Lock()
+
+    def square(number):
+        with lock:
+            started.append(number)
+        return number**2
+
+    for k, result in enumerate(in_order(square, list(range(100)), n_threads)):
+        assert result == k**2
+        assert len(started) <= k + 1 + AHEAD * n_threads
+    assert sorted(started) == list(range(100))
+
+
+def test_an_error_ends_the_work():
+    started = []
+
+    def fail(number):
+        started.append(number)
+        raise ValueError(f"no {number}")
+
+    with pytest.raises(ValueError, match="no 0"):
+        list(in_order(fail, list(range(100)), 2))
+    assert len(started) <= 2 * AHEAD + 1

@@ -58,6 +58,22 @@ def test_general_solver_does_not_find_a_better_classifier(n_classes, C):
         assert value <= objective.best_from(point) * (1 + 2e-4)
 
 
+def test_factors_of_many_vectors_have_a_larger_tolerance(monkeypatch):
+    tolerances, minimise = [], solve.minimise
+
+    def record(problem, random, tolerance, *others):
+        tolerances.append(tolerance)
+        return minimise(problem, random, tolerance, *others)
+
+    monkeypatch.setattr(solve, "minimise", record)
+    X, y = make_blobs(2000, centers=2, cluster_std=3.0, random_state=0)
+    for many in (1000, 20, 10):
+        monkeypatch.setattr(solve, "MANY_VECTORS", many)
+        BudgetedSVC(40, random_state=0).fit(X, y)
+    default = Choices().factor_tolerance
+    assert tolerances == [default, 2 * default, 4 * default]
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize(("budget", "C"), [(5, 0.1), (20, 10.0), (60, 0.3)])
 def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon):

@@ -39,6 +39,8 @@ Array = NDArray[Any]
 # Large data sets are solved on a sample first: as many rows as have their kernel values kept, but
 # at least this many for each vector, and at most as many as the passes see.
 LEAST_ROWS_PER_VECTOR = 64
+# From this many vectors on, the tolerance of factors grows with their number.
+MANY_VECTORS = 1000
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
 # Not converged if one more step would gain more than this share of the objective.
@@ -303,12 +305,16 @@ class Solver:
     ) -> Answer:
         """Solve for the coefficients of these vectors; `minimise` explains the other arguments."""
         problem, self._last = self._problem(vectors), None  # its kernel values take memory
-        tolerance = self._settings.choices.factor_tolerance
+        tolerance = self._factor_tolerance(len(vectors))
         solution = minimise(problem, self._random, tolerance, rows_per_vector, most_factors)
         if self.whole is None:
             return self._answer(vectors, solution)
         answer = self._refined(vectors, solution.place.point)
         return replace(answer, steps=answer.steps + solution.steps)
+
+    def _factor_tolerance(self, n_vectors: int) -> float:
+        """Return the tolerance; it is larger for many vectors, whose factors take longer."""
+        return self._settings.choices.factor_tolerance * max(1.0, n_vectors / MANY_VECTORS)
 
     def _solve_from(self, vectors: Array, point: Array) -> Answer:
         """Solve for the coefficients, starting close to the solution."""
@@ -316,7 +322,7 @@ class Solver:
             return self._refined(vectors, point)
         problem = Problem(vectors, self.part, *self._common)
         solution = resume(problem, problem.place(point).decisions, self._random)
-        tolerance = self._settings.choices.factor_tolerance
+        tolerance = self._factor_tolerance(len(vectors))
         if solution.remaining > tolerance:
             solution = improve(problem, solution, self._random, tolerance)
         return self._answer(vectors, solution)

@@ -60,8 +60,8 @@ class Choices:
 
     factor_tolerance : float
         The solver makes no further factor if a step would gain less than this share of the
-        objective. With many classes, the last per cents take many steps and do not improve
-        predictions.
+        objective, or more in proportion to the vectors above 1,000. With many classes, the last
+        per cents take many steps and do not improve predictions.
     """
 
     intercept_rate: float = 0.1
