@@ -209,6 +209,20 @@ def test_labels_in_another_array(folder):
         assert_array_equal(np.concatenate([batch[1] for batch in rows.batches()]), y)
 
 
+def test_labels_and_queries_of_a_numpy_file_are_not_converted(tmp_path):
+    classes = [20_000_000, 20_000_001] * 3
+    rows = np.column_stack([np.linspace(0, 1, 6), classes, 10**9 + np.arange(6)])
+    np.save(tmp_path / "rows.npy", rows)
+    data = open_dataset(tmp_path / "rows.npy", 2, qid=3, dtype="float32")
+    for regression in (False, True):
+        with data.opened(regression=regression, queries=True) as source:
+            (batch,) = source.read()
+        assert batch.X.dtype == np.float32
+        assert batch.X.shape == (6, 1)
+        assert_array_equal(batch.y, classes)
+        assert_array_equal(batch.qid, rows[:, 2])
+
+
 def test_every_kind_yields_batches_and_counts_rows_and_readings(tmp_path):
     X, y = problem()
     write_npy(tmp_path, X, y)

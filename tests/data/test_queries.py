@@ -97,6 +97,18 @@ def test_samples_of_large_queries_estimate_their_mean_loss():
     assert_allclose(np.bincount(qid[chosen], factors) / len(chosen), [15 / 18, 3 / 18], rtol=1e-9)
 
 
+def test_samples_of_a_large_query_have_a_pair():
+    relevance = np.zeros(5000)
+    relevance[17] = 1
+    order, targets = targets_of(relevance)
+    for seed in range(5):
+        chosen, factors = targets.draw(300, seed)
+        assert set(targets.queries.levels[chosen]) == {0, 1}
+        assert len(np.unique(chosen)) == 300
+        assert_allclose(factors, 1)
+    assert order[-1] == 17
+
+
 def test_queries_of_several_types_are_refused():
     with pytest.raises(ValueError, match="qid must be numbers or strings, not both"):
         targets_of([0, 1, 2], np.array([1, "a", None], dtype=object))

@@ -6,23 +6,36 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pocketsvm.data import DataError
 from pocketsvm.data.batch import checked_batch
+from pocketsvm.data.dataset import Source
 from pocketsvm.data.drawing import Plan
 from pocketsvm.data.queries import LEAST_OF_QUERY
 from pocketsvm.data.query_drawing import LEAST_QUERIES, QueryReservoir
+from pocketsvm.data.survey import survey
 
 
-def batch(qid, place="rows"):
-    X = np.zeros((len(qid), 1))
-    return checked_batch(X, np.zeros(len(qid)), None, place, regression=True, qid=qid)
+def batch(qid, place="rows", y=None):
+    X, y = np.zeros((len(qid), 1)), np.zeros(len(qid)) if y is None else y
+    return checked_batch(X, y, None, place, regression=True, qid=qid)
 
 
-def drawn(qid, n_rows, size=500, seed=3):
+def survey_of(qid, n_rows, size=500, seed=3, y=None):
+    """Return the survey of a sample of about n_rows rows, and the number of readings."""
+    y = np.arange(len(qid), dtype=float) if y is None else y
+    readings = []
+
+    def read():
+        readings.append(1)
+        for k in range(0, len(qid), size):
+            yield batch(qid[k : k + size], y=y[k : k + size])
+
+    found = survey(Source(read), Plan(n_rows, 0, seed), regression=True, queries=True)
+    return found, len(readings)
+
+
+def drawn(qid, n_rows, size=500, seed=3, y=None):
     """Return the queries, the factors and the numbers of a sample of about n_rows rows."""
-    reservoir = QueryReservoir(Plan(n_rows, 0, seed))
-    for begin in range(0, len(qid), size):
-        reservoir.add(batch(qid[begin : begin + size]))
-    rows, factors, numbers = reservoir.sample(None)
-    return rows.qid, factors, numbers
+    found, _ = survey_of(qid, n_rows, size, seed, y)
+    return found.sample.qid, found.factors, found.numbers
 
 
 def shuffled(sizes):
@@ -92,6 +105,64 @@ def test_texts_and_numbers_name_the_same_queries():
         assert_array_equal(drawn(other, 2560)[2], drawn(qid, 2560)[2])
 
 
+@pytest.mark.parametrize("part", [1.0, 0.9, 0.3, 0.002])
+@pytest.mark.parametrize("is_shuffled", [True, False])
+def test_queries_without_a_pair_take_no_place(part, is_shuffled):
+    random = np.random.default_rng(0)
+    qid = np.repeat(np.arange(1000), 20)
+    qid = random.permutation(qid) if is_shuffled else qid
+    has_pair = random.random(1000) < part
+    has_pair[17] = True
+    y = random.random(len(qid)) * has_pair[qid]
+    found, n_readings = survey_of(qid, 2560, y=y)
+    queries = np.unique(found.sample.qid)
+    assert has_pair[queries].all()
+    assert len(queries) == min(2560 // 20, has_pair.sum())
+    assert found.sample.n_rows == 20 * len(queries)
+    assert n_readings == 1 if part > 0.8 else n_readings <= 2
+    assert found.share == pytest.approx(has_pair.mean(), abs=0 if part == 1.0 else 0.1)
+    for size in (333, 10**6):
+        other, _ = survey_of(qid, 2560, size, y=y)
+        assert_array_equal(other.numbers, found.numbers)
+        assert_array_equal(other.factors, found.factors)
+        assert other.share == found.share
+
+
+@pytest.mark.parametrize("n_queries", [1, 3, 200])
+def test_a_part_of_a_large_query_has_rows_of_rare_relevance(n_queries):
+    random = np.random.default_rng(0)
+    y = np.repeat([0.0, 1.0, 2.0], [11_000, 995, 5])
+    rows = random.permutation(np.arange(12_000 * n_queries))
+    qid, y = rows // 12_000, y[rows % 12_000]
+    queries, _, numbers = drawn(qid, 2560, y=y)
+    _, counts = np.unique(np.stack([queries, y[numbers]]), axis=1, return_counts=True)
+    assert (counts.reshape(-1, 3) >= [8, 8, 5]).all()
+    common = y[numbers] < 2
+    assert np.mean(y[numbers][common]) == pytest.approx(995 / 11_995, abs=0.06)
+    assert_array_equal(drawn(qid, 2560, 777, y=y)[2], numbers)
+
+
+def test_rows_without_any_pair_are_refused():
+    with pytest.raises(DataError, match="nothing to rank in 5,000 rows: no query has two rows of"):
+        drawn(np.arange(5000), 2560)
+
+
+def test_queries_of_several_types_are_not_rounded():
+    large = 2**53 + 1
+    reservoir = QueryReservoir(Plan(100, 0, 0))
+    reservoir.add(batch(np.array([large, large - 1])))
+    reservoir.add(batch(np.array([large, 5], dtype=np.uint64)))
+    rows, _, _ = reservoir.sample(None)
+    assert rows.qid.tolist() == [large, large - 1, large, 5]
+    with pytest.raises(DataError, match=f"batch 3: .* float64 here .* {large} would be rounded"):
+        reservoir.add(batch([1.5], "batch 3"))
+
+
+def test_arrays_of_objects_are_queries():
+    for numbers in ([3, 1, 2**60 + 1], [1.5, 2, 3], [True, False, True]):
+        assert batch(np.array(numbers, dtype=object)).qid.tolist() == numbers
+
+
 def test_batches_with_queries_of_two_kinds_are_refused():
     reservoir = QueryReservoir(Plan(100, 0, 0))
     reservoir.add(batch([1, 2]))
@@ -106,6 +177,10 @@ def test_batches_with_queries_of_two_kinds_are_refused():
         ([1.0, np.nan], "rows, row 2: the query is missing"),
         (["a", ""], "rows, row 2: the query is missing"),
         (np.array(["a", None], dtype=object), "rows, row 2: the query is missing"),
+        (np.array([2**60 + 1, 0.5], dtype=object), "must be 64-bit integers, floats or texts"),
+        (np.array([b"a", b"b"]), r"integers, floats or texts.* got an array of \|S1"),
+        (np.array([1, 2], dtype="M8[s]"), "integers, floats or texts.* got an array of datetime"),
+        (np.array(["a", 7], dtype=object), "rows, row 2: queries .* all of one type, got 7"),
         ([[1, 2], [3, 4]], "one entry for each of the 2 rows"),
     ],
 )

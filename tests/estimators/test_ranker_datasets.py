@@ -101,7 +101,9 @@ def test_texts_weights_and_chosen_columns(rows, write):
         sample_weight="weight",
     )
     assert_same_model(small().fit(arrow), expected)
-    assert_same_model(small().fit(Batches(X[:, :3], y, names, weights)), expected)
+    for queries in (names, names.astype(object)):
+        assert_same_model(small().fit(Batches(X[:, :3], y, queries, weights)), expected)
+    assert_same_model(small().fit(Batches(X, y, qid.astype(object))), small().fit(X, y, qid))
 
 
 def test_queries_of_a_numpy_file(tmp_path, rows):
@@ -163,6 +165,38 @@ def test_a_large_query_is_represented_by_a_part(tmp_path):
     data = Batches(X, y, np.zeros(len(X), dtype=int))
     found = small(budget=20).fit(data)
     assert pairwise_accuracy(truth, found.predict(T), queries) > 0.9
+
+
+def test_one_query_with_a_pair_among_many_gives_the_model_of_rows_in_memory():
+    X, y, qid = graded(600, 20)
+    y = y * (qid == 300)
+    found = small(budget=4).fit(Batches(X, y, qid))
+    assert_allclose(found.predict(X[:50]), small(budget=4).fit(X, y, qid).predict(X[:50]))
+
+
+def test_c_counts_the_rows_of_queries_with_a_pair():
+    """Nine of ten queries have no pair, and the others are there eight times."""
+    X, y, qid = graded(300, 20)
+    numbers = (qid + 1000 * np.arange(8)[:, None]).ravel()
+    rows = np.tile(X, (8, 1)), np.tile(y, 8)
+    silent = 10_000 + np.arange(9 * len(numbers)) // 20
+    many = np.tile(rows[0], (9, 1)), np.zeros(len(silent), dtype=int)
+    T = graded(100, 20, seed=5)[0]
+    model = small(budget=10, C=0.01, gamma=0.5)
+    whole = model.fit(*rows, numbers).predict(T)
+    every = [np.concatenate(parts) for parts in zip((*rows, numbers), (*many, silent), strict=True)]
+    order = np.random.default_rng(0).permutation(len(silent) + len(numbers))
+    sampled = model.fit(Batches(*(values[order] for values in every), size=20_000)).predict(T)
+    assert np.std(sampled) == pytest.approx(np.std(whole), rel=0.15)
+
+
+def test_a_rare_relevance_of_a_large_query_is_drawn():
+    X, y, _ = graded(1, 12_000)
+    y = np.zeros(len(X))
+    y[[5, 4000, 7000, 9000, 11_999]] = 1
+    X[y > 0] += 3
+    found = small(budget=4).fit(Batches(X, y, np.zeros(len(X), dtype=int)))
+    assert pairwise_accuracy(y, found.predict(X)) > 0.9
 
 
 def test_the_scaler_is_part_of_the_model(tmp_path, rows, write):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.utils import check_array
 from .._sklearn import num_samples
 from .errors import DataError
 from .sparse import safe_to_convert
+
+QUERY_TYPES = "queries (qid) must be 64-bit integers, floats or texts, all of one type"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,18 +144,36 @@ def _checked_queries(qid: Any, n_rows: int, place: str, n_before: int) -> NDArra
             f"{place}: qid must have one entry for each of the {n_rows} rows, but has the shape "
             f"{found.shape}."
         )
+    if found.dtype.kind == "O" and all(isinstance(query, Real) for query in found):
+        found = _exact_numbers(found)
+    if found.dtype == np.uint64 and found.max() <= np.iinfo(np.int64).max:
+        found = found.astype(np.int64)  # which batches of other integers have
     if found.dtype.kind in "biu":
         return found
+    if found.dtype.kind not in "fUO":
+        raise DataError(f"{place}: {QUERY_TYPES}, got an array of {found.dtype}.")
     if found.dtype.kind == "f":
-        missing = np.flatnonzero(~np.isfinite(found))
+        wrong = np.flatnonzero(~np.isfinite(found))
     else:
-        missing = np.flatnonzero([not isinstance(query, str) or not query for query in found])
-    if missing.size:
-        raise DataError(
-            f"{place}, row {n_before + missing[0] + 1}: the query is missing, or neither a number "
-            f"nor a text: {found[missing[0]]!r}."
-        )
+        wrong = np.flatnonzero([not isinstance(query, str) or not query for query in found])
+    if wrong.size:
+        query = found[wrong[0]]
+        is_missing = query is None or query == "" or query != query
+        what = "the query is missing" if is_missing else f"{QUERY_TYPES}, got {query!r}"
+        raise DataError(f"{place}, row {n_before + wrong[0] + 1}: {what}.")
     return found if found.dtype.kind == "f" else found.astype(str)
+
+
+def _exact_numbers(found: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of numbers; the same objects if it would round some of them."""
+    try:
+        numbers = np.array(found.tolist())
+    except OverflowError:
+        return found
+    is_exact = numbers.dtype.kind in "biuf" and all(
+        a == b or a != a for a, b in zip(numbers.tolist(), found.tolist(), strict=True)
+    )
+    return numbers if is_exact else found
 
 
 def _empty(X: Any) -> Any:

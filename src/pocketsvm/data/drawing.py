@@ -64,16 +64,21 @@ class Drawn:
         Their positions among all rows with a weight.
 
     priorities : ndarray of shape (n_rows,)
-        The smallest priorities of a class are drawn.
+        The smallest priorities of a class, or of a large query, are drawn.
+
+    codes : ndarray of shape (n_rows,)
+        The numbers of their queries; empty if they have none.
     """
 
     rows: RowBatch
     numbers: NDArray[np.int64]
     priorities: NDArray[np.float64]
+    codes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def take(self, chosen: Array) -> "Drawn":
         """Copy the chosen rows."""
-        return Drawn(self.rows.take(chosen), self.numbers[chosen], self.priorities[chosen])
+        codes = self.codes[chosen] if len(self.codes) else self.codes
+        return Drawn(self.rows.take(chosen), self.numbers[chosen], self.priorities[chosen], codes)
 
 
 def candidates(batch: RowBatch, first: int, seed: int) -> Drawn:
@@ -86,8 +91,8 @@ def candidates(batch: RowBatch, first: int, seed: int) -> Drawn:
 def joined(parts: list[Drawn]) -> Drawn:
     """Join drawn rows."""
     rows = join_batches([part.rows for part in parts])
-    numbers = np.concatenate([part.numbers for part in parts])
-    return Drawn(rows, numbers, np.concatenate([part.priorities for part in parts]))
+    arrays = [(part.numbers, part.priorities, part.codes) for part in parts]
+    return Drawn(rows, *map(np.concatenate, zip(*arrays, strict=True)))
 
 
 def join_batches(batches: list[RowBatch]) -> RowBatch:

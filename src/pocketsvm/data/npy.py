@@ -23,7 +23,7 @@ class _Values:
     found: NDArray[Any] | int
 
     def of(self, rows: NDArray[Any], at: slice) -> NDArray[Any]:
-        """Return the values of some rows."""
+        """Return the values of some rows, which have the precision of the file."""
         return rows[:, self.found] if isinstance(self.found, int) else np.array(self.found[at])
 
 
@@ -72,12 +72,16 @@ class NpyDataset(Counting):
             raise DataError(f"{self.path} holds an array of the shape {X.shape}, not rows.")
         qid = None if self.qid is None else self._values("qid", self.qid, X)
         labels = self._labels(X, labelled, qid)
-        drop = {v.found for v in (labels, qid) if v is not None and isinstance(v.found, int)}
+        columns = [v.found for v in (labels, qid) if v is not None and isinstance(v.found, int)]
+        drop = set(columns)
+        if len(drop) < len(columns):
+            raise DataError(f"{self.path}: column {columns[0] + 1} is both label and query.")
         for begin in range(0, len(X), NPY_ROWS):
             at = slice(begin, begin + NPY_ROWS)
-            rows = np.array(X[at], dtype=self.dtype)
+            rows = np.array(X[at])
+            features = np.delete(rows, sorted(drop), axis=1) if drop else rows
             yield checked_batch(
-                np.delete(rows, sorted(drop), axis=1) if drop else rows,
+                features if self.dtype is None else features.astype(self.dtype, copy=False),
                 labels.of(rows, at),
                 None,
                 self.path,

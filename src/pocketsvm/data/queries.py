@@ -134,10 +134,11 @@ class RankTargets(Targets):
         for q in random.permutation(len(sizes)):
             begin, size = int(self.queries.begins[q]), int(sizes[q])
             rows = begin + np.sort(random.choice(size, min(size, most), replace=False))
-            if (self.queries.levels[rows] != self.queries.levels[rows[0]]).any():
-                drawn.append(rows)
+            if self.queries.levels[rows[0]] == self.queries.levels[rows[-1]]:
+                rows[0], rows[-1] = begin, begin + size - 1  # of the least and the most relevance
+            drawn.append(rows)
             n_rows -= len(rows)
-            if n_rows <= 0 and drawn:
+            if n_rows <= 0:
                 break
         chosen = np.sort(np.concatenate(drawn))
         found = self.queries.take(chosen)

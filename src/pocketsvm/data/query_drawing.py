@@ -1,13 +1,19 @@
 """A sample of whole queries, of rows that are read in batches.
 
 A query is drawn by its name and a seed alone, so that its rows may be in several batches and files,
-in any order: a hash of both is its priority, and the queries with the smallest ones are drawn as
-long as their rows fit into the sample. All rows of a drawn query are kept, and with them all of its
-pairs. Only a query that would take more than its share of the sample is represented by some of its
-rows, drawn at random, which have the weight of all of them.
+in any order: a hash of both is its priority. Among the queries that have a pair, those with the
+smallest priorities are drawn as long as their rows fit into the sample. All rows of a drawn query
+are kept, and with them all of its pairs. Only a query that would take more than its share of the
+sample is represented by some of its rows, drawn at random, which have the weight of all of them.
+Some rows of each relevance are among them, also of a rare one.
+
+Whether a query has a pair is known at the end. Until then, the reservoir counts the rows of more
+queries than it keeps rows of. If many queries have no pair, rows of a drawn query may be missing,
+and all rows are read again.
 """
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -15,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import RowBatch
-from .drawing import GROWTH, Plan, join_batches
+from .drawing import GROWTH, Drawn, Plan, joined
 from .errors import DataError
 from .queries import LEAST_OF_QUERY
 from .sampling import random_numbers
@@ -26,46 +32,27 @@ Array = NDArray[Any]
 # A query may take this share of the sample, or an equal share if there are fewer queries, and
 # always `LEAST_OF_QUERY` rows.
 LEAST_QUERIES = 64
+# The least share of a query has at least this part of rows of each relevance, if there are as many.
+LEVEL_PART = 8
+# Rows are kept for this many times the sample, because some queries may turn out to have no pair.
+ROOM = 1.25
+EVERY = 1 << 64  # more than any priority
+MOST_EXACT = 2**53  # larger whole numbers are not exact in float64
 
 
-@dataclass(eq=False)
-class _Kept:
-    """Rows of queries that may be drawn.
+@dataclass(eq=False, slots=True)
+class _Query:
+    """What is known about a query: its rows so far, kept or not, and the range of relevance."""
 
-    Attributes
-    ----------
-    rows : RowBatch
-        The rows, in their order.
+    priority: int
+    size: int = 0
+    least: float = math.inf
+    most: float = -math.inf
 
-    numbers : ndarray of shape (n_rows,)
-        Their positions among all rows with a weight.
-
-    priorities : ndarray of shape (n_rows,)
-        The smallest priorities of a large query are drawn.
-
-    codes : ndarray of shape (n_rows,)
-        The numbers of their queries.
-    """
-
-    rows: RowBatch
-    numbers: NDArray[np.int64]
-    priorities: NDArray[np.float64]
-    codes: NDArray[np.int64]
-
-    def take(self, chosen: Array) -> "_Kept":
-        """Copy the chosen rows."""
-        arrays = (self.numbers[chosen], self.priorities[chosen], self.codes[chosen])
-        return _Kept(self.rows.take(chosen), *arrays)
-
-
-def _joined(parts: list[_Kept]) -> _Kept:
-    """Join rows."""
-    return _Kept(
-        join_batches([part.rows for part in parts]),
-        np.concatenate([part.numbers for part in parts]),
-        np.concatenate([part.priorities for part in parts]),
-        np.concatenate([part.codes for part in parts]),
-    )
+    @property
+    def has_pair(self) -> bool:
+        """Whether two rows differ in relevance."""
+        return self.least < self.most
 
 
 @dataclass(eq=False)
@@ -79,16 +66,24 @@ class QueryReservoir:
 
     n_rows : int
         The number of rows so far.
+
+    share : float
+        The share of all rows that are in queries with a pair, estimated from those that are known.
     """
 
     plan: Plan
     n_rows: int = 0
+    share: float = 1.0
+    _only: frozenset[str] | None = None  # the names of the drawn queries, in a second reading
+    _most: int | None = None  # how many rows of a query are drawn, in a second reading
     _codes: dict[str, int] = field(default_factory=dict)  # numbers of queries, by their names
-    _priorities: list[int] = field(default_factory=list)  # of the numbered queries
-    _sizes: list[int] = field(default_factory=list)  # their rows so far, kept or not
-    _limit: int = 1 << 64  # queries with priorities from here on have been dropped
-    _kept: list[_Kept] = field(default_factory=list)
+    _queries: list[_Query] = field(default_factory=list)  # the numbered queries
+    _limit: int = EVERY  # queries with priorities from here on are not drawn, nor counted
+    _row_limit: int = EVERY  # their rows are not kept
+    _kept: list[Drawn] = field(default_factory=list)
     _n_kept: int = 0
+    _dtype: np.dtype[Any] | None = None  # of the queries
+    _largest: int = 0  # whole number of a query
 
     def add(self, batch: RowBatch) -> None:
         """Add the rows of a batch, all of which have a weight."""
@@ -96,95 +91,155 @@ class QueryReservoir:
             return
         if batch.qid is None:
             raise DataError(f"{batch.place}: the rows have no queries (qid), which a ranker needs.")
-        self._check_kind(batch)
+        self._check_kind(batch.qid, batch.place)
         numbers = np.arange(self.n_rows, self.n_rows + batch.n_rows)
         priorities = random_numbers(self.plan.seed, self.n_rows, batch.n_rows)
         self.n_rows += batch.n_rows
-        names, positions = np.unique(batch.qid, return_inverse=True)
-        codes = np.array([self._code(_name(query)) for query in names.tolist()])
-        codes = codes[positions.ravel()]
+        names, positions, sizes = np.unique(batch.qid, return_inverse=True, return_counts=True)
+        positions = positions.ravel()
+        relevance = batch.y[np.lexsort((batch.y, positions))]
+        ends = np.cumsum(sizes)
+        facts = (sizes, relevance[ends - sizes], relevance[ends - 1])
+        found = zip(names.tolist(), *(each.tolist() for each in facts), strict=True)
+        codes = np.array([self._counted(_name(query), *fact) for query, *fact in found])[positions]
         chosen = codes >= 0
-        for code, count in zip(*np.unique(codes[chosen], return_counts=True), strict=True):
-            self._sizes[code] += int(count)
-        found = _Kept(batch, numbers, priorities, codes)
-        self._kept.append(found if chosen.all() else found.take(chosen))
+        rows = Drawn(batch, numbers, priorities, codes)
+        self._kept.append(rows if chosen.all() else rows.take(chosen))
         self._n_kept += int(chosen.sum())
         if self._n_kept > GROWTH * self.plan.n_rows:
             self._compact()
 
-    def _check_kind(self, batch: RowBatch) -> None:
-        assert batch.qid is not None
-        first = self._kept[0].rows.qid if self._kept else batch.qid
-        assert first is not None
-        if (first.dtype.kind in "US") != (batch.qid.dtype.kind in "US"):
-            raise DataError(f"{batch.place}: some queries (qid) are texts and others numbers.")
+    def _check_kind(self, qid: Array, place: str) -> None:
+        """Refuse queries that cannot be compared with those of other batches."""
+        kind = qid.dtype.kind
+        if self._dtype is not None and (self._dtype.kind == "U") != (kind == "U"):
+            raise DataError(f"{place}: some queries (qid) are texts and others numbers.")
+        self._dtype = qid.dtype if self._dtype is None else np.result_type(self._dtype, qid)
+        if kind in "iu":
+            self._largest = max(self._largest, int(qid.max()), -int(qid.min()))
+        if self._dtype.kind == "f" and self._largest > MOST_EXACT:
+            raise DataError(
+                f"{place}: queries (qid) have the type {qid.dtype} here and another one in other "
+                f"batches, and the number {self._largest} would be rounded. Use one type, such as "
+                "int64 or texts, in all batches."
+            )
 
-    def _code(self, name: str) -> int:
-        """Return the number of a query; -1 if it is not drawn."""
+    def _counted(self, name: str, size: int, least: float, most: float) -> int:
+        """Count rows of a query; return its number, or -1 if its rows are not kept."""
         code = self._codes.get(name)
         if code is None:
+            if self._only is not None and name not in self._only:
+                return -1
             key = self.plan.seed.to_bytes(8, "little")
             priority = int.from_bytes(blake2b(name.encode(), digest_size=8, key=key).digest())
             if priority >= self._limit:
                 return -1
-            code = self._codes[name] = len(self._sizes)
-            self._priorities.append(priority)
-            self._sizes.append(0)
-        return code
+            code = self._codes[name] = len(self._queries)
+            self._queries.append(_Query(priority))
+        query = self._queries[code]
+        query.size += size
+        query.least, query.most = min(query.least, least), max(query.most, most)
+        return code if query.priority < self._row_limit else -1
 
     def _compact(self) -> None:
-        """Keep what would be drawn if there were no more rows.
+        """Keep what would be drawn if there were no more rows, and some more.
 
-        Later rows only add queries, or make them larger, so that nothing that is drawn in the end
-        is dropped here.
+        Later rows only add queries or pairs, or make queries larger, so that nothing that is drawn
+        in the end stops to be counted here.
         """
-        every, most = _joined(self._kept), self._most_of_query()
-        priorities = np.array(self._priorities, dtype=np.uint64)
-        order = np.argsort(priorities, kind="stable")
-        ends = np.cumsum(np.minimum(self._sizes, most)[order])
-        n_drawn = int(np.searchsorted(ends, self.plan.n_rows, side="right"))
-        if n_drawn < len(order):
-            self._limit = int(priorities[order[n_drawn]])
-        drawn = order[:n_drawn]
-        codes = np.full(len(order), -1)
-        codes[drawn] = np.arange(n_drawn)
+        most = self._most_of_query()
+        ordered = sorted(self._queries, key=lambda query: query.priority)
+        sizes = np.minimum([query.size for query in ordered], most)
+        has_pair = np.array([query.has_pair for query in ordered])
+        self._limit = min(self._limit, _cut(ordered, sizes * has_pair, self.plan.n_rows))
+        room = _cut(ordered, sizes, int(ROOM * self.plan.n_rows))
+        self._row_limit = min(self._row_limit, self._limit, room)
+        codes = np.full(len(self._queries), -1)
+        counted = [k for k, query in enumerate(self._queries) if query.priority < self._limit]
+        codes[counted] = np.arange(len(counted))
         self._codes = {name: int(codes[k]) for name, k in self._codes.items() if codes[k] >= 0}
-        self._priorities = priorities[drawn].tolist()
-        self._sizes = np.array(self._sizes)[drawn].tolist()
-        every.codes = codes[every.codes]
+        codes[[query.priority >= self._row_limit for query in self._queries]] = -1
+        self._queries = [self._queries[k] for k in counted]
+        every = joined(self._kept)
+        every = replace(every, codes=codes[every.codes])
         every = every.take(every.codes >= 0)
-        every = every.take(_smallest(every, most))
+        every = every.take(_first(every, most, self._least_of_level()))
         self._kept, self._n_kept = [every], every.rows.n_rows
 
     def _most_of_query(self) -> int:
         """Return how many rows of a query are drawn at most."""
-        is_cut = self._limit < 1 << 64
-        n_queries = LEAST_QUERIES if is_cut else min(len(self._sizes), LEAST_QUERIES)
-        return max(self.plan.n_rows // n_queries, LEAST_OF_QUERY)
+        if self._most is not None:
+            return self._most
+        n_queries = LEAST_QUERIES
+        if self._limit == EVERY:
+            n_queries = min(sum(query.has_pair for query in self._queries), LEAST_QUERIES)
+        return max(self.plan.n_rows // max(n_queries, 1), LEAST_OF_QUERY)
 
-    def sample(self, summary: Summary) -> tuple[RowBatch, Array, Array]:
+    def _least_of_level(self) -> int:
+        """Return how many rows of each relevance are drawn from a large query, if it has them."""
+        return max(self.plan.n_rows // LEAST_QUERIES, LEAST_OF_QUERY) // LEVEL_PART
+
+    def sample(self, summary: Summary) -> tuple[RowBatch, Array, Array] | None:
         """Return the drawn rows, the factors of their weights and their numbers.
 
-        The mean of the factors is one.
+        The mean of the factors is one. Returns None if the rows must be read again.
         """
-        if self.n_rows > self.plan.n_rows:
-            self._compact()
-        drawn = _joined(self._kept)
-        factors = (self._sizes / np.bincount(drawn.codes))[drawn.codes]
-        return drawn.rows, factors / factors.mean(), drawn.numbers
+        if self.n_rows <= self.plan.n_rows:
+            every = joined(self._kept)
+            return every.rows, np.ones(self.n_rows), every.numbers
+        self._compact()
+        has_pair = np.array([query.has_pair for query in self._queries])
+        if not has_pair.any():
+            raise DataError(
+                f"there is nothing to rank in {self.n_rows:,} rows: no query has two rows of "
+                "different relevance y."
+            )
+        sizes = np.array([query.size for query in self._queries])
+        self.share = float(sizes[has_pair].sum() / sizes.sum())
+        if any(query.has_pair and query.priority >= self._row_limit for query in self._queries):
+            return None
+        every = joined(self._kept)
+        every = every.take(has_pair[every.codes])
+        factors = sizes[every.codes] / np.bincount(every.codes)[every.codes]
+        return every.rows, factors / factors.mean(), every.numbers
+
+    def again(self) -> "QueryReservoir":
+        """Return the reservoir of a second reading, which keeps the drawn queries alone."""
+        names = frozenset(name for name, k in self._codes.items() if self._queries[k].has_pair)
+        most = self._most_of_query()
+        return QueryReservoir(self.plan, _only=names, _most=most)
 
 
-def _smallest(every: _Kept, most: int) -> NDArray[np.bool_]:
-    """Return which rows have the smallest priorities of their query."""
+def _cut(ordered: list[_Query], sizes: Array, n_rows: int) -> int:
+    """Return the priority of the first query whose rows do not fit into so many rows."""
+    n_drawn = int(np.searchsorted(np.cumsum(sizes), n_rows, side="right"))
+    return ordered[n_drawn].priority if n_drawn < len(ordered) else EVERY
+
+
+def _first(every: Drawn, most: int, least_of_level: int) -> NDArray[np.bool_]:
+    """Return which rows of each query are drawn.
+
+    These are the rows with the smallest priorities, but the first ones of each relevance come
+    before all others.
+    """
     counts = np.bincount(every.codes)
-    if counts.max() <= most:
+    if not len(counts) or counts.max() <= most:
         return np.ones(len(every.codes), dtype=bool)
-    order = np.lexsort((every.priorities, every.codes))
-    begins = np.cumsum(counts) - counts
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order)) - np.repeat(begins, counts)
-    found: NDArray[np.bool_] = ranks < most
+    order = np.lexsort((every.priorities, every.rows.y, every.codes))
+    is_new = np.diff(every.rows.y[order], prepend=np.nan) != 0
+    is_new |= np.diff(every.codes[order], prepend=-1) != 0
+    is_late = np.empty(len(order), dtype=bool)
+    is_late[order] = _ranks(np.flatnonzero(is_new), len(order)) >= least_of_level
+    order = np.lexsort((every.priorities, is_late, every.codes))
+    found = np.empty(len(order), dtype=bool)
+    found[order] = _ranks((np.cumsum(counts) - counts)[counts > 0], len(order)) < most
     return found
+
+
+def _ranks(begins: Array, n: int) -> NDArray[np.int64]:
+    """Return the position of each of n sorted rows in its group, of which these are the begins."""
+    ranks: NDArray[np.int64] = np.arange(n) - np.repeat(begins, np.diff(np.append(begins, n)))
+    return ranks
 
 
 def _name(query: Any) -> str:

@@ -42,12 +42,16 @@ class Survey:
 
     numbers : ndarray of shape (n_drawn,)
         Their positions among all rows with a weight.
+
+    share : float
+        The share of all rows that the sample stands for: a ranker learns from queries with a pair.
     """
 
     summary: Summary
     sample: RowBatch
     factors: NDArray[np.float64]
     numbers: NDArray[np.int64]
+    share: float = 1.0
 
     @property
     def is_whole(self) -> bool:
@@ -83,15 +87,19 @@ def survey(
     if not regression:
         find_classes(summary.labels)
     found = reservoir.sample(summary)
+    share = reservoir.share if isinstance(reservoir, QueryReservoir) else 1.0
     if found is None:
-        counts = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
-        reservoir = Reservoir(plan, regression, counts)
+        if isinstance(reservoir, QueryReservoir):
+            reservoir = reservoir.again()
+        else:
+            counts = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
+            reservoir = Reservoir(plan, regression, counts)
         for batch in source.read():
             reservoir.add(batch.counted(ignored))
         found = reservoir.sample(summary)
     if found is None or reservoir.n_rows != summary.n_rows:
         raise DataError("the rows changed between two readings.")
-    return Survey(summary, *found)
+    return Survey(summary, *found, share)
 
 
 NO_ROWS = "there are no rows of positive weight: the files, or batches(), gave none."

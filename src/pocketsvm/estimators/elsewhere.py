@@ -230,7 +230,9 @@ def _query_weights(estimator: Any, found: Survey) -> NDArray[np.float64] | None:
     """Return the weights of queries, with which C means the same as on all rows."""
     if found.is_whole:
         return found.sample.weight
-    share = found.sample.n_rows / found.summary.n_rows if estimator.alpha is None else 1.0
+    if estimator.alpha is not None:
+        return found.sample.weights * found.factors
+    share = found.sample.n_rows / (found.share * found.summary.n_rows)
     return found.sample.weights * found.factors / share
 
 
