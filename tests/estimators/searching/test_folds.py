@@ -6,7 +6,7 @@ from models import blobs, friedman, moons
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 
-from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR
+from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR, BudgetedSVRCV
 from pocketsvm.data.rows import checked_rows
 from pocketsvm.estimators.searching import folds
 from pocketsvm.estimators.searching.base import weighted_scorer
@@ -192,3 +192,18 @@ def test_a_sample_of_folds_that_share_has_as_few_rows_as_they_have():
     assert first.training is not None
     assert not first.single(1).has_few_rows
     assert not first.few(500, 0, BUDGET).has_few_rows
+
+
+def test_several_classes_that_a_fold_lacks_are_named():
+    rows, y = blobs()
+    y = y.copy()
+    y[:3], y[3:6] = 7, 8
+    cut = [(np.arange(450, 900), np.arange(450))]
+    with pytest.warns(UserWarning, match="classes 7, 8: no candidate predicts them there"):
+        BudgetedSVCCV(BUDGET, Cs=[1.0], gammas=[0.1], cv=cut).fit(rows, y)
+
+
+def test_one_held_out_row_is_enough_for_a_mean_error():
+    rows, y = friedman(20)
+    parameters = {"Cs": [1.0], "gammas": [0.1], "scoring": "neg_mean_absolute_error"}
+    assert BudgetedSVRCV(5, cv=20, random_state=0, **parameters).fit(rows, y).best_score_ < 0

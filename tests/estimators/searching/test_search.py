@@ -358,6 +358,10 @@ def test_bad_input_is_named():
     one_class = [(np.arange(200), np.flatnonzero(Y == 1))]
     with pytest.raises(ValueError, match="No candidate has a finite score"):
         few(cv=one_class, scoring="roc_auc").fit(X, Y)
+    with pytest.raises(ValueError, match=r"Fold 2 has one held-out row, .* two or more"):
+        BudgetedSVRCV(20).fit(*friedman(6))
+    with pytest.raises(ValueError, match=r"score on fold 1\. Choose .* or another `cv`\."):
+        BudgetedSVRCV(20, scoring=lambda *_: np.nan).fit(*friedman(6))
     with pytest.raises(ValueError, match="A data set has no groups"):
         few().fit(Source(X, Y), groups=Y)
     with pytest.raises(ValueError, match="leave out y"):

@@ -153,7 +153,7 @@ class BudgetedSearch(BaseEstimator):
             check_classes(classes, machine.budget)
         grid = self._grid(counted, targets)
         places = splits(self.cv, machine, rows.X, y, groups, seed)
-        check_folds(machine, places, y, weights, classes)
+        check_folds(machine, places, y, weights, classes, self.scoring)
         scorer = weighted_scorer(machine, self.scoring)
 
         def part(chosen: Array) -> tuple[CheckedRows, Array, Array | None]:

@@ -21,9 +21,9 @@ FEW_ROWS = 1000
 class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
     """`BudgetedSVC` that finds C and gamma by cross-validation.
 
-    `fit` tries at least 30 pairs of C and gamma, and fits the best one on all rows. It takes about
-    as long as five to ten fits of `BudgetedSVC`: candidates and folds share support vectors and
-    kernel values, and candidates that cannot win are dropped early.
+    `fit` tries at least 30 pairs of C and gamma, and fits the best one on all rows. With many rows,
+    it takes about as long as five to ten fits of `BudgetedSVC`: candidates and folds share support
+    vectors and kernel values, and candidates that cannot win are dropped early.
 
     Parameters
     ----------
@@ -95,14 +95,16 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
 
     best_score_ : float
         The mean score of the best pair on the held-out rows, ``cv_results_["mean_test_score"]`` at
-        `best_index_`. Like that of any search, it is one of the highest of many: expect a little
-        less on new rows.
+        `best_index_`. With ``budget="auto"``, it is that of the chosen budget, the mean of its line
+        in `budget_scores_`. Like that of any search, it is one of the highest of many: expect a
+        little less on new rows.
 
     best_index_ : int
         The position of the best pair in `cv_results_`: the one with the highest mean score. If
         folds have fewer than 2,000 training rows and are scored by accuracy, many pairs differ by
         chance alone. Then it is the one with the lowest ``smooth_log_loss`` among those that are at
-        most two standard errors worse than the highest score.
+        most two standard errors worse than the highest score. If several losses were compared, it
+        is the best among the pairs of the same loss; between losses, the better score decides.
 
     best_estimator_ : BudgetedSVC
         The plain estimator with these values, fitted on all rows.

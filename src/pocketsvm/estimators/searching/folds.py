@@ -38,6 +38,8 @@ MOST_PARTS = 8
 ROWS_PER_PART = 50
 # If a fold has fewer training rows than these, scores depend much on chance.
 FEW_ROWS = 2000
+# Scores of a regression that are not defined for one row.
+SCORES_OF_TWO_ROWS = ("r2", "d2_absolute_error_score")
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,12 +311,15 @@ def check_folds(
     y: Array,
     weights: Array | None,
     classes: Array | None,
+    scoring: Any,
 ) -> None:
-    """Refuse folds that train on rows of one class; warn of those that lack one of several.
+    """Refuse folds that cannot be scored or that train on rows of one class.
 
-    `classes` are those of all rows, None for a regression.
+    Those that lack one of several classes get a warning. `classes` are those of all rows, None for
+    a regression.
     """
     if classes is None:
+        _check_regression(places, scoring)
         return
     for number, (train, _) in enumerate(places, start=1):
         counted = train if weights is None else train[weights[train] > 0]
@@ -328,17 +333,33 @@ def check_folds(
         if found.all():
             continue
         missing = ", ".join(map(repr, classes[~found].tolist()))
+        is_one = np.count_nonzero(~found) == 1
         if getattr(machine, "class_weight", None) == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all classes in every fold, but the training rows of "
                 f"fold {number} have none of {missing}. Use fewer folds, or give the weights."
             )
         warnings.warn(
-            f"The training rows of fold {number} have no row of the class {missing}: no candidate "
-            "predicts it there, which lowers all scores. Use fewer folds, or another `cv`.",
+            f"The training rows of fold {number} have no row of the "
+            f"{'class' if is_one else 'classes'} {missing}: no candidate predicts "
+            f"{'it' if is_one else 'them'} there, which lowers all scores. Use fewer folds, or "
+            "another `cv`.",
             UserWarning,
             stacklevel=5,
         )
+
+
+def _check_regression(places: Sequence[tuple[Array, Array]], scoring: Any) -> None:
+    """Refuse a fold of one held-out row if the score compares rows with their mean."""
+    if scoring is not None and scoring not in SCORES_OF_TWO_ROWS:
+        return
+    for number, (_, test) in enumerate(places, start=1):
+        if len(test) < 2:
+            raise ValueError(
+                f"Fold {number} has one held-out row, but {scoring or 'the default score'} needs "
+                "two or more. Use fewer folds, or another `scoring`, such as "
+                "'neg_mean_absolute_error'."
+            )
 
 
 def _drawn(

@@ -134,7 +134,7 @@ class _Course:
         self.X, self.y, self.weights = X, y, weights
         self.grid = self._grid(rows, grid.get("C"), grid.get("gamma"))
         self.places = splits(search.cv, self.machine, X, y, groups, self.seed)
-        check_folds(self.machine, self.places, y, weights, self.classes)
+        check_folds(self.machine, self.places, y, weights, self.classes, search.scoring)
         self.n_folds = len(self.places)
         self.scorer: Scorer = weighted_scorer(self.machine, search.scoring)
         self._folds: list[FoldGroup] | None = None

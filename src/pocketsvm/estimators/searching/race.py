@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from ...data.targets import ClassTargets
 from .board import Board
 from .candidates import Result
 from .folds import FoldGroup
@@ -91,7 +92,7 @@ class Race:
                 best = self.board.ordered(alive, numbers)[0]
                 alive += self._around(best, group, numbers)
             alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
-            self._check_scores(alive[0], group)
+            self._check_scores(self.board, alive[0], group.numbers)
         best = self.board.best(self.board.complete(), numbers)
         if not self._is_shared:
             self._stage = REFINING
@@ -137,12 +138,14 @@ class Race:
         what = f"fold {first}" if first == last else f"folds {first} to {last}"
         return f"{what} of {self.board.n_folds}"
 
-    def _check_scores(self, best: Candidate, group: FoldGroup) -> None:
-        for fold in group.numbers:
-            if not math.isfinite(self.board.results[best][fold].score):
+    def _check_scores(self, board: Board, best: Candidate, folds: Iterable[int]) -> None:
+        """Refuse a score that is not a finite number for any candidate."""
+        for fold in folds:
+            if not math.isfinite(board.results[best][fold].score):
+                classifies = isinstance(self.groups[0].targets, ClassTargets)
                 raise ValueError(
-                    f"No candidate has a finite score on fold {fold + 1}. Choose another "
-                    "`scoring`, or another `cv` whose held-out rows have all classes."
+                    f"No candidate has a finite score on fold {fold + 1}. Choose another `scoring` "
+                    f"or another `cv`{' whose held-out rows have all classes' * classifies}."
                 )
 
     # --- screening -----------------------------------------------------------------------------
@@ -167,15 +170,8 @@ class Race:
             self.board.screened = {c: found[0] for c, found in board.results.items()}
         least = LEAST_SURVIVORS if sampled else 1
         alive = board.survivors(board.results, [0], self._most(1), least)
-        self._check_screened(board, alive[0])
+        self._check_scores(board, alive[0], [0])
         return alive
-
-    def _check_screened(self, board: Board, best: Candidate) -> None:
-        if not math.isfinite(board.results[best][0].score):
-            raise ValueError(
-                "No candidate has a finite score on the first fold. Choose another `scoring`, or "
-                "another `cv` whose held-out rows have all classes."
-            )
 
     def _beyond(self, board: Board, folds: Sequence[int]) -> list[Candidate]:
         """Return candidates beyond the border of the grid, if the best one lies there."""
@@ -274,8 +270,8 @@ class Race:
         folds = [group.single(k) for group in self.groups for k in range(len(group.held))]
         tried = self._with_smaller_C(best)
         results = self._run_moving(folds[0], tried)
-        while wider := self._with_larger_gamma(tried[0]):
-            others = self._with_smaller_C(wider)
+        while narrower := self._with_larger_gamma(tried[0]):
+            others = self._with_smaller_C(narrower)
             found = self._run_moving(folds[0], others)
             if not _is_better(found, results):
                 self._list(found)

@@ -14,7 +14,7 @@ def smoothed(points: Array, values: Array) -> Array:
     Parameters
     ----------
     points : ndarray of shape (n_points, n_dimensions)
-        The points, in units of the distance from which on points have no part in each other.
+        The points, scaled so that points at distance 1 or more do not affect each other.
 
     values : ndarray of shape (n_points,)
         The values.
@@ -30,7 +30,7 @@ def smoothed(points: Array, values: Array) -> Array:
         steps = points - point
         nearness = np.maximum(1.0 - np.square(steps).sum(axis=1), 0.0)
         near = nearness > 0
-        # The root of a weight of squares that falls to zero smoothly.
+        # Square roots of the regression weights.
         weights = nearness[near]
         plane = np.column_stack([np.ones(len(weights)), steps[near]]) * weights[:, None]
         smooth[k] = np.linalg.lstsq(plane, values[near] * weights, rcond=1e-9)[0][0]
