@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_iris, make_moons
 
 from pocketsvm import (
     load_model,
@@ -138,3 +138,34 @@ def test_what_fails_leaves_nothing_behind(csv, tmp_path, capsys):
     assert pocketsvm("tune", csv, csv, *grid) == 2
     assert pocketsvm("tune", csv, model, *grid, "--plot", csv) == 2
     assert csv.read_bytes() == content
+
+
+def test_the_command_says_what_decided_and_does_not_wrap_the_map(tmp_path, capsys):
+    """Many accuracies of the irises are equal, and the range of C grows."""
+    path = tmp_path / "iris.csv"
+    load_iris(as_frame=True).frame.to_csv(path, index=False)
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", "-B", 20) == 0
+    lines = capsys.readouterr().out.splitlines()
+    n_columns = len(lines[0].split()) - 3
+    assert n_columns > 10
+    below = [line for line in lines[1:] if re.match(r" *2\^", line)]
+    assert {len(line.split()) for line in below} == {1 + n_columns}
+    scores = [float(text) for line in below for text in re.findall(r" (0?\.\d+)[ *]", line)]
+    (best,) = (float(text) for line in below for text in re.findall(r"(\.\d+)\*", line))
+    decided = (
+        f"accuracies from {best:.3f} to {max(scores):.3f} differ by chance: the log loss decided"
+    )
+    assert decided in lines
+
+
+def test_only_given_values_may_be_better_beyond_the_border(tmp_path, capsys):
+    """Without noise, the search itself ends at the largest C that it tries."""
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(random.normal(size=(200, 2)), columns=["a", "b"])
+    path = tmp_path / "line.csv"
+    rows.assign(kind=(rows.a > 0).astype(int)).to_csv(path, index=False)
+    hint = "the best C is the largest one tried"
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", "-B", 20) == 0
+    assert hint in capsys.readouterr().out.splitlines()
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", "-B", 20, "-c", "0.01,1") == 0
+    assert f"{hint}: others beyond it may be better" in capsys.readouterr().out.splitlines()

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+from rich.text import Text
 
 from .escaping import escaped, escaped_json
 
@@ -18,12 +19,15 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 def show(renderable: Any) -> None:
-    """Print a result: a line, or a renderable of rich whose texts are `escaped`."""
+    """Print a result: a line, or a renderable of rich whose texts are `escaped`.
+
+    Text is not wrapped.
+    """
     console = Console(highlight=False, markup=False, emoji=False)
     if isinstance(renderable, str):
         console.print(escaped(renderable), soft_wrap=True)
     else:
-        console.print(renderable)
+        console.print(renderable, soft_wrap=isinstance(renderable, Text))
 
 
 def print_json(value: Any) -> None:

@@ -219,7 +219,8 @@ def _finite(value: float) -> float | None:
 def show_map(found: ScoreMap) -> None:
     """Print the scores as lines of text: coloured on a terminal, readable without colours.
 
-    The longer axis goes down, so that ten columns and any number of lines fit 80 characters.
+    The longer axis goes down, so that ten columns and any number of lines fit 80 characters. Longer
+    lines are not wrapped.
     """
     names, heads, cells = ("gamma", "C"), (written(found.gamma), written(found.C)), _cells(found)
     if len(found.C) > len(found.gamma):
@@ -256,7 +257,7 @@ def _cells(found: ScoreMap) -> list[list[tuple[str, str]]]:
     return cells
 
 
-def show_best(result: dict[str, Any], found: ScoreMap) -> None:
+def show_best(result: dict[str, Any], found: ScoreMap, searched: Any) -> None:
     """Print the best candidate, and what a reader should know about the map."""
     best = result["best"]
     if not found.is_final.all():
@@ -265,10 +266,27 @@ def show_best(result: dict[str, Any], found: ScoreMap) -> None:
         f"best: C {best['c']:g}, gamma {best['gamma']:g}, budget {best['budget']}: "
         f"{result['scoring']} {result['score']:.4f} ({result['folds']} folds)"
     )
-    for hint in found.at_border():
-        show(f"{hint}: others beyond it may be better")
+    highest = _highest(searched)
+    if highest > result["score"]:
+        show(
+            f"accuracies from {result['score']:.3f} to {highest:.3f} differ by chance: "
+            "the log loss decided"
+        )
+    for name, hint in found.at_border():
+        values = searched.param_grid[parameter_name(searched.estimator, name)]
+        show(hint if values is None else f"{hint}: others beyond it may be better")
     if result["plot"] is not None:
         show(f"{result['plot']} shows the scores")
+
+
+def _highest(searched: Any) -> float:
+    """Return the highest of the scores among which the log loss has decided."""
+    results = searched.cv_results_
+    losses = results.get("smooth_log_loss", np.full(len(results["params"]), np.nan))
+    budget = _candidate(searched, searched.best_params_)["budget"]
+    budgets = [_candidate(searched, params)["budget"] for params in results["params"]]
+    rivals = np.isfinite(losses) & (np.array(budgets) == budget)
+    return float(np.max(results["mean_test_score"], where=rivals, initial=-np.inf))
 
 
 def check_picture(path: str) -> None:

@@ -152,7 +152,7 @@ def tune(
         print_json(result)
     elif not output.quiet:
         searching.show_map(found)
-        searching.show_best(result, found)
+        searching.show_best(result, found, searched)
         fitting.show_model(result)
 
 

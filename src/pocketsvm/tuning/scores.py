@@ -109,14 +109,14 @@ class ScoreMap:
         best = gamma.index(best_gamma), c.index(best_c)
         return cls(c, gamma, scores, n_rows, best, float(search.best_score_))
 
-    def at_border(self) -> Iterator[str]:
-        """Yield a sentence for C and for gamma if the best value is the first or last one tried."""
+    def at_border(self) -> Iterator[tuple[str, str]]:
+        """Yield "C" and "gamma", with a sentence, if the best value is the first or last tried."""
         for name, values, place in (
             ("C", self.C, self.best[1]),
             ("gamma", self.gamma, self.best[0]),
         ):
             if len(values) > 1 and place in (0, len(values) - 1):
-                yield f"the best {name} is the {'largest' if place else 'smallest'} one tried"
+                yield name, f"the best {name} is the {'largest' if place else 'smallest'} one tried"
 
 
 def _order(value: Any) -> tuple[bool, Any]:
