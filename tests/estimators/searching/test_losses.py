@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification, make_moons
 from sklearn.model_selection import KFold
 
-from pocketsvm import BudgetedSVCCV
+from pocketsvm import BudgetedSVC, BudgetedSVCCV
+from pocketsvm.tuning import tune
 
 
 @pytest.mark.parametrize("label", [-1, 1, 2, 3])
@@ -29,11 +30,41 @@ def test_the_lowest_loss_among_candidates_that_are_not_beaten_is_chosen(seed):
     X, y = make_moons(240, noise=0.3, random_state=seed)
     Cs, gammas = 2.0 ** np.arange(-4, 9, 2), 2.0 ** np.arange(-5, 4)
     found = BudgetedSVCCV(30, Cs=Cs, gammas=gammas, random_state=seed).fit(X, y)
+    assert found.best_index_ == index_of_best(found.cv_results_)
+
+
+def test_the_better_score_decides_between_losses():
+    X, y = make_classification(240, 6, n_informative=4, n_classes=3, random_state=0)
+    grid = {"Cs": 2.0 ** np.arange(-4, 9, 2), "gammas": 2.0 ** np.arange(-6, 1)}
+    found = BudgetedSVCCV(30, random_state=0, **grid).fit(X, y)
     results = found.cv_results_
+    losses = np.array(results["param_loss"].tolist())
+    assert set(losses) == {"hinge", "log_loss"}
+    best = [index_of_best(results, losses == loss) for loss in ("hinge", "log_loss")]
+    assert found.best_index_ == max(best, key=lambda index: results["mean_test_score"][index])
+
+
+def index_of_best(results, among=True):
+    """Return the best pair by ``cv_results_``, as the documentation describes it."""
     scores = np.column_stack([results[f"split{k}_test_score"] for k in range(5)])
-    is_complete = np.isfinite(scores).all(axis=1)
-    top = np.argmax(np.where(is_complete, results["mean_test_score"], -1))
+    is_complete = np.isfinite(scores).all(axis=1) & among
+    means = np.where(is_complete, results["mean_test_score"], -1)
+    top = np.lexsort((results["param_gamma"], results["param_C"], -means))[0]
     lead = scores[top] - scores
     is_beaten = lead.mean(axis=1) > 2 * lead.std(axis=1, ddof=1) / np.sqrt(5)
     losses = np.where(is_complete & ~is_beaten, results["smooth_log_loss"], np.inf)
-    assert found.best_index_ == np.argmin(losses)
+    return np.argmin(losses)
+
+
+@pytest.mark.parametrize("n_rows", [2499, 2501])
+def test_losses_decide_on_all_folds_or_on_none(n_rows):
+    """Folds of 2,499 rows have 1,999 or 2,000 training rows."""
+    X, y = make_moons(n_rows, noise=0.3, random_state=0)
+    Cs, gammas = [1.0, 10.0], [0.5, 1.0]
+    machine = BudgetedSVC(10, max_iter=2, random_state=0)
+    for search in (
+        BudgetedSVCCV(10, Cs=Cs, gammas=gammas, polish=False, max_iter=2, random_state=0).fit(X, y),
+        tune(machine, X, y, C=Cs, gamma=gammas, n_jobs=1),
+    ):
+        loss = search.cv_results_["smooth_log_loss"][search.best_index_]
+        assert np.isfinite(loss) == (n_rows == 2499)

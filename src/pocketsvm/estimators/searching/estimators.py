@@ -100,11 +100,12 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         little less on new rows.
 
     best_index_ : int
-        The position of the best pair in `cv_results_`: the one with the highest mean score. If
-        folds have fewer than 2,000 training rows and are scored by accuracy, many pairs differ by
-        chance alone. Then it is the one with the lowest ``smooth_log_loss`` among those that are at
-        most two standard errors worse than the highest score. If several losses were compared, it
-        is the best among the pairs of the same loss; between losses, the better score decides.
+        The position of the best pair in `cv_results_`: the one with the highest mean score, and
+        among equals with the smallest C, then gamma. If a fold has fewer than 2,000 training rows
+        and the score is accuracy, many pairs differ by chance alone. Then it is the one with the
+        lowest ``smooth_log_loss`` among those that are at most two standard errors worse than the
+        highest score. If several losses were compared, it is the best among the pairs of the same
+        loss; between losses, the better score decides.
 
     best_estimator_ : BudgetedSVC
         The plain estimator with these values, fitted on all rows.
