@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import friedman, moons
+from models import blobs, friedman, moons
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 
@@ -131,3 +131,64 @@ def test_folds_share_no_vectors_if_a_class_would_have_none():
     machine = BudgetedSVC(BUDGET, class_weight="balanced")
     groups, _ = groups_of(machine, X, y, KFold(5))
     assert [group.numbers for group in groups] == [[k] for k in range(5)]
+
+
+def test_masks_are_turned_into_positions():
+    X, y = moons(N_ROWS)
+    weights = np.random.default_rng(0).random(N_ROWS)
+    masks = []
+    for train, test in KFold(3).split(X):
+        in_train, in_test = np.zeros((2, N_ROWS), dtype=bool)
+        in_train[train], in_test[test] = True, True
+        masks.append((in_train, in_test))
+    by_masks, by_positions = (
+        BudgetedSVCCV(BUDGET, Cs=[1.0], gammas=[1.0], cv=cv, random_state=0).fit(
+            X, y, sample_weight=weights
+        )
+        for cv in (masks, KFold(3))
+    )
+    assert_array_equal(by_masks.scores_, by_positions.scores_)
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.arange(N_ROWS - 1, N_ROWS + 1), np.ones(N_ROWS - 1, dtype=bool), np.array([0.5])]
+)
+def test_folds_that_do_not_fit_the_rows_are_named(wrong):
+    right = np.arange(N_ROWS // 2)
+    with pytest.raises(ValueError, match=r"Fold 2 of `cv` does not fit the 1,200 rows"):
+        splits([(right, right), (right, wrong)], BudgetedSVC(), *moons(N_ROWS), None, 0)
+
+
+def losses_of(y, train, test):
+    """Return the log losses of a candidate on a fold of the blobs."""
+    machine = BudgetedSVC(20, random_state=0)
+    (fold,), _ = groups_of(machine, blobs()[0], y, [(train, test)])
+    ((result,),) = evaluate(machine, fold, 0.1, [1.0], weighted_scorer(machine, None), 1)
+    return result.log_losses
+
+
+def test_held_out_rows_of_a_class_that_does_not_train_have_no_loss():
+    _, y = blobs()
+    places = np.arange(len(y))
+    train, test = places[::2][y[::2] != 2], places[1::2]
+    known = test[y[test] != 2]
+    assert 0 < len(known) < len(test)
+    assert_array_equal(losses_of(y, train, test), losses_of(y, train, known))
+    assert np.isnan(losses_of(y, train, test[y[test] == 2])).all()
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(2499, True), (2501, False)])
+def test_all_folds_of_a_search_have_few_rows_or_none(n_rows, expected):
+    """Folds of 2,499 rows have 1,999 or 2,000 training rows."""
+    X, y = moons(n_rows)
+    groups, _ = groups_of(BudgetedSVC(BUDGET, polish=False), X, y)
+    assert {group.has_few_rows for group in groups} == {expected}
+    assert groups[0].few(500, 0, BUDGET).has_few_rows == expected
+    assert groups[0].single(0).has_few_rows == expected
+
+
+def test_a_sample_of_folds_that_share_has_as_few_rows_as_they_have():
+    (first, _), _ = groups_of(BudgetedSVC(BUDGET), *moons(4000))
+    assert first.training is not None
+    assert not first.single(1).has_few_rows
+    assert not first.few(500, 0, BUDGET).has_few_rows

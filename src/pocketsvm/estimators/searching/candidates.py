@@ -194,14 +194,21 @@ def _results(
 
 
 def _log_losses(decisions: Array, model: Model, held: Held) -> Array:
-    """Return the mean log loss of held-out rows if decision values, times a slope, are logits."""
+    """Return the mean log loss of held-out rows if decision values, times a slope, are logits.
+
+    Only rows of classes that train in the fold count: the decision values of other classes mean
+    nothing. Without such rows, there is no mean.
+    """
     assert model.classes is not None
-    codes = np.searchsorted(model.classes, held.y)[:, None]
-    found = (log_probabilities(slope * decisions) for slope in SLOPES)
+    assert held.classes is not None
+    weights = np.ones(len(held.y)) if held.weights is None else held.weights
+    counted = (weights > 0) & np.isin(held.y, held.classes)
+    if not counted.any():
+        return np.full(len(SLOPES), np.nan)
+    codes = np.searchsorted(model.classes, held.y[counted])[:, None]
+    found = (log_probabilities(slope * decisions[counted]) for slope in SLOPES)
     losses = -np.column_stack([np.take_along_axis(each, codes, axis=1) for each in found])
-    weights = np.ones(len(losses)) if held.weights is None else held.weights
-    with np.errstate(invalid="ignore"):  # rows of no weight have no mean
-        means: Array = weights @ losses / weights.sum()
+    means: Array = weights[counted] @ losses / weights[counted].sum()
     return means
 
 

@@ -36,7 +36,7 @@ LEAST_COMMON = 2000
 # Held-out rows are scored in this many parts, too, of at least this many rows.
 MOST_PARTS = 8
 ROWS_PER_PART = 50
-# With fewer training rows than these, the scores of a fold depend much on chance.
+# If a fold has fewer training rows than these, scores depend much on chance.
 FEW_ROWS = 2000
 
 
@@ -57,12 +57,16 @@ class Held:
 
     weights : ndarray or None
         Their weights.
+
+    classes : ndarray or None
+        The classes that train in the fold; None for a regression.
     """
 
     number: int
     rows: CheckedRows
     y: Array
     weights: Array | None
+    classes: Array | None = None
 
     def parts(self) -> list[slice]:
         """Cut the rows into parts, each of which is spread over all of them."""
@@ -96,6 +100,10 @@ class FoldGroup:
 
     budget : int or None
         The budget of candidates; None means that of the search.
+
+    has_few_rows : bool
+        Whether so few rows train that scores depend much on chance. It is the same for all folds of
+        a search, and for samples of them.
     """
 
     rows: CheckedRows
@@ -105,16 +113,12 @@ class FoldGroup:
     training: tuple[NDArray[np.bool_], ...] | None = None
     moves: bool = True
     budget: int | None = None
+    has_few_rows: bool = False
 
     @property
     def numbers(self) -> list[int]:
         """The places of the folds among all folds."""
         return [held.number for held in self.held]
-
-    @property
-    def has_few_rows(self) -> bool:
-        """Whether so few rows train that scores depend much on chance."""
-        return self.n_rows < FEW_ROWS
 
     def common(self) -> tuple[CheckedRows, ClassTargets | ValueTargets]:
         """Return the rows that train in all folds."""
@@ -127,7 +131,8 @@ class FoldGroup:
         if self.training is None:
             return self
         rows, targets = _taken(self.rows, self.targets, self.training[place])
-        return FoldGroup(rows, targets, self.n_rows, (self.held[place],))
+        held = (self.held[place],)
+        return FoldGroup(rows, targets, self.n_rows, held, has_few_rows=self.has_few_rows)
 
     def thinned(self, n_rows: int, seed: int) -> "FoldGroup":
         """Return the folds with a sample of their training rows, which stands for all of them."""
@@ -171,14 +176,28 @@ def splits(
         splitter = folds(5 if cv is None else int(cv), shuffle=True, random_state=seed)
     else:
         splitter = check_cv(cv, y, classifier=is_classifier(machine))
-    found = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
-    if not found:
-        raise ValueError(f"cv={cv!r} gives no folds.")
-    for number, (train, test) in enumerate(found):
+    found = []
+    for number, fold in enumerate(splitter.split(X, y, groups), start=1):
+        train, test = (_positions(part, len(y), number) for part in fold)
         if not len(train) or not len(test):
             part = "training" if not len(train) else "held-out"
-            raise ValueError(f"Fold {number + 1} of cv={cv!r} has no {part} rows.")
+            raise ValueError(f"Fold {number} of cv={cv!r} has no {part} rows.")
+        found.append((train, test))
+    if not found:
+        raise ValueError(f"cv={cv!r} gives no folds.")
     return found
+
+
+def _positions(chosen: Any, n_rows: int, number: int) -> Array:
+    """Return the positions of rows that are chosen by their positions or by a mask."""
+    chosen = np.asarray(chosen)
+    try:
+        return np.arange(n_rows)[chosen if chosen.size else []]
+    except IndexError as error:
+        raise ValueError(
+            f"Fold {number} of `cv` does not fit the {n_rows:,} rows: give positions from 0 to "
+            f"{n_rows - 1}, or masks with a value for each row."
+        ) from error
 
 
 def make_groups(
@@ -200,12 +219,18 @@ def make_groups(
         for first, some in ((0, places[:half]), (half, places[half:])):
             groups.append(_shared(first, machine, some, part, classes, seed))
     found = [group for group in groups if group is not None]
-    if found and len(found) == len(groups):
-        return found
-    return [
-        make_fold(k, machine, part(train), part(test), classes, seed)
-        for k, (train, test) in enumerate(places)
-    ]
+    if not found or len(found) < len(groups):
+        found = [
+            make_fold(k, machine, part(train), part(test), classes, seed)
+            for k, (train, test) in enumerate(places)
+        ]
+    return mark_few(found)
+
+
+def mark_few(groups: Sequence[FoldGroup]) -> list[FoldGroup]:
+    """Mark all folds of a search as those of few rows if one of them has few."""
+    has_few_rows = min(group.n_rows for group in groups) < FEW_ROWS
+    return [replace(group, has_few_rows=has_few_rows) for group in groups]
 
 
 def _shared(
@@ -232,7 +257,7 @@ def _shared(
     if rows.n_rows < len(every):  # rows of no weight
         return None
     held = tuple(
-        Held(first + number, *_some_held(part(test), seed))
+        Held(first + number, *_some_held(part(test), seed), classes)
         for number, (_, test) in enumerate(places)
     )
     group = FoldGroup(rows, targets, int(np.mean(n_rows)), held, training, moves=False)
@@ -266,7 +291,11 @@ def make_fold(
 ) -> FoldGroup:
     """Return a fold of rows, targets and weights; `classes` are those of all rows."""
     rows, targets = machine._fold_targets(*training, classes)
-    fold = FoldGroup(rows, targets, rows.n_rows, (Held(number, *_some_held(held, seed)),))
+    if classes is not None:
+        _, y, weights = training
+        classes = np.intersect1d(classes, y if weights is None else y[weights > 0])
+    some = Held(number, *_some_held(held, seed), classes)
+    fold = FoldGroup(rows, targets, rows.n_rows, (some,))
     return fold.thinned(_most_rows(machine), seed)
 
 

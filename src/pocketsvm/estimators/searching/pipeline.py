@@ -16,7 +16,7 @@ from ...data.targets import ClassTargets, check_classes
 from ..base import BudgetedMachine
 from .base import checked_values, run_race, unit_of_c, weighted_scorer
 from .candidates import Scorer
-from .folds import FoldGroup, check_folds, make_fold, splits
+from .folds import FoldGroup, check_folds, make_fold, mark_few, splits
 from .grid import Candidate, Grid
 from .race import Race
 from .results import cv_results, joined
@@ -157,7 +157,7 @@ class _Course:
 
     def folds(self, machine: BudgetedMachine) -> list[FoldGroup]:
         """Return the folds; they are the same for all budgets, except for the size of samples."""
-        return [self._fold(k, machine, *place) for k, place in enumerate(self.places)]
+        return mark_few([self._fold(k, machine, *place) for k, place in enumerate(self.places)])
 
     def _fold(self, number: int, machine: BudgetedMachine, train: Array, test: Array) -> FoldGroup:
         X, X_held = (safe_indexing(self.X, chosen) for chosen in (train, test))

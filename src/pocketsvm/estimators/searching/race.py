@@ -92,7 +92,7 @@ class Race:
                 alive += self._around(best, group, numbers)
             alive = self.board.survivors(alive, numbers, self._most(len(numbers)))
             self._check_scores(alive[0], group)
-        best = self.board.best(alive, numbers)
+        best = self.board.best(self.board.complete(), numbers)
         if not self._is_shared:
             self._stage = REFINING
             best = self._refined(best)
