@@ -1,6 +1,7 @@
 """Commands on folders, patterns, and files that are larger than the memory they may take."""
 
 import json
+import pathlib
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,14 @@ def test_folders_and_patterns_give_the_model_of_one_file(succeed, parts):
         )
         assert other.classes_.tolist() == ["down", "up"]
         assert other.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_a_folder_may_be_the_test_data(succeed, parts):
+    for data in ("text", "text/*.csv", "all.csv"):
+        out = succeed("train", "all.csv", "text/m.csv.psvm", "--test", data, *TINY, "--json")
+        found = json.loads(out)["test"]
+        assert found["rows"] == 3000
+        (pathlib.Path("text") / "m.csv.psvm").unlink()
 
 
 def test_a_file_that_exceeds_the_memory_is_read_in_batches(call, succeed, parts):

@@ -221,9 +221,14 @@ def test_a_sample_is_announced(call, folder):
     assert "fitted to a sample of at most 2,048 of these rows" in err
 
 
-def test_a_ranking_of_a_folder_needs_queries(refuse, queries):
+def test_a_folder_without_queries_is_one_query(call, refuse, queries):
     os.mkdir("parts")
     pd.read_csv("ranked.csv").to_csv("parts/a.csv", index=False)
-    train = ["train", "parts", "m.psvm", "--rank", "--label", "grade", "-q"]
-    refuse(train, 1, "a ranker needs the query of each row. Say which column has them: --query")
-    refuse([*train, "-v", "3"], 2, "leave out m.psvm or -v")
+    named = ["--rank", "--label", "grade", "--drop", "session", "--scale", "none", *SMALL]
+    for data, model in (("parts", "parts.psvm"), ("ranked.csv", "one.psvm")):
+        code, _, err = call("train", data, model, *(option for option in named if option != "-q"))
+        assert code == 0
+        assert "all rows are of one query; --query names the column" in err
+        assert "several times" not in err
+    assert_same_model(load_model("parts.psvm"), load_model("one.psvm"))
+    refuse(["train", "parts", "m.psvm", *named, "-v", "3"], 2, "leave out m.psvm or -v")

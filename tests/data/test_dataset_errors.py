@@ -118,6 +118,7 @@ def test_a_missing_value_is_named_by_file_and_row(folder):
         (lambda X, y: Batches(X, y, -np.ones(N)), "batch 1, row 1: a weight"),
         (lambda X, y: Batches(X, y, np.zeros(N)), "no rows of positive weight"),
         (lambda X, y: Batches(X), r"batch 1: batches\(\) must yield"),
+        (lambda X, y: Batches(X, y, y, y, y), r"batch 1: .* must yield .* got 5 values"),
         (lambda X, y: Batches(X, np.arange(N) + 0.5), "label|Unknown"),
         (lambda X, y: Batches(X, np.array([1, "a"], dtype=object)[y]), "batch 1: labels must be"),
         (lambda X, y: Batches(X[:0], y[:0]), "there are no rows"),

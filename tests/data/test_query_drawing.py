@@ -147,6 +147,15 @@ def test_rows_without_any_pair_are_refused():
         drawn(np.arange(5000), 2560)
 
 
+def test_rows_that_are_gone_in_the_second_reading_are_noticed():
+    qid = np.repeat(np.arange(1000), 20)
+    y = np.arange(len(qid)) * (qid == 500)
+    readings = iter([[batch(qid, y=y)], []])
+    source = Source(lambda: iter(next(readings)))
+    with pytest.raises(DataError, match="the rows changed between two readings"):
+        survey(source, Plan(2560, 0, 3), regression=True, queries=True)
+
+
 def test_queries_of_several_types_are_not_rounded():
     large = 2**53 + 1
     reservoir = QueryReservoir(Plan(100, 0, 0))

@@ -111,7 +111,7 @@ def test_queries_of_a_numpy_file(tmp_path, rows):
     expected = small().fit(X, y, qid)
     np.save(tmp_path / "rows.npy", X)
     np.save(tmp_path / "qid.npy", qid)
-    for queries in (qid, tmp_path / "qid.npy"):
+    for queries in (qid, qid.tolist(), pd.Series(qid), tmp_path / "qid.npy"):
         assert_same_model(
             small().fit(open_dataset(tmp_path / "rows.npy", y, qid=queries)), expected
         )
@@ -120,6 +120,8 @@ def test_queries_of_a_numpy_file(tmp_path, rows):
     assert_same_model(small().fit(open_dataset(path, 2, qid=-1)), expected)
     np.save(path, np.column_stack([X, y, qid]))  # the label is the last column that is left
     assert_same_model(small().fit(open_dataset(path, qid=6)), expected)
+    with pytest.raises(ValueError, match="column 6 is both label and query"):
+        small().fit(open_dataset(path, 6, qid=6))
 
 
 def test_other_estimators_leave_out_the_queries(rows, write):
@@ -242,6 +244,32 @@ def test_tables_need_a_column_of_queries(write, form):
         small().fit(open_dataset(folder, label="grade"))
     with pytest.raises(ValueError, match="has no column 'sessions'"):
         small().fit(opened(folder, qid="sessions"))
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_column_has_one_role(write, form):
+    folder = write(form, text=np.array(["a", "b"] * 400))
+    for model in (small(), BudgetedSVR(20)):
+        with pytest.raises(ValueError, match="column 'grade' is both label and query"):
+            model.fit(opened(folder, qid="grade"))
+        with pytest.raises(ValueError, match="column 'session' is both feature and query"):
+            model.fit(opened(folder, features=["a", "b", "session"]))
+        with pytest.raises(ValueError, match=r"number.* a regression (and|or) a ranking"):
+            model.fit(opened(folder, label="text"))
+    arrow = pyarrow.dataset.dataset(sorted(map(str, folder.iterdir())), format=form)
+    with pytest.raises(ValueError, match="column 'session' is both feature and query"):
+        open_dataset(arrow, "grade", features=["a", "session"], qid="session")
+    with pytest.raises(ValueError, match="column 'grade' is both label and query"):
+        small().fit(open_dataset(arrow, "grade", qid="grade"))
+
+
+def test_relevance_must_be_there(rows):
+    class NoRelevance:
+        def batches(self):
+            yield rows[0], None, None, rows[2]
+
+    with pytest.raises(ValueError, match="batch 1: y, the relevance of the rows, is missing"):
+        small().fit(NoRelevance())
 
 
 def test_other_sources_need_queries(tmp_path, rows, write):

@@ -38,7 +38,7 @@ def evaluate(
     """
     from .console import Reporter, print_json
     from .rank_scores import RankScores
-    from .reading import opened_files
+    from .reading import ONE_QUERY, opened_files
     from .saved import Saved
     from .scores import score_files
 
@@ -54,7 +54,7 @@ def evaluate(
     with reporter.task("evaluating") as task:
         scores = score_files(saved, files, task, n_jobs)
     if isinstance(scores, RankScores) and not scores.has_queries:
-        reporter.say("all rows are of one query; --query names the column of the queries")
+        reporter.say(ONE_QUERY)
     if output.json:
         print_json(scores.as_json())
     else:

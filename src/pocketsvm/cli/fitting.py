@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -342,19 +342,19 @@ def show_model(result: dict[str, Any]) -> None:
 def show_trained(
     result: dict[str, Any],
     saved: Saved,
-    test_file: DataFile | None,
+    test_files: Iterable[DataFile] | None,
     n_jobs: int,
     reporter: Reporter,
     output: OutputOptions,
 ) -> None:
-    """Evaluate a model on the test file, if there is one, and print its summary.
+    """Evaluate a model on the test files, if there are any, and print its summary.
 
     The scores were asked for, so they are printed even if the output is to be quiet.
     """
     scores = None
-    if test_file is not None:
+    if test_files is not None:
         with reporter.task("testing") as task:
-            scores = score_files(saved, [test_file], task, n_jobs)
+            scores = score_files(saved, test_files, task, n_jobs)
         result["test"] = scores.as_json()
     if output.json:
         print_json(result)

@@ -1,6 +1,6 @@
 """Training on files that are not read into memory: folders, patterns, and files that are too large.
 
-Rows are read in batches, several times (`pocketsvm.open_dataset`).
+Rows are read in batches (`pocketsvm.open_dataset`).
 """
 
 import os
@@ -26,7 +26,7 @@ from ..training.settings import Choices
 from .console import Reporter, Task
 from .fitting import SCALERS
 from .options import MachineOptions, TaskOptions, TrainingDataOptions
-from .reading import TrainingSet, label_name, options_of
+from .reading import ONE_QUERY, TrainingSet, label_name, options_of
 
 # Bytes of memory that a fit takes for each byte of text, and for each value and row of a Parquet
 # file.
@@ -88,7 +88,8 @@ def open_if_large(
             f"{data} is read in batches, because it is a folder, a pattern or too large for the "
             "memory; --impute and --one-hot need all rows in memory."
         )
-    scale = machine.scale or ("none" if _format(paths[0], columns) == "libsvm" else "standard")
+    is_table = _format(paths[0], columns) != "libsvm"
+    scale = machine.scale or ("standard" if is_table else "none")
     dataset = FileDataset(
         paths,
         options_of(columns, task=task),
@@ -97,7 +98,9 @@ def open_if_large(
         say=reporter.say,
     )
     files = f"{len(paths):,} files" if len(paths) > 1 else paths[0]
-    reporter.say(f"{files}, {dataset.n_bytes / 1e6:,.1f} MB: read in batches, several times")
+    reporter.say(f"{files}, {dataset.n_bytes / 1e6:,.1f} MB: read in batches")
+    if task.rank and task.query is None and is_table:
+        reporter.say(ONE_QUERY)
     if machine.scale is None and scale == "standard":
         reporter.say("the features are scaled (--scale standard); --scale none turns this off")
     return dataset

@@ -1,8 +1,10 @@
 """Data files as the commands read them: rows and labels for a fit."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ LABEL_RULES = {
     "name": f"the only column named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}",
     "last": "the last column",
 }
+ONE_QUERY = "all rows are of one query; --query names the column of the queries"
 # Scaling makes sparse rows dense: they may take this many bytes, so that memory is not exhausted.
 MOST_DENSE_BYTES = 2**32
 # A file with more classes than this, and fewer rows per class than that, probably has a numeric
@@ -78,6 +81,22 @@ def opened_files(
     for path in data_files(data):
         with open_data(path, options, weights=weights, ids=ids, task=task) as file:
             yield file
+
+
+@contextmanager
+def opened_test(
+    test: str | None, options: DataOptions, task: TaskOptions
+) -> Iterator[Iterable[DataFile] | None]:
+    """Open the first test file, so that wrong names are found before the work is done.
+
+    Others of a folder or pattern follow one after the other.
+    """
+    if test is None:
+        yield None
+        return
+    first, *others = data_files(test)
+    with open_data(first, options, task=task) as file:
+        yield chain([file], (f for path in others for f in opened_files(path, options, task=task)))
 
 
 def open_data(
@@ -148,7 +167,7 @@ def read_training_set(
     if purpose is not None and purpose.rank:
         relevance = numbers_of(table.labels, path, "a ranking")
         if table.ids is None:
-            reporter.say("all rows are of one query; --query names the column of the queries")
+            reporter.say(ONE_QUERY)
         qid = np.zeros(n_rows, dtype=np.intp) if table.ids is None else np.array(table.ids)
         return TrainingSet(X, relevance, None, table.layout, scale, qid)
     if machine.regression:

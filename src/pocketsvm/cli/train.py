@@ -1,6 +1,5 @@
 """``pocketsvm train``: from a data file to a model file."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -36,7 +35,7 @@ class ValidationOptions:
 
     test: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Evaluate the model on this file."),
+        typer.Option(metavar="FILE", help="Evaluate the model on this file, folder or pattern."),
     ] = None
     folds: Annotated[
         int | None,
@@ -69,7 +68,7 @@ def train(
     """Train a model on a data file.
 
     A folder, or a pattern in quotes, stands for several files. Files that would take too much
-    memory (--memory) are read in batches, several times.
+    memory (--memory) are read in batches.
 
     If the command is killed, the same command with the same --checkpoint goes on, and writes the
     same model.
@@ -78,7 +77,7 @@ def train(
     """
     from . import fitting, on_disk
     from .console import Reporter
-    from .reading import open_data, read_training_set
+    from .reading import opened_test, read_training_set
 
     test, folds = validation.test, validation.folds
     _check_purpose(model, test, folds)
@@ -98,8 +97,7 @@ def train(
     if model is not None:
         fitting.check_writable(model)
     reporter = Reporter(output.quiet)
-    # The test file is opened first, so that a wrong name is found before the work is done.
-    with nullcontext() if test is None else open_data(test, columns, task=task) as test_file:
+    with opened_test(test, columns, task) as test_files:
         dataset = on_disk.open_if_large(data, columns, machine, task, memory, n_jobs, reporter)
         if dataset is not None:
             if model is None:
@@ -108,7 +106,7 @@ def train(
             seconds = on_disk.fit(unprepared, dataset, reporter, callbacks)
             saved = fitting.save(unprepared, dataset, model, n_jobs)
             result = fitting.describe(saved, model, dataset.n_rows, seconds)
-            fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)
+            fitting.show_trained(result, saved, test_files, n_jobs, reporter, output)
             return
         rows = read_training_set(data, columns, machine, n_jobs, reporter, task)
         estimator = fitting.with_preparation(unprepared, columns.impute, rows)
@@ -119,7 +117,7 @@ def train(
             seconds = fitting.fit(estimator, rows, reporter, callbacks)
             saved = fitting.save(estimator, rows, model, n_jobs)
             result = fitting.describe(saved, model, rows.X.shape[0], seconds)
-            fitting.show_trained(result, saved, test_file, n_jobs, reporter, output)
+            fitting.show_trained(result, saved, test_files, n_jobs, reporter, output)
 
 
 def _check_purpose(model: str | None, test: str | None, folds: int | None) -> None:

@@ -201,7 +201,9 @@ def _checked_numbers(y: NDArray[Any], place: str, n_before: int) -> NDArray[np.f
     try:
         numbers = y.astype(np.float64, copy=False)
     except (ValueError, TypeError):
-        raise DataError(f"{place}: the targets of a regression must be numbers.") from None
+        raise DataError(
+            f"{place}: the targets y of a regression or a ranking must be numbers."
+        ) from None
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
         at = f"{place}, row {n_before + row + 1}"

@@ -110,7 +110,10 @@ class TextCache:
         numbers = labels.numbers()
         if numbers is None:
             wrong = next(text for text in labels.names if number(text) is None)
-            raise DataError(f"{place}: the label {wrong!r} is not a number, as a regression needs.")
+            raise DataError(
+                f"{place}: the label {wrong!r} is not a number, which a regression and a ranking "
+                "need."
+            )
         return numbers
 
     def _codes(self, labels: Labels) -> Array:

@@ -95,7 +95,8 @@ class Options:
 
     queries : bool
         Whether the rows have queries: numbers in LIBSVM text, and names in the column `ids` of a
-        table, which is then read for training too.
+        table, which is then read for training too. Without that column, all rows of a table are of
+        one query.
 
     labelled : bool
         Whether a table has a label even if no column is named so; then it is the last column.
@@ -217,7 +218,8 @@ class ColumnSelector:
             raise DataError(f"{self.file}: all columns are dropped.")
         label, rule = self._find_label(dropped)
         if label is not None and label in dropped:
-            raise DataError(f"{self.file}: column {self.names[label]!r} is both label and dropped.")
+            role = self._role(label)
+            raise DataError(f"{self.file}: column {self.names[label]!r} is both label and {role}.")
         features = self._all_but(label, dropped)
         if not features:
             raise DataError(f"{self.file} has no columns beside the label's.")
@@ -225,6 +227,13 @@ class ColumnSelector:
             self._check_names([self.names[k] for k in features])
         texts = self._find_texts(features)
         return Selection(self.names, features, label, rule, texts, self.options.missing, ids=ids)
+
+    def _role(self, column: int) -> str:
+        """Return why a column is no feature."""
+        for role, given in (("query", self.options.ids), ("weight", self.options.weights)):
+            if given is not None and self._positions([given]) == [column]:
+                return role
+        return "dropped"
 
     def for_model(self, layout: Layout, with_label: bool) -> Selection:
         """Select the features of a model, and the label if it is wanted."""

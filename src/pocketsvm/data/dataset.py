@@ -239,6 +239,8 @@ class FileDataset(Counting):
         """Open the files for several readings; text is parsed once, into a cache."""
         with hints_for_datasets(), self._source(regression, labelled, queries) as source:
             self.layout, self.spellings = source.layout, source.spellings
+            if queries and self.options.ids is None and self.formats[0] != "libsvm":
+                source.read = partial(_as_one_query, source.read)
             yield source
 
     @contextmanager
@@ -294,11 +296,11 @@ class FileDataset(Counting):
 
     def _layout(self, options: Options) -> tuple[Layout, Options]:
         """Return the layout of the first file, and the options that read it from all files."""
-        plain = replace(options, weights=None, ids=None)
+        plain = replace(options, ids=self.options.ids)
         drop = list(options.drop)
         if self.features is not None:
             with DataFile(self.paths[0], plain) as file:
-                drop += others(self.paths[0], file.columns(), self.features, options)
+                drop += others(self.paths[0], file.columns(), self.features, plain)
         with DataFile(self.paths[0], replace(plain, drop=drop)) as file:
             return file.layout(), replace(options, drop=drop)
 
@@ -324,16 +326,22 @@ def row_batch(batch: Batch, path: str, dtype: str | None, *, regression: bool) -
         return RowBatch(X, np.zeros(X.shape[0]), batch.weights, path, qid)
     y = batch.labels.numbers() if regression else batch.labels.values
     if regression and y is None:
-        raise DataError(f"{path}: the labels must be numbers for a regression.")
+        raise DataError(f"{path}: the labels must be numbers for a regression or a ranking.")
     if y is None:
         y = np.array(batch.labels.names)
     y = y if regression else y[batch.labels.codes]
     return RowBatch(X, y, batch.weights, path, qid)
 
 
+def _as_one_query(read: Callable[[], Iterator[RowBatch]]) -> Iterator[RowBatch]:
+    """Yield rows that are all of one query."""
+    for batch in read():
+        yield replace(batch, qid=np.zeros(batch.n_rows, dtype=np.int8))
+
+
 def _options(options: Options, labelled: bool, queries: bool) -> Options:
     """Return how the columns of a table are read: those of weights and queries are no features."""
-    if queries and options.ids is None:
+    if queries and options.ids is None and not options.queries:
         raise DataError(NO_QUERIES, QUERIES)
     drop = [column for column in (options.weights, options.ids) if column is not None]
     return replace(
@@ -349,14 +357,18 @@ def others(path: str, names: list[str], features: Sequence[str], options: Option
     """Return the columns that are neither features nor label, weights or queries."""
     found = ColumnSelector(path, names, options)
     wanted = set(found._positions([str(column) for column in features]))
-    if options.label is not None:
-        wanted |= set(found._positions([options.label]))
-    else:
+    chosen = frozenset(wanted)
+    roles = {"label": options.label, "weight": options.weights, "query": options.ids}
+    for role, given in roles.items():
+        if given is None:
+            continue
+        (k,) = found._positions([given])
+        if k in chosen:
+            raise DataError(f"{path}: column {names[k]!r} is both feature and {role}.")
+        wanted.add(k)
+    if options.label is None:
         label, _ = found._find_label()
         wanted |= set() if label is None else {label}
-    for column in (options.weights, options.ids):
-        if column is not None:
-            wanted |= set(found._positions([column]))
     return [names[k] for k in range(len(names)) if k not in wanted]
 
 
@@ -376,7 +388,7 @@ class ArrowDataset(Counting):
         """Open the data set for several readings."""
         with hints_for_datasets():
             options = _options(self.options, labelled, queries)
-            plain = replace(options, weights=None, ids=None)
+            plain = replace(options, ids=self.options.ids)
             layout = FragmentTable("the data set", plain, self.dataset).layout()
             read = partial(self._read, layout, options, regression)
             yield Source(self._counted(lambda: read_ahead(read())), layout, layout.names)
@@ -410,9 +422,11 @@ class BatchesDataset:
         def read() -> Iterator[RowBatch]:
             for number, batch in enumerate(self.dataset.batches(), 1):
                 if not isinstance(batch, tuple) or len(batch) not in (2, 3, 4):
+                    kind = type(batch).__name__
+                    got = f"{len(batch)} values" if isinstance(batch, tuple) else kind
                     raise DataError(
                         f"batch {number}: batches() must yield (X, y), (X, y, sample_weight) or "
-                        f"(X, y, sample_weight, qid), got {type(batch).__name__}."
+                        f"(X, y, sample_weight, qid), got {got}."
                     )
                 X, y, weight, qid = (*batch, None, None)[:4]
                 if queries and qid is None:
@@ -420,7 +434,10 @@ class BatchesDataset:
                         f"batch {number}: {NO_QUERIES} batches() must yield (X, y, sample_weight, "
                         "qid), where the weights may be None."
                     )
-                y = np.zeros(num_samples(X)) if y is None and not labelled else y
+                if y is None and labelled:
+                    what = "relevance" if queries else "label or target"
+                    raise DataError(f"batch {number}: y, the {what} of the rows, is missing.")
+                y = np.zeros(num_samples(X)) if y is None else y
                 if source.names is None and hasattr(X, "columns"):
                     source.names = [str(name) for name in X.columns]
                 yield checked_batch(

@@ -5,6 +5,7 @@ import glob
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def open_dataset(
 
     No row is read yet. `fit` reads the rows several times, in batches: the first reading counts
     them and draws a sample, which finds the support vectors; the solver then reads all rows, two or
-    three times.
+    three times. Novelty detection and ranking learn from the sample alone.
 
     Parameters
     ----------
@@ -121,6 +122,7 @@ def open_dataset(
     >>> clf.feature_names_in_
     array(['a', 'b'], dtype=object)
     """
+    label, qid = _column_or_array(label), _column_or_array(qid)
     if dtype not in (None, "float32", "float64"):
         raise ValueError(f"dtype must be 'float32', 'float64' or None, got {dtype!r}.")
     if format is not None and format not in FORMATS:
@@ -154,6 +156,12 @@ def open_dataset(
         if isinstance(given, np.ndarray):
             raise ValueError(f"{name} must be a column of the files; an array is for a NumPy file.")
     return FileDataset(paths, options, chosen, dtype, scaler, n_jobs)
+
+
+def _column_or_array(given: Any) -> Any:
+    """Return the name or the number of a column, or values as an array."""
+    is_column = given is None or isinstance(given, str | os.PathLike | Integral)
+    return given if is_column else np.asarray(given)
 
 
 def found_files(path: Paths) -> list[str]:

@@ -96,8 +96,9 @@ def survey(
             reservoir = Reservoir(plan, regression, counts)
         for batch in source.read():
             reservoir.add(batch.counted(ignored))
-        found = reservoir.sample(summary)
-    if found is None or reservoir.n_rows != summary.n_rows:
+        if reservoir.n_rows == summary.n_rows:
+            found = reservoir.sample(summary)
+    if found is None:
         raise DataError("the rows changed between two readings.")
     return Survey(summary, *found, share)
 
