@@ -144,8 +144,8 @@ class QueryReservoir:
     def _compact(self) -> None:
         """Keep what would be drawn if there were no more rows, and some more.
 
-        Later rows only add queries or pairs, or make queries larger, so that nothing that is drawn
-        in the end stops to be counted here.
+        Later rows only add queries or pairs, or make queries larger. What is left out here is not
+        drawn in the end.
         """
         most = self._most_of_query()
         ordered = sorted(self._queries, key=lambda query: query.priority)
