@@ -167,7 +167,7 @@ def class_targets(
 
     If `classes` is None, the classes are those of the remaining rows.
     """
-    sample_weight = _non_negative(sample_weight, rows)
+    sample_weight = non_negative(sample_weight, rows)
     if sample_weight is not None and not sample_weight.all():
         rows, y, sample_weight = _keep(sample_weight > 0, rows, y, sample_weight)
     found = find_classes(y) if classes is None else classes
@@ -232,7 +232,7 @@ def weighted_rows(
     rows: CheckedRows, y: NDArray[Any], sample_weight: Any
 ) -> tuple[CheckedRows, NDArray[Any], Weights | None, float]:
     """Drop rows of zero weight; return the weights of the others and their unit, too."""
-    sample_weight = _non_negative(sample_weight, rows)
+    sample_weight = non_negative(sample_weight, rows)
     if sample_weight is not None and not sample_weight.all():
         rows, y, sample_weight = _keep(sample_weight > 0, rows, y, sample_weight)
     weights, sample_weight, unit = _in_units(np.ones(1), sample_weight, 0)
@@ -264,7 +264,7 @@ def check_targets(largest: float) -> None:
         )
 
 
-def _non_negative(sample_weight: Any, rows: CheckedRows) -> Weights | None:
+def non_negative(sample_weight: Any, rows: CheckedRows) -> Weights | None:
     """None or float64 weights, one per row, not negative and not all of them zero."""
     if sample_weight is None:
         return None

@@ -18,12 +18,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._replacing import PathLike
-from ..._sklearn import StrOptions, check_weights, parameter_names, takes_weights
+from ..._sklearn import StrOptions, parameter_names, takes_weights
 from ...data.opening import as_dataset
 from ...data.precision import training_rows
 from ...data.rows import CheckedRows, check_rows_and_targets
 from ...data.scales import TargetWarning
-from ...data.targets import ClassTargets, ValueTargets, check_classes
+from ...data.targets import ClassTargets, ValueTargets, check_classes, non_negative
 from ...model.model import Model
 from ...profile import Profile
 from ..base import BudgetedMachine
@@ -139,11 +139,7 @@ class BudgetedSearch(BaseEstimator):
         budget = self.budget
         if budget == "auto":
             budget = min(LARGEST_BUDGET, max(rows.n_rows // ROWS_PER_VECTOR, LEAST_BUDGET))
-        weights = None
-        if sample_weight is not None:
-            weights = check_weights(
-                sample_weight, rows.X, dtype=np.float64, ensure_non_negative=True
-            )
+        weights = non_negative(sample_weight, rows)
         check_consistent_length(rows.X, groups)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1)
         counted, targets = machine._fold_targets(rows, y, weights, None)

@@ -2,17 +2,16 @@
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import indexable
 
-from ..._sklearn import callback_context, check_weights, safe_indexing
+from ..._sklearn import callback_context, safe_indexing
 from ...data.precision import training_rows
 from ...data.rows import CheckedRows, check_rows, check_rows_and_targets
-from ...data.targets import ClassTargets, check_classes
+from ...data.targets import ClassTargets, check_classes, non_negative
 from ..base import BudgetedMachine
 from .base import checked_values, run_race, unit_of_c, weighted_scorer
 from .candidates import Scorer
@@ -129,8 +128,7 @@ class _Course:
         self.budgets: list[int | None] = list(grid.get("budget") or [None])
         rows, y = check_rows_and_targets(clone(machine), self._all_rows(X, y), y, reset=True)
         self.n_rows = rows.n_rows
-        if weights is not None:
-            weights = check_weights(weights, rows.X, dtype=np.float64, ensure_non_negative=True)
+        weights = non_negative(weights, rows)
         self.X, self.y, self.weights = X, y, weights
         self.grid = self._grid(rows, grid.get("C"), grid.get("gamma"))
         self.places = splits(search.cv, self.machine, X, y, groups, self.seed)
