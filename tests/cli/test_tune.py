@@ -150,8 +150,9 @@ def test_the_command_says_what_decided_and_does_not_wrap_the_map(tmp_path, capsy
     assert n_columns > 10
     below = [line for line in lines[1:] if re.match(r" *2\^", line)]
     assert {len(line.split()) for line in below} == {1 + n_columns}
-    scores = [float(text) for line in below for text in re.findall(r" (0?\.\d+)[ *]", line)]
-    (best,) = (float(text) for line in below for text in re.findall(r"(\.\d+)\*", line))
+    cells = [text for line in below for text in line.split()[1:]]
+    scores = [float(text.rstrip("*")) for text in cells if re.fullmatch(r"0?\.\d+\*?", text)]
+    (best,) = (float(text.rstrip("*")) for text in cells if text.endswith("*"))
     decided = (
         f"accuracies from {best:.3f} to {max(scores):.3f} differ by chance: the log loss decided"
     )
