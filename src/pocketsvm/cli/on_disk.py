@@ -43,7 +43,7 @@ EXPANSION = 5
 SHARE = 0.5
 # Readings of all rows that a fit usually makes.
 READINGS = 3
-# Tasks that learn from a sample, which takes one reading.
+# Tasks that learn from a sample, which usually takes one reading.
 LEARN_FROM_SAMPLE = ("novelty", "ranking")
 UNITS = ("", "K", "M", "G", "T")
 

@@ -187,8 +187,9 @@ class BudgetedRanker(BudgetedMachine):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or data set
             The rows. A data set, such as `pocketsvm.open_dataset` returns with `qid`, takes the
-            place of X, y, qid and the weights, and is read once: the model is fitted to whole
-            queries, drawn at random, of at most 512 rows per support vector in total.
+            place of X, y, qid and the weights. It is read once, or twice if many queries have no
+            pair: the model is fitted to whole queries, drawn at random, of at most 512 rows per
+            support vector in total.
 
         y : array-like of shape (n_samples,)
             The relevance of each row: any numbers, of which only the order in a query counts.

@@ -11,7 +11,6 @@ and the curvature of its loss, and H is the second derivative of the objective. 
 then shifted such that the right share of the rows lies below these values.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -79,15 +78,11 @@ def without_each_row(
     slopes, bends = sample.loss.derivatives(decisions)
     least = LEAST_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
 
-    def blocks(curvatures: Array) -> Iterator[tuple[Array, Array, Array]]:
-        for at, kernel in problem.rows.blocks():
-            bent = np.flatnonzero(curvatures[at])
-            yield kernel, bent, scale * curvatures[at][bent]
-
     without = decisions.copy()
     for k in range(sample.loss.n_outputs):
         pulls, curvatures = sample.c * slopes[:, k], sample.c * bends[:, k]
-        factor = problem.penalty.factor(partial(blocks, curvatures), least, fit_intercept=True)
+        blocks = partial(problem.bent_rows, scale * curvatures)
+        factor = problem.penalty.factor(blocks, least, fit_intercept=True)
         for at, kernel in problem.rows.blocks():
             for some in slices(len(kernel), ROWS_AT_ONCE):
                 here = slice(at.start + some.start, at.start + some.stop)

@@ -46,9 +46,8 @@ class KernelRows:
         """Yield slices of rows and their kernel values, which hold until the next block."""
         for at in self.slices:
             if at.stop <= self._n_kept:
-                self._kept = (
-                    self._filled(self._new_block(at), at) if self._kept is None else self._kept
-                )
+                if self._kept is None:
+                    self._kept = self._filled(self._new_block(at), at)
                 yield at, self._kept
             else:  # the first of these blocks is the largest
                 self._spare = self._new_block(at) if self._spare is None else self._spare

@@ -212,13 +212,14 @@ class Problem:
             partners = loss.partners(np.flatnonzero(curvatures), decisions, random)
             pairs = self.rows.vectors, self.sample, curvatures, partners, self.n_threads
             return self.penalty.factor(partial(pair_blocks, *pairs), 1.0, fit_intercept=False)
-
-        def blocks() -> Iterator[tuple[Array, Array, Array]]:
-            for at, kernel in self.rows.blocks():
-                chosen = np.flatnonzero(curvatures[at])
-                yield kernel, chosen, curvatures[at][chosen]
-
+        blocks = partial(self.bent_rows, curvatures)
         return self.penalty.factor(blocks, self._least_curvature(total_c), self.fit_intercept)
+
+    def bent_rows(self, curvatures: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield blocks of kernel values, the numbers of the rows that bend, and curvatures."""
+        for at, kernel in self.rows.blocks():
+            bent = np.flatnonzero(curvatures[at])
+            yield kernel, bent, curvatures[at][bent]
 
 
 def thinned(curvatures: Array, n_rows: int, random: np.random.Generator) -> Array:
