@@ -1,5 +1,6 @@
 // The core of one instruction set: this file is compiled once for each of them, and POCKETSVM_SET
 // is both the name of the set and the namespace of its code.
+#include "drawing.hpp"
 #include "kernel/prediction.hpp"
 #include "merging/pairs.hpp"
 #include "solving/newton.hpp"
@@ -102,6 +103,9 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    losses_along,
                    make_reader,
                    solve_small,
-                   solve_rows};
+                   solve_rows,
+                   random_numbers,
+                   count_below,
+                   write_below};
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -127,15 +127,22 @@ struct StateView {
     const std::uint64_t* generator;  // four words
 };
 
+// More merges than a pass can make.
+inline constexpr std::int64_t no_limit = INT64_MAX;
+
 // A trainer that was interrupted is in no usable state.
 class Trainer {
   public:
     virtual ~Trainer();
-    // One pass over all rows in a new random order; returns false if it was interrupted.
-    virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt) = 0;
-    virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt) = 0;
+    // One pass over all rows in a new random order, which ends early after `most_merges`; returns
+    // false if it was interrupted.
+    virtual bool pass(const RowsView& rows, const Classes& classes, Interrupt& interrupt,
+                      std::int64_t most_merges = no_limit) = 0;
+    virtual bool pass(const RowsView& rows, const Targets& targets, Interrupt& interrupt,
+                      std::int64_t most_merges = no_limit) = 0;
     // One step for each row, with a random partner.
-    virtual bool pass(const RowsView& rows, const Pairs& pairs, Interrupt& interrupt) = 0;
+    virtual bool pass(const RowsView& rows, const Pairs& pairs, Interrupt& interrupt,
+                      std::int64_t most_merges = no_limit) = 0;
     // Continues from a state. If it exceeds the budget, maintenance runs at once; returns false if
     // that was interrupted.
     virtual bool restore(const StateView& state, Interrupt& interrupt) = 0;
@@ -291,6 +298,15 @@ struct RowSolution {
     std::int64_t* steps;
 };
 
+// A draw of rows: those whose priorities are below the limits of their groups.
+struct Draw {
+    const void* groups;     // of each row: positions in `limits`
+    bool wide_groups;       // int32, else int8
+    const double* weights;  // of each row; null: one
+    const double* limits;
+    std::uint64_t seed;
+};
+
 class Table {
   public:
     virtual ~Table();
@@ -338,6 +354,12 @@ struct Core {
     bool (*solve_small)(const SmallProblem& problem, const SmallSolution& solution);
     // False if a matrix is not positive definite, because of rounding with a large c.
     bool (*solve_rows)(const RowProblem& problem, const RowSolution& solution);
+    // The random numbers of n rows from a position on.
+    void (*random_numbers)(std::uint64_t seed, std::uint64_t first, std::size_t n, double* out);
+    // The number of rows among [begin, end) that are drawn, and these with their priorities.
+    std::size_t (*count_below)(const Draw& draw, std::size_t begin, std::size_t end);
+    void (*write_below)(const Draw& draw, std::size_t begin, std::size_t end, std::int64_t* rows,
+                        double* priorities);
 };
 
 // The cores of this build that this CPU can run, best first.

@@ -22,6 +22,7 @@ namespace pocketsvm {
 namespace nb = nanobind;
 using namespace nb::literals;
 
+void bind_drawing(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_merging(nb::module_& module);
 void bind_training(nb::module_& module);
@@ -38,6 +39,8 @@ using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+using Positions = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 [[noreturn]] inline void refuse(const std::string& message) {
     throw nb::value_error(message.c_str());
 }
@@ -49,6 +52,14 @@ inline void require(bool holds, const std::string& message) {
 inline void require_positive(double value, const char* name) {
     require(std::isfinite(value) && value > 0,
             std::string(name) + " must be positive and finite, got " + std::to_string(value));
+}
+
+// Positions of rows, each of which exists.
+inline void require_positions(const Positions& chosen, std::size_t n_rows) {
+    for (std::size_t i = 0; i < chosen.shape(0); ++i)
+        if (chosen.data()[i] < 0 || std::size_t(chosen.data()[i]) >= n_rows)
+            refuse("positions must be in [0, " + std::to_string(n_rows) + "), got " +
+                   std::to_string(chosen.data()[i]));
 }
 
 template <class T>

@@ -115,6 +115,10 @@ void bind_kernel(nb::module_& module) {
         .def_prop_ro("n_rows", [](const Rows& rows) { return rows.view().n_rows; })
         .def_prop_ro("n_features", [](const Rows& rows) { return rows.view().n_features; })
         .def_prop_ro("dtype", [](const Rows& rows) { return name_of(rows.view().precision); })
+        .def(
+            "all_finite",
+            [](const Rows& rows, std::size_t n) { return statistic<all_finite>(rows, n) != 0; },
+            "n_threads"_a = 1)
         .def("max_squared_norm", &statistic<max_squared_norm>, "n_threads"_a = 1)
         .def("variance", &statistic<variance>, "n_threads"_a = 1);
 

@@ -30,6 +30,45 @@ void in_blocks(const KernelView& kernel, std::size_t n_threads, Task task) {
     });
 }
 
+using Doubles = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void scale_rows(Doubles out, AnyMatrix kernel, Positions chosen, Vector scales,
+                std::size_t n_threads) {
+    const std::size_t n = chosen.shape(0), n_vectors = kernel.shape(1);
+    const bool single = precision_of(kernel.dtype(), "kernel") == Precision::float32;
+    require(scales.shape(0) == n, "scales must have one entry per chosen row, " +
+                                      std::to_string(n) + ", got " +
+                                      std::to_string(scales.shape(0)));
+    require(out.shape(0) == n && out.shape(1) == n_vectors,
+            "out must have " + std::to_string(n) + " rows and " + std::to_string(n_vectors) +
+                " columns, got " + std::to_string(out.shape(0)) + " and " +
+                std::to_string(out.shape(1)));
+    require_positions(chosen, kernel.shape(0));
+    const auto scale = [&](const auto* values, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto* from = values + std::size_t(chosen.data()[i]) * n_vectors;
+            for (std::size_t j = 0; j < n_vectors; ++j)
+                out.data()[i * n_vectors + j] = scales.data()[i] * double(from[j]);
+        }
+    };
+    const auto task = [&](std::size_t begin, std::size_t end) {
+        if (single)
+            scale(static_cast<const float*>(kernel.data()), begin, end);
+        else
+            scale(static_cast<const double*>(kernel.data()), begin, end);
+    };
+    without_gil([&](Interrupt& interrupt) {
+        return parallel_chunks(0, n, n_vectors, n_threads, interrupt, task);
+    });
+}
+
+// Adds the sums of parts, `size` for each of them, in their order.
+void add_parts(const std::vector<double>& parts, std::size_t size, double* total) {
+    std::fill_n(total, size, 0.0);
+    for (std::size_t first = 0; first < parts.size(); first += size)
+        for (std::size_t i = 0; i < size; ++i) total[i] += parts[first + i];
+}
+
 KernelView view_of(const AnyMatrix& kernel) {
     return {precision_of(kernel.dtype(), "kernel"), kernel.shape(0), kernel.shape(1),
             kernel.data()};
@@ -68,8 +107,7 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes, std::size_t n_threads) {
         core->kernel_pull(block, n_outputs, slopes.data() + first * n_outputs,
                           sums.data() + k * size);
     });
-    std::fill_n(out, size, 0.0);
-    for (std::size_t i = 0; i < sums.size(); ++i) out[i % size] += sums[i];
+    add_parts(sums, size, out);
     return nb::cast(result);
 }
 
@@ -176,8 +214,7 @@ void add_in_order(std::size_t n_rows, std::size_t n_outputs, const double* c, st
             return true;
         });
     });
-    std::fill_n(total, n_sums, 0.0);
-    for (std::size_t i = 0; i < sums.size(); ++i) total[i % n_sums] += sums[i];
+    add_parts(sums, n_sums, total);
 }
 
 void check_decisions(const RowLosses& losses, const Matrix& decisions, const Vector& c) {
@@ -388,6 +425,8 @@ void bind_solving(nb::module_& module) {
                "n_threads"_a);
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
                "intercepts"_a, "n_threads"_a = 1);
+    module.def("scale_rows", &scale_rows, "out"_a.noconvert(), "kernel"_a.noconvert(), "chosen"_a,
+               "scales"_a, "n_threads"_a = 1);
     module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);
 }
 

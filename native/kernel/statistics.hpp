@@ -1,5 +1,5 @@
-// Statistics of rows that Python needs before training: the largest norm and the variance of all
-// entries.
+// Statistics of rows that Python needs before training: whether all entries are finite, the largest
+// norm, and the variance of all entries.
 //
 // Sums are in double, in eight partial sums by feature number. Zeros add nothing, so dense and
 // sparse rows give the same bits, and the compiler can keep the sums of dense rows in vector
@@ -85,8 +85,21 @@ bool for_chunks(const RowsView& rows, std::size_t n_threads, Interrupt& interrup
     return finished;
 }
 
-// Infinite or NaN if squares overflow or values are not finite. Returns false if there was an
-// interruption, and so does `variance`.
+// The result is one or zero. Returns false if there was an interruption, and so do the others.
+inline bool all_finite(const RowsView& rows, double& result, std::size_t n_threads,
+                       Interrupt& interrupt) {
+    const auto zero_if_finite = [&](RowRange range) {
+        PartialSums zeros;  // zero times a value that is not finite is NaN
+        visit_entries(rows, range, [&](std::size_t j, double x) { zeros.add(j, 0 * x); }, [] {});
+        return zeros.total();
+    };
+    result = 1;
+    return for_chunks(rows, n_threads, interrupt, zero_if_finite, [&](double zero) {
+        if (zero != 0) result = 0;
+    });
+}
+
+// Infinite or NaN if squares overflow or values are not finite.
 inline bool max_squared_norm(const RowsView& rows, double& largest, std::size_t n_threads,
                              Interrupt& interrupt) {
     const auto keep_larger = [](double& most, double norm) {

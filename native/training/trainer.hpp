@@ -22,25 +22,28 @@ class BudgetTrainer final : public Trainer {
         reserve(options.budget, options.n_features);
     }
 
-    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt) override {
+    bool pass(const RowsView& view, const Classes& classes, Interrupt& interrupt,
+              std::int64_t most_merges) override {
         bool finished = false;
         ClassLosses::with(classes.loss, [&](auto type) {
             const typename decltype(type)::type loss{};
-            finished = pass_with(LossOnClasses(loss, classes), view, interrupt);
+            finished = pass_with(LossOnClasses(loss, classes), view, interrupt, most_merges);
         });
         return finished;
     }
-    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt) override {
+    bool pass(const RowsView& view, const Targets& targets, Interrupt& interrupt,
+              std::int64_t most_merges) override {
         bool finished = false;
         TargetLosses::with(targets.loss, [&](auto type) {
             const typename decltype(type)::type loss(targets.parameter);
-            finished = pass_with(LossOnTargets(loss, targets), view, interrupt);
+            finished = pass_with(LossOnTargets(loss, targets), view, interrupt, most_merges);
         });
         return finished;
     }
-    bool pass(const RowsView& view, const Pairs& pairs, Interrupt& interrupt) override {
+    bool pass(const RowsView& view, const Pairs& pairs, Interrupt& interrupt,
+              std::int64_t most_merges) override {
         const PairLoss loss(pairs);
-        return make_pass(view, 2 * view.n_rows, interrupt, [&](auto& rows) {
+        return make_pass(view, 2 * view.n_rows, interrupt, most_merges, [&](auto& rows) {
             // Each row is followed by its partner.
             for (std::size_t i = view.n_rows; i-- > 0;) {
                 const std::uint32_t row = order_[i];
@@ -128,14 +131,19 @@ class BudgetTrainer final : public Trainer {
     }
 
     template <class Loss>
-    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt) {
-        return make_pass(view, view.n_rows, interrupt, [&](auto& rows) { run(rows, loss, view); });
+    bool pass_with(const Loss& loss, const RowsView& view, Interrupt& interrupt,
+                   std::int64_t most_merges) {
+        return make_pass(view, view.n_rows, interrupt, most_merges,
+                         [&](auto& rows) { run(rows, loss, view); });
     }
 
     // Calls run(rows) after the first entries of `order_` are a random order of the rows.
     template <class Run>
-    bool make_pass(const RowsView& view, std::size_t n_order, Interrupt& interrupt, Run run) {
+    bool make_pass(const RowsView& view, std::size_t n_order, Interrupt& interrupt,
+                   std::int64_t most_merges, Run run) {
         const double begin = Stopwatch::now();
+        merges_before_ = profile_.merges;
+        most_merges_ = most_merges;
         const bool finished = until_interrupted(interrupt, [&] {
             if (order_.size() != n_order) order_ = Buffer<std::uint32_t>(n_order);
             generator_.shuffle(order_.data(), view.n_rows,
@@ -153,10 +161,12 @@ class BudgetTrainer final : public Trainer {
         return finished;
     }
 
+    bool merged_enough() const { return profile_.merges - merges_before_ >= most_merges_; }
+
     template <class Rows, class Loss>
     void run(Rows& rows, const Loss& loss, const RowsView& view) {
         KernelRows<Rows> kernel_rows(kernel_, set_, view, order_);
-        for (std::size_t i = 0; i < order_.size(); ++i) {
+        for (std::size_t i = 0; i < order_.size() && !merged_enough(); ++i) {
             interruption_.check(least_row_work + row_work());
             if (i + prefetch_distance < order_.size()) {
                 rows.prefetch(order_[i + prefetch_distance]);
@@ -189,7 +199,7 @@ class BudgetTrainer final : public Trainer {
     template <class Rows>
     void run_pairs(Rows& rows, const PairLoss& loss) {
         Buffer<Real> exponents(2 * set_.capacity());
-        for (std::size_t i = 0; i < order_.size(); i += 2) {
+        for (std::size_t i = 0; i < order_.size() && !merged_enough(); i += 2) {
             interruption_.check(least_row_work + 2 * row_work());
             for (std::size_t k = i + prefetch_distance; k < i + prefetch_distance + 2; ++k)
                 if (k < order_.size()) {
@@ -307,6 +317,8 @@ class BudgetTrainer final : public Trainer {
     Generator generator_;
     Buffer<std::uint32_t> order_;
     Profile profile_;
+    std::int64_t merges_before_ = 0;  // the pass
+    std::int64_t most_merges_ = 0;    // of the pass
     SampledClock margin_clock_{margin_clock_period};
     double seconds_kernel_ = 0;  // for the exponents of rows, besides that clock
     SampledClock solve_clock_;

@@ -62,6 +62,9 @@ class Rows:
     def n_features(self) -> int: ...
     @property
     def dtype(self) -> Dtype: ...
+    def all_finite(self, n_threads: int = 1) -> bool:
+        """Whether no entry is infinite or NaN."""
+
     def max_squared_norm(self, n_threads: int = 1) -> float:
         """The largest squared norm of a row, in float64; inf or nan if the values overflow."""
 
@@ -156,8 +159,11 @@ def train_pass(
     class_weight: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
     n_threads: int,
+    most_merges: int = ...,
 ) -> None:
     """One pass of every trainer over all rows; n_threads make passes side by side.
+
+    A trainer ends its pass early after `most_merges`.
 
     Row i has class codes[i] in [0, len(class_weight)); trainer k takes the class positives[k] as
     +1 and all others as -1; the row's weight is class_weight[codes[i]] * sample_weight[i] > 0.
@@ -171,6 +177,7 @@ def train_pass_on_targets(
     parameter: float,
     targets: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
+    most_merges: int = ...,
 ) -> None:
     """One pass over all rows with a loss on target values; the rest is as in train_pass.
 
@@ -182,6 +189,7 @@ def train_pass_on_pairs(
     rows: Rows,
     places: NDArray[np.uint32],
     row_weight: NDArray[np.float64],
+    most_merges: int = ...,
 ) -> None:
     """One step for each row and a random row of the same query with another relevance.
 
@@ -231,6 +239,47 @@ def kernel_decisions(
     kernel (n_rows, n_vectors) C-contiguous, float32 or float64; coefficients (n_outputs,
     n_vectors). Sums are in float64. The bits of a row's values depend on that row only.
     """
+
+def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
+    """Random numbers in [0, 1) of n rows; each depends on the seed and the row's position alone."""
+
+def group_counts(
+    groups: NDArray[np.int8] | NDArray[np.int32], n_groups: int, n_threads: int = 1
+) -> NDArray[np.int64]:
+    """Return the number of rows of each group; groups must be in [0, n_groups)."""
+
+def rows_below(
+    groups: NDArray[np.int8] | NDArray[np.int32],
+    limits: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    seed: int,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Positions and priorities of the rows whose priority is below the limit of their group.
+
+    The priority of a row is its random number over its weight; None is a weight of one.
+    """
+
+def row_weights(
+    groups: NDArray[np.int8] | NDArray[np.int32],
+    group_weights: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    divisor: float = 1.0,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """The weight of each row's group times its own weight, over a divisor."""
+
+def take_rows(X: NDArray[Any], chosen: NDArray[np.int64], n_threads: int = 1) -> NDArray[Any]:
+    """Copy the rows at these positions; X is a C-contiguous matrix."""
+
+def scale_rows(
+    out: NDArray[np.float64],
+    kernel: NDArray[Any],
+    chosen: NDArray[np.int64],
+    scales: NDArray[np.float64],
+    n_threads: int = 1,
+) -> None:
+    """Write the chosen rows of kernel values, each times its scale, to `out`."""
 
 def kernel_pull(
     kernel: NDArray[Any], slopes: NDArray[np.float64], n_threads: int = 1

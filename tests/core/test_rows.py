@@ -281,3 +281,15 @@ def test_index_pointer_is_not_truncated_to_32_bits(pointer):
 def test_arrays_that_do_not_match_are_rejected(argument, value):
     with pytest.raises((ValueError, TypeError)):
         _core.Rows.csr(**(damaged() | {argument: value}))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_values_that_are_not_finite_are_found(value, dtype, n_threads):
+    X = np.full((200_000, 3), np.finfo(dtype).max, dtype=dtype)
+    assert _core.Rows.dense(X).all_finite(n_threads)
+    for place in ((0, 0), (150_000, 1), (199_999, 2)):
+        X[place] = value
+        assert not _core.Rows.dense(X).all_finite(n_threads)
+        X[place] = 0

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
 
+from pocketsvm import _core
 from pocketsvm.data import sampling
 from pocketsvm.data.sampling import draw, sampled
 from pocketsvm.data.targets import class_targets, value_targets
@@ -200,16 +201,15 @@ def test_sorted_labels_are_sampled_like_shuffled_ones():
 
 @pytest.mark.parametrize("n", [1, 50, 4000])
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_members_with_the_smallest_numbers_are_drawn(n, n_threads, monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS_AT_ONCE", 1000)  # several chunks
-    members = np.random.default_rng(0).random(9001) < 0.5
-    numbers = np.where(members, sampling.random_numbers(7, 0, len(members)), np.inf)
+def test_members_with_the_smallest_numbers_are_drawn(n, n_threads):
+    members = np.random.default_rng(0).random(100_001) < 0.5  # several chunks
+    numbers = np.where(members, _core.random_numbers(7, 0, len(members)), np.inf)
     expected = np.sort(np.argsort(numbers)[:n])
     assert_array_equal(sampling.draw_members(members, n, 7, n_threads), expected)
 
 
 def test_few_members_are_drawn_even_if_their_numbers_are_large():
-    numbers = sampling.random_numbers(7, 0, 1000)
+    numbers = _core.random_numbers(7, 0, 1000)
     members = numbers > 0.99
     n = int(members.sum()) - 1
     expected = np.sort(np.argsort(np.where(members, numbers, np.inf))[:n])

@@ -138,12 +138,12 @@ def test_other_estimators_leave_out_the_queries(rows, write):
 def test_a_sample_of_queries_ranks_as_well_as_all_rows():
     X, y, qid = graded(1500, 20)
     T, truth, queries = graded(200, 20, seed=5)
-    whole = small(budget=20).fit(X, y, qid)
+    whole = small(budget=40).fit(X, y, qid)
     data = Batches(X, y, qid)
-    found = small(budget=20).fit(data)
+    found = small(budget=40).fit(data)
     best = pairwise_accuracy(truth, whole.predict(T), queries)
     assert pairwise_accuracy(truth, found.predict(T), queries) > best - 0.005
-    assert_same_model(small(budget=20).fit(Batches(X, y, qid, size=997)), found)
+    assert_same_model(small(budget=40).fit(Batches(X, y, qid, size=997)), found)
 
 
 def test_c_means_the_same_as_on_all_rows():

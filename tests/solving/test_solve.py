@@ -80,7 +80,7 @@ def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon):
     X, y = make_friedman1(400, n_features=5, noise=0.5, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     model, last = (
-        BudgetedSVR(budget, C, epsilon=epsilon, max_iter=2, random_state=0, polish=polish)
+        BudgetedSVR(budget, C, epsilon=epsilon, max_iter=1, random_state=0, polish=polish)
         for polish in (True, False)
     )
     model.fit(X, y, weight)

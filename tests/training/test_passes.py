@@ -157,7 +157,34 @@ def test_passes_end_early_after_enough_merges(problem):
     assert 1 < found.n_passes < 10
     assert found.profile.merges >= most > found.profile.merges - watcher.reports[-1].profile.merges
     assert found.profile.merges < without_end.profile.merges
-    assert_same_states(found, passes(rows, targets, settings(found.n_passes), Watcher()))
+    whole = passes(rows, targets, settings(found.n_passes), Watcher())
+    if targets.n_problems > 1:
+        assert_same_states(found, whole)
+    else:  # a single trainer ends in the middle of a pass
+        assert found.profile.merges == most
+        assert found.profile.steps < whole.profile.steps
+        before = passes(rows, targets, settings(found.n_passes - 1), Watcher())
+        assert_same_states(watcher.snapshots[-2], before)
+
+
+@PROBLEMS
+def test_interrupted_passes_end_after_as_many_merges(problem):
+    rows, targets = problem()
+    choices = Choices(merges_per_vector=20, small=0)
+    given = settings(10, polish=True, choices=choices)
+    watcher = Watcher()
+    whole = passes(rows, targets, given, watcher)
+    resumed = passes(rows, targets, given, Watcher(), before=watcher.snapshots[0])
+    assert_same_states(resumed, whole)
+    assert resumed.profile.merges == whole.profile.merges
+
+
+@PROBLEMS
+def test_a_single_pass_sees_all_rows(problem):
+    rows, targets = problem()
+    choices = Choices(merges_per_vector=1, rows_per_vector=10**6)
+    found = passes(rows, targets, settings(1, polish=True, choices=choices), Watcher())
+    assert found.profile.steps == rows.n_rows * targets.n_problems
 
 
 @PROBLEMS

@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .. import _core
 from .batch import RowBatch, label_codes
-from .sampling import DEVIATIONS, MORE, drawn_factors, grouped, quotas, random_numbers, smallest
+from .sampling import DEVIATIONS, MORE, drawn_factors, grouped, quotas, smallest
 from .summary import Summary
 
 Array = NDArray[Any]
@@ -84,7 +85,7 @@ class Drawn:
 def candidates(batch: RowBatch, first: int, seed: int) -> Drawn:
     """Return the rows of a batch, of which the first one has this position among all rows."""
     numbers = np.arange(first, first + batch.n_rows)
-    priorities = random_numbers(seed, first, batch.n_rows)
+    priorities = _core.random_numbers(seed, first, batch.n_rows)
     return Drawn(batch, numbers, priorities if batch.weight is None else priorities / batch.weight)
 
 

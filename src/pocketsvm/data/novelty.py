@@ -41,11 +41,6 @@ class NoveltyTargets(Targets):
         """Return the targets of the chosen rows, with their weights times some factors."""
         return replace(self, n_rows=len(chosen), sample_weight=self._taken(chosen, factors))
 
-    def row_weight(self) -> Weights:
-        """Return the whole weight of each row."""
-        weight = np.full(self.n_rows, self.weight_unit)
-        return weight if self.sample_weight is None else weight * self.sample_weight
-
 
 def novelty_targets(
     rows: CheckedRows, sample_weight: Any, nu: float, offset: float

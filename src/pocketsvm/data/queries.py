@@ -107,10 +107,9 @@ class RankTargets(Targets):
         """The number of rows."""
         return len(self.queries.levels)
 
-    def row_weight(self) -> Weights:
-        """Return the whole weight of each row."""
-        weight = np.full(self.n_rows, self.weight_unit)
-        return weight if self.sample_weight is None else weight * self.sample_weight
+    def groups(self) -> NDArray[np.int8]:
+        """Return the group of each row: all rows are of one group."""
+        return np.zeros(self.n_rows, dtype=np.int8)
 
     def pair_weight(self) -> Weights:
         """Return the weight of each row times the rows over the pairs of its query."""

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .batch import RowBatch
 from .drawing import GROWTH, Drawn, Plan, joined
 from .errors import DataError
 from .queries import LEAST_OF_QUERY
-from .sampling import random_numbers
 from .summary import Summary
 
 Array = NDArray[Any]
@@ -93,7 +93,7 @@ class QueryReservoir:
             raise DataError(f"{batch.place}: the rows have no queries (qid), which a ranker needs.")
         self._check_kind(batch.qid, batch.place)
         numbers = np.arange(self.n_rows, self.n_rows + batch.n_rows)
-        priorities = random_numbers(self.plan.seed, self.n_rows, batch.n_rows)
+        priorities = _core.random_numbers(self.plan.seed, self.n_rows, batch.n_rows)
         self.n_rows += batch.n_rows
         names, positions, sizes = np.unique(batch.qid, return_inverse=True, return_counts=True)
         positions = positions.ravel()

@@ -5,7 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
 
 from .. import _core
 from .._sklearn import has_callbacks, validate_data
@@ -51,12 +53,12 @@ class CheckedRows:
                 return self.structure
             return self.structure.with_values(np.ascontiguousarray(self.X.data, dtype=dtype))
 
-    def take(self, chosen: NDArray[Any]) -> "CheckedRows":
+    def take(self, chosen: NDArray[Any], n_threads: int = 1) -> "CheckedRows":
         """Copy the chosen rows: a mask, or positions."""
         if self.structure is not None or not self.X.flags.c_contiguous:
             return checked_rows(self.X[chosen])
         positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-        return checked_rows(np.take(self.X, positions, axis=0))  # faster than an index
+        return checked_rows(_core.take_rows(self.X, positions, n_threads))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +86,9 @@ class Rows:
         """The number of rows."""
         return self.core.n_rows
 
-    def take(self, chosen: NDArray[Any]) -> "Rows":
+    def take(self, chosen: NDArray[Any], n_threads: int = 1) -> "Rows":
         """Copy the chosen rows: a mask, or positions."""
-        checked = self.checked.take(chosen)
+        checked = self.checked.take(chosen, n_threads)
         return Rows(checked, checked.core(self.core.dtype), self.gamma)
 
     def dense(self) -> NDArray[Any]:
@@ -128,7 +130,21 @@ def _validate(estimator: Any, X: Any, y: Any, reset: bool, **options: Any) -> An
     if sp.issparse(X):
         X = safe_to_convert(X)
     dtype = [np.float64, np.float32]
-    return validate_data(estimator, X, y, reset=reset, accept_sparse="csr", dtype=dtype, **options)
+    # Dense rows are checked below, on several threads.
+    options |= {"accept_sparse": "csr", "dtype": dtype, "ensure_all_finite": sp.issparse(X)}
+    checked = validate_data(estimator, X, y, reset=reset, **options)
+    _check_finite(estimator, checked[0] if isinstance(checked, tuple) else checked)
+    return checked
+
+
+def _check_finite(estimator: Any, X: Any) -> None:
+    """Refuse dense rows with NaN or infinity, with scikit-learn's message."""
+    if isinstance(X, np.ndarray) and X.flags.c_contiguous:
+        n_threads = effective_n_jobs(getattr(estimator, "n_jobs", None))
+        if _core.Rows.dense(X).all_finite(n_threads):
+            return
+    if not sp.issparse(X):
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
 
 
 def checked_rows(X: Any, *, own_structure: bool = False) -> CheckedRows:

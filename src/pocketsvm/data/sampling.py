@@ -1,33 +1,28 @@
 """A random sample of the rows that represents all of them.
 
-A row is drawn by its number, its weight and a seed alone: u_i is the i-th number of a generator
-with this seed, and the rows with the smallest u_i / weight_i are drawn (priority sampling). Heavy
-rows are drawn more often, and count for less, so that the drawn rows have nearly equal weights.
+A row is drawn by its number, its weight and a seed alone: u_i is the random number of the core for
+position i and this seed, and the rows with the smallest u_i / weight_i are drawn (priority
+sampling). Heavy rows are drawn more often, and count for less, so that the drawn rows have nearly
+equal weights.
 `drawing.py` draws the same rows where they are not in memory.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .novelty import NoveltyTargets
 from .queries import RankTargets
 from .rows import Rows
 from .targets import ClassTargets, ValueTargets
 
 Array = NDArray[Any]
-Result = TypeVar("Result")
 AnyTargets = ClassTargets | ValueTargets | NoveltyTargets | RankTargets
 
-# Philox makes so many numbers at once, and `advance` counts in these units.
-NUMBERS_AT_ONCE = 4
 # So many standard deviations, and so many rows, are more than chance ever exceeds.
 DEVIATIONS, MORE = 8.0, 64
-# Rows that a thread looks at together.
-ROWS_AT_ONCE = 2**17
 
 
 def sampled(
@@ -71,7 +66,7 @@ def sampled(
     # The weight of a class does not matter among its rows.
     weights = targets.sample_weight
     chosen, factors = draw(targets.groups(), weights, n_rows, least, seed, n_threads)
-    return rows.take(chosen), targets.take(chosen, factors)
+    return rows.take(chosen, n_threads), targets.take(chosen, factors)
 
 
 def draw(
@@ -87,20 +82,17 @@ def draw(
     Weights of None are one. Returns the positions of the drawn rows, sorted, and what their weights
     are multiplied by.
     """
-    n_groups = int(groups.max()) + 1
-    counted = _in_chunks(
-        lambda at: np.bincount(groups[at], minlength=n_groups), len(groups), n_threads
-    )
-    counts: NDArray[np.int64] = np.sum(counted, axis=0)
+    counts = _core.group_counts(groups, int(groups.max()) + 1, n_threads)
     quota = quotas(counts, n_rows, least)
     totals = counts if weights is None else np.bincount(groups, weights)
     whole = quota == counts
     # If no row is very heavy, more rows than the quota have priorities below these limits.
     likely = np.full(len(counts), np.inf)
     np.divide(_more_than(quota) * (1 if weights is None else 2), totals, out=likely, where=~whole)
-    few, priorities = below(likely, groups, weights, seed, n_threads)
+    few, priorities = _core.rows_below(groups, likely, weights, seed, n_threads)
     if (np.bincount(groups[few], minlength=len(counts)) <= quota)[~whole].any():
-        few, priorities = below(np.full(len(counts), np.inf), groups, weights, seed, n_threads)
+        every = np.full(len(counts), np.inf)
+        few, priorities = _core.rows_below(groups, every, weights, seed, n_threads)
     sizes = np.bincount(groups[few], minlength=len(counts))
     order = np.split(grouped(groups[few], len(counts)), np.cumsum(sizes)[:-1])
     found = np.zeros(len(few))
@@ -119,35 +111,12 @@ def draw(
 def draw_members(members: NDArray[np.bool_], n: int, seed: int, n_threads: int) -> NDArray[np.intp]:
     """Return the positions, sorted, of the n members with the smallest random numbers."""
     groups, n_members = members.view(np.int8), np.count_nonzero(members)
-    few, numbers = below(np.array([0.0, _more_than(n) / n_members]), groups, None, seed, n_threads)
+    limits = np.array([0.0, _more_than(n) / n_members])
+    few, numbers = _core.rows_below(groups, limits, None, seed, n_threads)
     if len(few) <= n:
-        few, numbers = below(np.array([0.0, np.inf]), groups, None, seed, n_threads)
+        limits[1] = np.inf
+        few, numbers = _core.rows_below(groups, limits, None, seed, n_threads)
     return np.sort(few[np.argpartition(numbers, n - 1)[:n]])
-
-
-def below(
-    limits: Array, groups: Array, weights: Array | None, seed: int, n_threads: int
-) -> tuple[NDArray[np.intp], Array]:
-    """Return the rows whose priorities are below the limits of their groups, and these."""
-
-    def find(at: slice) -> tuple[NDArray[np.intp], Array]:
-        some = groups[at]
-        priorities = random_numbers(seed, at.start, len(some))
-        if weights is not None:
-            priorities /= weights[at]
-        found = np.flatnonzero(priorities < limits[some])
-        return found + at.start, priorities[found]
-
-    parts = _in_chunks(find, len(groups), n_threads)
-    rows, priorities = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return rows, priorities
-
-
-def _in_chunks(function: Callable[[slice], Result], n_rows: int, n_threads: int) -> list[Result]:
-    """Return the function's results for chunks of the rows, computed on some threads."""
-    chunks = [slice(first, first + ROWS_AT_ONCE) for first in range(0, n_rows, ROWS_AT_ONCE)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, chunks))
 
 
 def _more_than(n: Any) -> Any:
@@ -160,14 +129,6 @@ def quotas(counts: Array, n_rows: int, least: int) -> NDArray[np.int64]:
     shares = np.maximum(n_rows * counts // max(counts.sum(), 1), least)
     drawn: NDArray[np.int64] = np.minimum(counts, shares)
     return drawn
-
-
-def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
-    """Return the numbers of n rows, of which the first one has this position among all rows."""
-    bits = np.random.Philox(seed)
-    bits.advance(first // NUMBERS_AT_ONCE)
-    skipped = first % NUMBERS_AT_ONCE
-    return np.random.Generator(bits).random(skipped + n)[skipped:]
 
 
 def grouped(codes: Array, n_groups: int) -> NDArray[np.intp]:

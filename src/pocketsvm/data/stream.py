@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .batch import RowBatch
 from .drawing import join_batches
-from .sampling import random_numbers, smallest
+from .sampling import smallest
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class StreamReservoir:
         batch = batch.counted()
         if not batch.n_rows:
             return self
-        numbers = 1.0 - random_numbers(self.seed, self.n_seen, batch.n_rows)  # in (0, 1]
+        numbers = 1.0 - _core.random_numbers(self.seed, self.n_seen, batch.n_rows)  # in (0, 1]
         positions = np.arange(self.n_seen, self.n_seen + batch.n_rows)
         with np.errstate(divide="ignore"):
             new = np.log(-np.log(numbers)) - positions * (math.log(2) / half_life)

@@ -1,6 +1,7 @@
 """Labels, target values and weights of training rows, checked and encoded."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from .. import _core
 from .._sklearn import check_weights
 from .rows import CheckedRows
 
@@ -27,7 +29,7 @@ Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Targets:
+class Targets(ABC):
     """What the rows are trained on: rows of positive weight only.
 
     Attributes
@@ -53,6 +55,20 @@ class Targets:
     sample_weight: Weights | None
     weight_unit: float
     offset: float | NDArray[np.float64] = 0.0
+
+    @property
+    def group_weight(self) -> Weights:
+        """The weight of each group, in units of `weight_unit`."""
+        return np.ones(1)
+
+    @abstractmethod
+    def groups(self) -> NDArray[np.int8] | NDArray[np.int32]:
+        """Return the group of each row; a sample represents all groups."""
+
+    def row_weight(self, divisor: float = 1.0, n_threads: int = 1) -> Weights:
+        """Return the whole weight of each row, over a divisor."""
+        weights = self.group_weight * self.weight_unit
+        return _core.row_weights(self.groups(), weights, self.sample_weight, divisor, n_threads)
 
     def _taken(self, chosen: NDArray[Any], factors: Weights) -> Weights:
         """Return the weights of the chosen rows, times some factors."""
@@ -90,19 +106,19 @@ class ClassTargets(Targets):
         """The number of binary problems."""
         return len(self.positives)
 
+    @property
+    def group_weight(self) -> Weights:
+        """The weights of the classes, in units of `weight_unit`."""
+        return self.class_weight
+
     def groups(self) -> NDArray[np.int8] | NDArray[np.int32]:
-        """Return the group of each row: a sample represents each of them."""
+        """Return the class of each row."""
         return self.codes
 
     def take(self, chosen: NDArray[Any], factors: Weights) -> Self:
         """Return the targets of the chosen rows, with their weights times some factors."""
         weights = self._taken(chosen, factors)
         return replace(self, codes=self.codes[chosen], sample_weight=weights)
-
-    def row_weight(self) -> Weights:
-        """Return the whole weight of each row."""
-        weight = (self.class_weight * self.weight_unit)[self.codes]
-        return weight if self.sample_weight is None else weight * self.sample_weight
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -139,11 +155,6 @@ class ValueTargets(Targets):
         """Return the targets of the chosen rows, with their weights times some factors."""
         weights = self._taken(chosen, factors)
         return replace(self, values=self.values[chosen], sample_weight=weights)
-
-    def row_weight(self) -> Weights:
-        """Return the whole weight of each row."""
-        weight = np.full(len(self.values), self.weight_unit)
-        return weight if self.sample_weight is None else weight * self.sample_weight
 
     def spreads(self) -> NDArray[np.float64]:
         """Return the median distances from the offsets, or the means where these are zero."""

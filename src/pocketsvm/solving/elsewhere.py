@@ -12,11 +12,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from ..data.batch import RowBatch
 from ..data.drawing import join_batches
 from ..data.errors import DataError
 from ..data.rows import Dtype, Rows, checked_rows
-from ..data.sampling import random_numbers, smallest
+from ..data.sampling import smallest
 from ..data.targets import ClassTargets, ValueTargets, encode_labels
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
@@ -174,7 +175,7 @@ class ReadFirst:
         found = read(self.vectors, self.point, self.recipe.sample(batch), self.n_threads)
         near = np.flatnonzero(found.near)
         bent = np.flatnonzero(found.curvatures)
-        numbers = random_numbers(self.wanted.seed, first, batch.n_rows)
+        numbers = _core.random_numbers(self.wanted.seed, first, batch.n_rows)
         collected = None
         if len(near) <= self.wanted.most_near:
             collected = self._near(batch, found.near, numbers)

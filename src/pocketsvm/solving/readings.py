@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data.sampling import below, draw_members
+from ..data.sampling import draw_members
 from .kernel import KernelRows
 from .losses import REACH, KnownToCore
 from .sample import Part, Sample
@@ -164,7 +164,7 @@ def near_rows(
     if share == 0.0:
         return sample.take(np.flatnonzero(near))
     limits = np.array([share, np.inf])
-    chosen, _ = below(limits, near.view(np.int8), None, seed or 0, n_threads)
+    chosen, _ = _core.rows_below(near.view(np.int8), limits, None, seed or 0, n_threads)
     others = ~near[chosen]
     found = sample.take(chosen)
     drawn = found.c[others].sum()

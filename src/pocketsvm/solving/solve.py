@@ -429,8 +429,7 @@ class Solver:
 
 def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:
     """Return the rows as the solver sees them."""
-    c = targets.row_weight()
-    c /= rows.n_rows * settings.alpha
+    c = targets.row_weight(rows.n_rows * settings.alpha, settings.n_threads)
     tilt = targets.nu * float(c.sum()) if isinstance(targets, NoveltyTargets) else 0.0
     return Sample(rows, c, loss_of(targets, settings.choices), tilt)
 

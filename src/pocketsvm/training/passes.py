@@ -24,6 +24,8 @@ from .state import PassState, VectorSet
 
 # A trainer needs two vectors to merge.
 LEAST_BUDGET = 2
+# More merges than a pass can make.
+NO_LIMIT = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,8 @@ def run_passes(
     found = _profile(trainers)
     for done in range(first, settings.n_passes + 1):
         start, begin = found, time.perf_counter()
-        _make_pass(trainers, rows, targets, settings)
+        made = earlier.merges + found.merges
+        _make_pass(trainers, rows, targets, settings, _merges_left(made, settings, trainers))
         seconds, found = time.perf_counter() - begin, _profile(trainers)
         report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
         if on_pass(report) or is_enough(done, earlier + found, rows, targets, settings):
@@ -246,12 +249,21 @@ def is_enough(
 ) -> bool:
     """Whether further passes would make the vectors worse, or only add vectors of no use."""
     choices = settings.choices
-    most_merges = choices.merges_per_vector * settings.budget
     # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
     full = isinstance(targets, ValueTargets) and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
     small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
-    return settings.polish and (few or small or profile.merges >= most_merges)
+    return settings.polish and (few or small or profile.merges >= settings.most_merges)
+
+
+def _merges_left(made: int, settings: Settings, trainers: Sequence[_core.Trainer]) -> int:
+    """Return after how many merges a trainer ends its pass.
+
+    A single pass sees all rows, and so do several trainers, which do not know of each other.
+    """
+    if not settings.polish or settings.n_passes == 1 or len(trainers) > 1:
+        return NO_LIMIT
+    return settings.most_merges - made
 
 
 def _make_pass(
@@ -259,6 +271,7 @@ def _make_pass(
     rows: Rows,
     targets: AnyTargets,
     settings: Settings,
+    most_merges: int,
 ) -> None:
     if isinstance(targets, ClassTargets):
         _core.train_pass(
@@ -270,6 +283,7 @@ def _make_pass(
             targets.class_weight,
             targets.sample_weight,
             settings.n_threads,
+            most_merges,
         )
     elif isinstance(targets, NoveltyTargets):  # all rows are of one class, which is +1
         _core.train_pass(
@@ -281,10 +295,12 @@ def _make_pass(
             np.ones(1),
             targets.sample_weight,
             settings.n_threads,
+            most_merges,
         )
     elif isinstance(targets, RankTargets):
         (trainer,) = trainers
-        _core.train_pass_on_pairs(trainer, rows.core, targets.queries.places, targets.pair_weight())
+        places, weight = targets.queries.places, targets.pair_weight()
+        _core.train_pass_on_pairs(trainer, rows.core, places, weight, most_merges)
     else:
         for k, trainer in enumerate(trainers):
             _core.train_pass_on_targets(
@@ -293,6 +309,7 @@ def _make_pass(
                 *_value_slopes(targets, settings, k),
                 np.ascontiguousarray(targets.values[:, k]),
                 targets.sample_weight,
+                most_merges,
             )
 
 

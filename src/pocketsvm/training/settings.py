@@ -136,6 +136,11 @@ class Settings:
         """The largest number of rows that the passes see if the solver follows."""
         return self.choices.rows_per_vector * self.budget
 
+    @property
+    def most_merges(self) -> int:
+        """The number of merges after which passes end if the solver follows."""
+        return self.choices.merges_per_vector * self.budget
+
     def least_of_class(self, n_problems: int) -> int:
         """Return the least number of rows of a class in a sample, if it has as many."""
         return self.choices.class_rows_per_vector * self.budget // n_problems

@@ -1,0 +1,134 @@
+"""Draws of rows in the core: random numbers by position, and what all rows need."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from pocketsvm import _core
+
+N = 100_001  # several chunks
+
+
+def reference_numbers(seed, positions):
+    """Return the numbers of splitmix64, whose seed is scrambled."""
+    step = np.uint64(0x9E3779B97F4A7C15)
+
+    def scramble(z):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+    with np.errstate(over="ignore"):
+        start = scramble(np.array([seed], dtype=np.uint64) + step)
+        bits = scramble(start + (positions.astype(np.uint64) + np.uint64(1)) * step)
+    return (bits >> np.uint64(11)).astype(float) * 2.0**-53
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1])
+def test_random_numbers_are_those_of_the_reference(seed):
+    positions = np.arange(5, 1005)
+    assert_array_equal(_core.random_numbers(seed, 5, 1000), reference_numbers(seed, positions))
+
+
+def test_random_numbers_are_uniform_and_seeds_unrelated():
+    one, other = (_core.random_numbers(seed, 0, N) for seed in (3, 4))
+    assert one.min() >= 0
+    assert one.max() < 1
+    counts = np.histogram(one, 100, (0, 1))[0]
+    assert np.abs(counts - N / 100).max() < 5 * np.sqrt(N / 100)
+    for shift in (0, 1):
+        assert abs(np.corrcoef(one[shift:], other[: N - shift])[0, 1]) < 5 / np.sqrt(N)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.int8, np.int32])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_rows_below_the_limits_of_their_groups_are_found(weighted, dtype, n_threads):
+    random = np.random.default_rng(0)
+    groups = random.integers(0, 3, N).astype(dtype)
+    weights = random.uniform(0.5, 2, N) if weighted else None
+    limits = np.array([0.0, 0.01, 0.4])
+    rows, priorities = _core.rows_below(groups, limits, weights, 7, n_threads)
+    expected = _core.random_numbers(7, 0, N) / (1 if weights is None else weights)
+    assert_array_equal(rows, np.flatnonzero(expected < limits[groups]))
+    assert_array_equal(priorities, expected[rows])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_groups_are_counted_and_weighted(n_threads):
+    random = np.random.default_rng(0)
+    groups, weights = random.integers(0, 5, N).astype(np.int8), random.random(N)
+    assert_array_equal(_core.group_counts(groups, 6, n_threads), np.bincount(groups, minlength=6))
+    each = np.arange(1.0, 6.0)
+    assert_array_equal(_core.row_weights(groups, each, None, 1.0, n_threads), each[groups])
+    found = _core.row_weights(groups, each, weights, 3.0, n_threads)
+    assert_array_equal(found, each[groups] * weights / 3.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_rows_are_taken(dtype, n_threads):
+    random = np.random.default_rng(0)
+    X = random.random((1000, 3)).astype(dtype)
+    chosen = random.integers(0, 1000, N)
+    found = _core.take_rows(X, chosen, n_threads)
+    assert found.dtype == dtype
+    assert_array_equal(found, X[chosen])
+    assert _core.take_rows(X, chosen[:0]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("group", [-1, 2, 100])
+def test_unknown_groups_are_refused(group):
+    groups = np.array([0, 1, group], dtype=np.int8)
+    match = r"groups must be in \[0, 2\)"
+    with pytest.raises(ValueError, match=match):
+        _core.group_counts(groups, 2)
+    with pytest.raises(ValueError, match=match):
+        _core.rows_below(groups, np.ones(2), None, 0)
+    with pytest.raises(ValueError, match=match):
+        _core.row_weights(groups, np.ones(2), None)
+
+
+def test_bad_shapes_and_types_are_refused():
+    groups = np.zeros(3, dtype=np.int8)
+    with pytest.raises(ValueError, match="weights must have one entry per row, 3, got 2"):
+        _core.rows_below(groups, np.ones(1), np.ones(2), 0)
+    with pytest.raises(ValueError, match="weights must have one entry per row, 3, got 4"):
+        _core.row_weights(groups, np.ones(1), np.ones(4))
+    with pytest.raises(TypeError, match="groups must be int8 or int32"):
+        _core.group_counts(groups.astype(np.int64), 1)
+
+
+@pytest.mark.parametrize("position", [-1, 3, 2**62])
+def test_positions_that_do_not_exist_are_refused(position):
+    chosen, kernel = np.array([0, position]), np.ones((3, 2), dtype=np.float32)
+    match = rf"positions must be in \[0, 3\), got {position}"
+    with pytest.raises(ValueError, match=match):
+        _core.take_rows(kernel, chosen)
+    with pytest.raises(ValueError, match=match):
+        _core.scale_rows(np.empty((2, 2)), kernel, chosen, np.ones(2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_kernel_values_are_scaled(dtype):
+    random = np.random.default_rng(0)
+    kernel, chosen = random.random((2000, 7)).astype(dtype), random.permutation(2000)[:1500]
+    scales, out = random.random(1500), np.empty((1500, 7))
+    for n_threads in (1, 3):
+        out[:] = np.nan
+        _core.scale_rows(out, kernel, chosen, scales, n_threads)
+        assert_array_equal(out, scales[:, None] * kernel[chosen].astype(float))
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_scales", "match"),
+    [
+        ((2, 2), 3, "scales must have one entry per chosen row, 2, got 3"),
+        ((3, 2), 2, "out must have 2 rows and 2 columns, got 3 and 2"),
+        ((2, 1), 2, "out must have 2 rows and 2 columns, got 2 and 1"),
+    ],
+)
+def test_bad_shapes_of_scaled_rows_are_refused(shape, n_scales, match):
+    kernel = np.ones((3, 2), dtype=np.float32)
+    with pytest.raises(ValueError, match=match):
+        _core.scale_rows(np.empty(shape), kernel, np.array([0, 2]), np.ones(n_scales))
