@@ -4,6 +4,7 @@
 #include "kernel/prediction.hpp"
 #include "merging/pairs.hpp"
 #include "solving/newton.hpp"
+#include "solving/outer_products.hpp"
 #include "solving/reading.hpp"
 #include "solving/row_newton.hpp"
 #include "training/trainer.hpp"
@@ -68,6 +69,14 @@ void kernel_pull(const KernelView& kernel, std::size_t n_outputs, const double* 
         kernel_pull_of<double>(kernel, n_outputs, slopes, out);
 }
 
+void pack_rows(const KernelView& matrix, const ScaledRows& rows, std::size_t begin, std::size_t end,
+               double* packed) {
+    if (matrix.precision == Precision::float32)
+        OuterProducts::pack(rows, static_cast<const float*>(matrix.values), begin, end, packed);
+    else
+        OuterProducts::pack(rows, static_cast<const double*>(matrix.values), begin, end, packed);
+}
+
 Reader* make_reader(Precision precision, const ModelView& model, const double* lengths,
                     std::size_t n_lengths) {
     if (precision == Precision::float32) return new LossReader<float>(model, lengths, n_lengths);
@@ -99,6 +108,9 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    solve_pairs,
                    kernel_decisions,
                    kernel_pull,
+                   OuterProducts::panel,
+                   pack_rows,
+                   OuterProducts::add,
                    loss_slopes,
                    losses_along,
                    make_reader,

@@ -99,6 +99,15 @@ POCKETSVM_INLINE Value larger(Value a, Value b) {
 }
 #endif
 
+#if defined(__x86_64__)
+POCKETSVM_INLINE double smaller(double a, double b) {
+    return _mm_cvtsd_f64(_mm_min_sd(_mm_set_sd(a), _mm_set_sd(b)));
+}
+POCKETSVM_INLINE double larger(double a, double b) {
+    return _mm_cvtsd_f64(_mm_max_sd(_mm_set_sd(a), _mm_set_sd(b)));
+}
+#endif
+
 #if defined(POCKETSVM_AVX512) || defined(POCKETSVM_AVX2) || defined(POCKETSVM_NEON)
 POCKETSVM_INLINE float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 POCKETSVM_INLINE double multiply_add(double a, double b, double c) {

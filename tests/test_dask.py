@@ -149,7 +149,7 @@ def test_the_sample_is_that_of_rows_in_memory(client, heavy, monkeypatch):
     blocks = partitions.blocks_of(*arrays(X, y, weight, chunks=700))
     rows = partitions.Partitions(client, blocks, partitions.Rules(False), list(range(5)))
     found, *_ = partitions.survey_of(rows, Plan(1000, 100, 7))
-    numbers, factors = draw(y, weight, 1000, 100, 7)
+    numbers, factors = draw(y.astype(np.int8), weight, 1000, 100, 7)
     assert_array_equal(found.numbers, numbers)
     assert_allclose(found.factors, factors, rtol=1e-6)
     assert_array_equal(found.sample.X, X[numbers])

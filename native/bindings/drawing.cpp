@@ -1,6 +1,7 @@
 // The Python bindings of draws of rows, and of what all rows need: groups and weights.
 #include <algorithm>
 
+#include "../selection.hpp"
 #include "common.hpp"
 
 namespace pocketsvm {
@@ -98,6 +99,27 @@ nb::tuple rows_below(AnyVector groups, Vector limits, std::optional<Vector> weig
     return nb::make_tuple(found, numbers);
 }
 
+nb::tuple smallest_of_groups(AnyVector groups, Vector numbers, Positions quotas) {
+    const std::size_t n = groups.shape(0), n_groups = quotas.shape(0);
+    require(numbers.shape(0) == n, "numbers must have one entry per row, " + std::to_string(n) +
+                                       ", got " + std::to_string(numbers.shape(0)));
+    counted(groups, n_groups, 1);
+    std::vector<std::size_t> most(n_groups);
+    for (std::size_t g = 0; g < n_groups; ++g) {
+        require(quotas.data()[g] >= 0, "quotas must not be negative");
+        most[g] = std::size_t(quotas.data()[g]);
+    }
+    bool* marked;
+    double* thresholds;
+    auto found = make_array<bool>({n}, &marked);
+    auto limits = make_array<double>({n_groups}, &thresholds);
+    with_groups(groups, [&](const auto* group) {
+        WithoutGil released;
+        mark_smallest(group, numbers.data(), n, most, marked, thresholds);
+    });
+    return nb::make_tuple(found, limits);
+}
+
 nb::object random_numbers(std::uint64_t seed, std::uint64_t first, std::size_t n) {
     double* out;
     auto result = make_array<double>({n}, &out);
@@ -154,6 +176,8 @@ void bind_drawing(nb::module_& module) {
                "n_threads"_a = 1);
     module.def("rows_below", &rows_below, "groups"_a.noconvert(), "limits"_a, "weights"_a.none(),
                "seed"_a, "n_threads"_a = 1);
+    module.def("smallest_of_groups", &smallest_of_groups, "groups"_a.noconvert(), "numbers"_a,
+               "quotas"_a);
     module.def("row_weights", &row_weights, "groups"_a.noconvert(), "group_weights"_a,
                "weights"_a.none(), "divisor"_a = 1.0, "n_threads"_a = 1);
     module.def("take_rows", &take_rows, "X"_a.noconvert(), "chosen"_a, "n_threads"_a = 1);

@@ -30,35 +30,64 @@ void in_blocks(const KernelView& kernel, std::size_t n_threads, Task task) {
     });
 }
 
-using Doubles = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+KernelView view_of(const AnyMatrix& kernel) {
+    return {precision_of(kernel.dtype(), "kernel"), kernel.shape(0), kernel.shape(1),
+            kernel.data()};
+}
 
-void scale_rows(Doubles out, AnyMatrix kernel, Positions chosen, Vector scales,
-                std::size_t n_threads) {
-    const std::size_t n = chosen.shape(0), n_vectors = kernel.shape(1);
-    const bool single = precision_of(kernel.dtype(), "kernel") == Precision::float32;
-    require(scales.shape(0) == n, "scales must have one entry per chosen row, " +
-                                      std::to_string(n) + ", got " +
-                                      std::to_string(scales.shape(0)));
-    require(out.shape(0) == n && out.shape(1) == n_vectors,
-            "out must have " + std::to_string(n) + " rows and " + std::to_string(n_vectors) +
-                " columns, got " + std::to_string(out.shape(0)) + " and " +
-                std::to_string(out.shape(1)));
-    require_positions(chosen, kernel.shape(0));
-    const auto scale = [&](const auto* values, std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-            const auto* from = values + std::size_t(chosen.data()[i]) * n_vectors;
-            for (std::size_t j = 0; j < n_vectors; ++j)
-                out.data()[i * n_vectors + j] = scales.data()[i] * double(from[j]);
-        }
-    };
-    const auto task = [&](std::size_t begin, std::size_t end) {
-        if (single)
-            scale(static_cast<const float*>(kernel.data()), begin, end);
-        else
-            scale(static_cast<const double*>(kernel.data()), begin, end);
-    };
+using Square = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::align_val_t alignment{64};  // of all lanes
+struct FreeAligned {
+    void operator()(double* array) const { ::operator delete(array, alignment); }
+};
+using AlignedArray = std::unique_ptr<double, FreeAligned>;
+
+// A panel, and the panels with which a thread multiplies it at once.
+struct PanelTask {
+    std::size_t panel, begin, end;
+};
+
+void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector scales,
+                        std::size_t n_threads) {
+    constexpr std::size_t panels_at_once = 6, most_values = std::size_t(1) << 22, least_rows = 256;
+    const KernelView view = view_of(kernel);
+    const std::size_t n = view.n_vectors, n_chosen = chosen.shape(0);
+    require(square.shape(0) == n && square.shape(1) == n,
+            "square must have " + std::to_string(n) + " rows and columns, got " +
+                std::to_string(square.shape(0)) + " and " + std::to_string(square.shape(1)));
+    require(scales.shape(0) == n_chosen, "scales must have one entry per chosen row, " +
+                                             std::to_string(n_chosen) + ", got " +
+                                             std::to_string(scales.shape(0)));
+    require_positions(chosen, view.n_rows);
+    const std::size_t n_panels = (n + core->panel - 1) / core->panel;
+    std::vector<PanelTask> tasks;
+    for (std::size_t p = 0; p < n_panels; ++p)
+        for (std::size_t q = p; q < n_panels; q += panels_at_once)
+            tasks.push_back({p, q, std::min(q + panels_at_once, n_panels)});
+    // Packed rows take a bounded memory, and there is the same number of them for any threads.
+    const std::size_t at_once = std::max(least_rows, most_values / (n + 1));
+    const std::size_t most = std::min(at_once, n_chosen) * n_panels * core->panel;
+    const AlignedArray packed(
+        static_cast<double*>(::operator new((most + 1) * sizeof(double), alignment)));
     without_gil([&](Interrupt& interrupt) {
-        return parallel_chunks(0, n, n_vectors, n_threads, interrupt, task);
+        for (std::size_t first = 0; first < n_chosen; first += at_once) {
+            const ScaledRows rows{std::min(at_once, n_chosen - first), n, chosen.data() + first,
+                                  scales.data() + first};
+            const bool finished =
+                parallel_chunks(0, rows.n_rows, n, n_threads, interrupt,
+                                [&](std::size_t begin, std::size_t end) {
+                                    core->pack_rows(view, rows, begin, end, packed.get());
+                                }) &&
+                parallel(tasks.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
+                    if (own.requested()) return false;
+                    core->add_products(packed.get(), rows.n_rows, n, tasks[k].panel, tasks[k].begin,
+                                       tasks[k].end, square.data());
+                    return true;
+                });
+            if (!finished) return false;
+        }
+        return true;
     });
 }
 
@@ -67,11 +96,6 @@ void add_parts(const std::vector<double>& parts, std::size_t size, double* total
     std::fill_n(total, size, 0.0);
     for (std::size_t first = 0; first < parts.size(); first += size)
         for (std::size_t i = 0; i < size; ++i) total[i] += parts[first + i];
-}
-
-KernelView view_of(const AnyMatrix& kernel) {
-    return {precision_of(kernel.dtype(), "kernel"), kernel.shape(0), kernel.shape(1),
-            kernel.data()};
 }
 
 nb::object kernel_decisions(AnyMatrix kernel, Matrix coefficients, Vector intercepts,
@@ -200,7 +224,7 @@ class RowLosses {
 template <class Task>
 void add_in_order(std::size_t n_rows, std::size_t n_outputs, const double* c, std::size_t n_sums,
                   double* total, std::size_t n_threads, Task task) {
-    constexpr std::size_t values_at_once = std::size_t(1) << 14;
+    constexpr std::size_t values_at_once = std::size_t(1) << 12;
     const std::size_t at_once = std::max<std::size_t>(1, values_at_once / n_outputs);
     const std::size_t n_chunks = (n_rows + at_once - 1) / at_once;
     std::vector<double> sums(n_chunks * n_sums);
@@ -425,8 +449,8 @@ void bind_solving(nb::module_& module) {
                "n_threads"_a);
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
                "intercepts"_a, "n_threads"_a = 1);
-    module.def("scale_rows", &scale_rows, "out"_a.noconvert(), "kernel"_a.noconvert(), "chosen"_a,
-               "scales"_a, "n_threads"_a = 1);
+    module.def("add_outer_products", &add_outer_products, "square"_a.noconvert(),
+               "kernel"_a.noconvert(), "chosen"_a, "scales"_a, "n_threads"_a = 1);
     module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);
 }
 

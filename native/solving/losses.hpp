@@ -17,11 +17,11 @@ struct Bend {
 struct RoundedRamp {
     double width;
 
+    // Without branches, which no processor could predict. NaN stays NaN.
     POCKETSVM_INLINE Bend at(double u) const {
-        const double s = (u + width) / (2 * width), rest = u - width;
-        const double slope = s < 0 ? 0 : s > 1 ? 1 : s;
-        return {width * slope * slope + (rest > 0 ? rest : 0), slope,
-                (u > -width) & (u < width) ? 1 / (2 * width) : 0};
+        const double slope = smaller(1.0, larger(0.0, (u + width) / (2 * width)));
+        const bool bent = (u > -width) & (u < width);
+        return {width * slope * slope + larger(u - width, 0.0), slope, double(bent) / (2 * width)};
     }
 };
 
@@ -153,7 +153,7 @@ POCKETSVM_INLINE void with_outputs(const Losses& losses, Element element, Functi
 template <class Loss, class Code, class Function>
 void with_classes(const Losses& losses, const Code* codes, Function function) {
     const auto element = [&losses, codes](std::size_t row, std::size_t o) POCKETSVM_INLINE_LAMBDA {
-        return Loss{codes[row] == losses.positives[o] ? 1.0 : -1.0, losses.widths[o]};
+        return Loss{2 * double(codes[row] == losses.positives[o]) - 1, losses.widths[o]};
     };
     with_outputs(losses, element, function);
 }

@@ -260,6 +260,16 @@ def rows_below(
     The priority of a row is its random number over its weight; None is a weight of one.
     """
 
+def smallest_of_groups(
+    groups: NDArray[np.int8] | NDArray[np.int32],
+    numbers: NDArray[np.float64],
+    quotas: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Mark the smallest numbers of each group, as many as its quota; of equal ones, the first.
+
+    The threshold of a group is its smallest number that is not marked; inf if there is none.
+    """
+
 def row_weights(
     groups: NDArray[np.int8] | NDArray[np.int32],
     group_weights: NDArray[np.float64],
@@ -272,14 +282,18 @@ def row_weights(
 def take_rows(X: NDArray[Any], chosen: NDArray[np.int64], n_threads: int = 1) -> NDArray[Any]:
     """Copy the rows at these positions; X is a C-contiguous matrix."""
 
-def scale_rows(
-    out: NDArray[np.float64],
+def add_outer_products(
+    square: NDArray[np.float64],
     kernel: NDArray[Any],
     chosen: NDArray[np.int64],
     scales: NDArray[np.float64],
     n_threads: int = 1,
 ) -> None:
-    """Write the chosen rows of kernel values, each times its scale, to `out`."""
+    """Add the outer products of the chosen rows, each times its scale, to the upper triangle.
+
+    The terms of a sum are added in the order of the rows, in blocks of a fixed number of rows: the
+    bits do not depend on the threads.
+    """
 
 def kernel_pull(
     kernel: NDArray[Any], slopes: NDArray[np.float64], n_threads: int = 1

@@ -106,29 +106,28 @@ def test_positions_that_do_not_exist_are_refused(position):
     with pytest.raises(ValueError, match=match):
         _core.take_rows(kernel, chosen)
     with pytest.raises(ValueError, match=match):
-        _core.scale_rows(np.empty((2, 2)), kernel, chosen, np.ones(2))
+        _core.add_outer_products(np.zeros((2, 2)), kernel, chosen, np.ones(2))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_of_kernel_values_are_scaled(dtype):
+@pytest.mark.parametrize("dtype", [np.int8, np.int32])
+def test_the_smallest_numbers_of_each_group_are_marked(dtype):
     random = np.random.default_rng(0)
-    kernel, chosen = random.random((2000, 7)).astype(dtype), random.permutation(2000)[:1500]
-    scales, out = random.random(1500), np.empty((1500, 7))
-    for n_threads in (1, 3):
-        out[:] = np.nan
-        _core.scale_rows(out, kernel, chosen, scales, n_threads)
-        assert_array_equal(out, scales[:, None] * kernel[chosen].astype(float))
+    groups = random.integers(0, 4, 3000).astype(dtype)
+    numbers = random.integers(0, 500, 3000) / 500.0  # many are equal
+    quotas = np.array([0, 100, 701, 5000])
+    marked, thresholds = _core.smallest_of_groups(groups, numbers, quotas)
+    for group, quota in enumerate(quotas):
+        members = np.flatnonzero(groups == group)
+        order = members[np.argsort(numbers[members], kind="stable")]
+        assert_array_equal(np.flatnonzero(marked & (groups == group)), np.sort(order[:quota]))
+        assert thresholds[group] == (numbers[order[quota]] if quota < len(order) else np.inf)
 
 
-@pytest.mark.parametrize(
-    ("shape", "n_scales", "match"),
-    [
-        ((2, 2), 3, "scales must have one entry per chosen row, 2, got 3"),
-        ((3, 2), 2, "out must have 2 rows and 2 columns, got 3 and 2"),
-        ((2, 1), 2, "out must have 2 rows and 2 columns, got 2 and 1"),
-    ],
-)
-def test_bad_shapes_of_scaled_rows_are_refused(shape, n_scales, match):
-    kernel = np.ones((3, 2), dtype=np.float32)
-    with pytest.raises(ValueError, match=match):
-        _core.scale_rows(np.empty(shape), kernel, np.array([0, 2]), np.ones(n_scales))
+def test_bad_quotas_are_refused():
+    groups, numbers = np.zeros(3, dtype=np.int8), np.ones(3)
+    with pytest.raises(ValueError, match="quotas must not be negative"):
+        _core.smallest_of_groups(groups, numbers, np.array([-1]))
+    with pytest.raises(ValueError, match=r"groups must be in \[0, 0\)"):
+        _core.smallest_of_groups(groups, numbers, np.array([], dtype=np.int64))
+    with pytest.raises(ValueError, match="numbers must have one entry per row, 3, got 2"):
+        _core.smallest_of_groups(groups, numbers[:2], np.array([1]))

@@ -117,3 +117,38 @@ def test_kernel_values_are_never_converted():
             _core.kernel_decisions(strided, coefficients, intercepts)
         with pytest.raises(TypeError, match="incompatible function arguments"):
             _core.kernel_pull(strided, slopes)
+
+
+# --- outer products -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 7, 24, 25, 100, 301])
+@pytest.mark.parametrize("n_chosen", [0, 1, 255, 700])
+def test_outer_products_are_added_to_the_upper_triangle(dtype, n_columns, n_chosen):
+    random = np.random.default_rng(n_columns)
+    kernel = random.random((1000, n_columns)).astype(dtype)
+    chosen, scales = random.permutation(1000)[:n_chosen], random.random(n_chosen)
+    before = random.random((n_columns, n_columns))
+    values = scales[:, None] * kernel[chosen].astype(float)
+    expected = before + np.triu(values.T @ values)
+    squares = [before.copy() for _ in range(3)]
+    for n_threads, square in enumerate(squares, start=1):
+        _core.add_outer_products(square, kernel, chosen, scales, n_threads)
+    assert_allclose(squares[0], expected, rtol=1e-12)
+    assert_array_equal(squares[0], squares[1])
+    assert_array_equal(squares[0], squares[2])
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_scales", "match"),
+    [
+        ((2, 2), 3, "scales must have one entry per chosen row, 2, got 3"),
+        ((3, 2), 2, "square must have 2 rows and columns, got 3 and 2"),
+        ((2, 1), 2, "square must have 2 rows and columns, got 2 and 1"),
+    ],
+)
+def test_bad_shapes_of_outer_products_are_refused(shape, n_scales, match):
+    kernel = np.ones((3, 2), dtype=np.float32)
+    with pytest.raises(ValueError, match=match):
+        _core.add_outer_products(np.zeros(shape), kernel, np.array([0, 2]), np.ones(n_scales))

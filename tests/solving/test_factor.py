@@ -129,7 +129,6 @@ def test_a_matrix_that_rounding_has_made_indefinite_gets_a_ridge():
 def test_threads_do_not_change_a_bit(fit_intercept, at_once, monkeypatch):
     monkeypatch.setattr(module, "AT_ONCE", at_once)
     monkeypatch.setattr(module, "FACTOR_PANEL", 64)
-    monkeypatch.setattr(module, "PRODUCT_ROWS", 7)
     n = 3 * PANEL + 17
     vectors, (kernel, weights) = some_vectors(n), some_rows(n)
     right = np.random.default_rng(1).normal(size=(3, n + 1))

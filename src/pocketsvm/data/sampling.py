@@ -90,22 +90,20 @@ def draw(
     likely = np.full(len(counts), np.inf)
     np.divide(_more_than(quota) * (1 if weights is None else 2), totals, out=likely, where=~whole)
     few, priorities = _core.rows_below(groups, likely, weights, seed, n_threads)
-    if (np.bincount(groups[few], minlength=len(counts)) <= quota)[~whole].any():
+    drawn, thresholds = _core.smallest_of_groups(groups[few], priorities, quota)
+    if np.isinf(thresholds[~whole]).any():
         every = np.full(len(counts), np.inf)
         few, priorities = _core.rows_below(groups, every, weights, seed, n_threads)
-    sizes = np.bincount(groups[few], minlength=len(counts))
-    order = np.split(grouped(groups[few], len(counts)), np.cumsum(sizes)[:-1])
-    found = np.zeros(len(few))
-    for members, wanted, total in zip(order, quota.tolist(), totals.tolist(), strict=True):
-        drawn, factors = members, np.ones(len(members))
-        if wanted < len(members):
-            nearest = members[smallest(priorities[members], wanted)]
-            drawn, threshold = nearest[:wanted], priorities[nearest[wanted]]
-            heavy = np.ones(wanted) if weights is None else weights[few[drawn]]
-            factors = drawn_factors(heavy, threshold, total)
-        found[drawn] = factors
-    chosen = np.flatnonzero(found)
-    return few[chosen], found[chosen] * (len(chosen) / len(groups))
+        drawn, thresholds = _core.smallest_of_groups(groups[few], priorities, quota)
+    chosen = few[drawn]
+    some, share = groups[chosen], len(chosen) / len(groups)
+    if weights is None:
+        scales = np.divide(counts, quota, out=np.ones(len(counts)), where=quota > 0)
+        return chosen, (rounded(scales) * share)[some]
+    factors = raised(weights[chosen], thresholds[some])
+    sums = np.bincount(some, weights[chosen] * factors, len(counts))
+    scales = np.divide(totals, sums, out=np.ones(len(counts)), where=sums > 0)
+    return chosen, rounded(factors * scales[some]) * share
 
 
 def draw_members(members: NDArray[np.bool_], n: int, seed: int, n_threads: int) -> NDArray[np.intp]:
@@ -155,12 +153,20 @@ def smallest(numbers: Array, n: int) -> NDArray[np.intp]:
 def drawn_factors(weights: Array, threshold: float, total: float) -> Array:
     """Return what the weights of the drawn rows of a group are multiplied by.
 
-    `threshold` is the smallest priority that was not drawn, and `total` the weight of the group.
-    The factors keep it. They are rounded, so that they do not depend on the order in which `total`
-    was summed up.
+    `threshold` is the smallest priority that was not drawn, and `total` the weight of the group,
+    which the factors keep.
     """
     if not len(weights):
         return weights
-    factors = np.maximum(1.0, 1.0 / (weights * threshold))
-    factors *= total / (weights @ factors)
+    factors = raised(weights, threshold)
+    return rounded(factors * (total / (weights @ factors)))
+
+
+def raised(weights: Array, thresholds: Array | float) -> Array:
+    """Return factors that make weights below the inverse of a threshold equal to it."""
+    return np.maximum(1.0, 1.0 / (weights * thresholds))
+
+
+def rounded(factors: Array) -> Array:
+    """Round factors, so that they do not depend on the order in which weights were summed up."""
     return factors.astype(np.float32).astype(np.float64)

@@ -27,12 +27,6 @@ LEAST_JITTER = 1e-14
 PANEL = 64
 # Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
 AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
-# Outer products of so many kernel values, or of so many rows if that is more, are added at a time,
-# in tiles of the matrix. A thread adds those of so many rows, which stay in its cache, to one tile;
-# small matrices have small tiles, so that more threads have one. These numbers do not depend on the
-# threads, and so neither do the sums.
-PRODUCT_VALUES, PRODUCT_ROWS = 2**22, 1024
-SMALL_TILE, TILE = 128, 256
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
@@ -117,28 +111,14 @@ class Penalty:
             square[panel, panel] = upper + upper.T
             square[panel.stop :, panel] = square[panel, panel.stop :].T
         np.fill_diagonal(square, 1.0 + self.jitter + ridge)
-        sides = slices(n, SMALL_TILE if n <= AT_ONCE else TILE)
-        tiles = [(rows, columns) for k, rows in enumerate(sides) for columns in sides[: k + 1]]
         for kernel, chosen, weights in blocks():
-            roots = np.sqrt(weights)
-            border.corner += float(roots @ roots)
-            n_rows = min(len(chosen), max(PRODUCT_ROWS, PRODUCT_VALUES // n))
-            spare = np.empty((n_rows, n))
-            for some in slices(len(chosen), max(n_rows, 1)):
-                values = spare[: some.stop - some.start]
-                _core.scale_rows(values, kernel, chosen[some], roots[some], self.n_threads)
-                border.column += roots[some] @ values
-                for _ in in_order(partial(_add_products, square, values), tiles, self.n_threads):
-                    pass
+            border.corner += float(weights.sum())
+            slopes = np.zeros((len(kernel), 1))
+            slopes[chosen, 0] = weights
+            border.column += _core.kernel_pull(kernel, slopes, self.n_threads)[0]
+            # The lower triangle of a matrix in Fortran order is the upper one of its transpose.
+            _core.add_outer_products(square.T, kernel, chosen, np.sqrt(weights), self.n_threads)
         return border
-
-
-def _add_products(square: Array, values: Array, tile: tuple[slice, slice]) -> None:
-    """Add the products of columns to a tile on or below the diagonal."""
-    rows, columns = tile
-    for some in slices(len(values), PRODUCT_ROWS):
-        products = values[some, rows].T @ values[some, columns]
-        square[tile] += np.tril(products) if rows == columns else products
 
 
 def factored(square: Array, n_threads: int) -> bool:

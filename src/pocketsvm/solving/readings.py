@@ -186,11 +186,11 @@ def drawn_bent(
     The number of a row depends on its position and the seed alone. Returns the positions of the
     drawn rows, sorted, and their curvatures, scaled so that their sum is that of all rows.
     """
-    n_bent = int(np.count_nonzero(curvatures))
-    if n_bent <= wanted.n_bent:
-        bent = np.flatnonzero(curvatures)
+    bends = curvatures != 0
+    if np.count_nonzero(bends) <= wanted.n_bent:
+        bent = np.flatnonzero(bends)
         return bent, curvatures[bent]
-    drawn = draw_members(curvatures != 0, wanted.n_bent, wanted.seed, n_threads)
+    drawn = draw_members(bends, wanted.n_bent, wanted.seed, n_threads)
     scale = curvatures.sum(dtype=np.float64) / curvatures[drawn].sum(dtype=np.float64)
     return drawn, curvatures[drawn] * scale
 
