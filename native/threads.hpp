@@ -1,5 +1,4 @@
-// Threads: created for one call and joined at its end, so that none is left idle when the process
-// forks or exits.
+// Threads for one call: those of the caller's pool, or new ones, which are joined at its end.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +7,11 @@
 #include <future>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core.hpp"
+#include "thread_pool.hpp"
 
 namespace pocketsvm {
 
@@ -26,6 +27,28 @@ class SharedInterrupt final : public Interrupt {
   private:
     std::atomic<bool> stop_{false};
 };
+
+// Calls work() on n threads of the caller's pool, meanwhile own(), and then poll() until all calls
+// have ended.
+template <class Work, class Own, class Poll>
+void in_pool(std::size_t n, Work work, Own own, Poll poll) {
+    ThreadPool& pool = *std::exchange(own_pool, nullptr);  // not for calls within this one
+    struct Done {
+        ThreadPool& pool;
+        ~Done() {
+            while (!pool.wait(interrupt_period)) {
+            }
+            own_pool = &pool;
+        }
+    };
+    {
+        const Done done{pool};
+        pool.start(n, work);
+        own();
+        while (!pool.wait(interrupt_period)) poll();
+    }
+    pool.check();
+}
 
 // Calls task(i, interrupt) for i in [0, n_tasks), on n_threads including the caller's. Only the
 // caller's thread asks the given interrupt, in its own tasks and while it waits. A task returns
@@ -49,6 +72,14 @@ bool parallel(std::size_t n_tasks, std::size_t n_threads, Interrupt& interrupt, 
             throw;
         }
     };
+    if (own_pool != nullptr && own_pool->exists()) {
+        in_pool(
+            n_threads - 1, [&] { work(shared); }, [&] { work(interrupt); },
+            [&] {
+                if (interrupt.requested()) shared.request();
+            });
+        return !shared.requested();
+    }
     std::vector<std::future<void>> others;  // waits for them in its destructor
     try {
         while (others.size() + 1 < n_threads)

@@ -1,6 +1,10 @@
 // What the bindings share: array types, checks, errors, the core in use, Ctrl-C.
 #pragma once
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -9,6 +13,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,6 +34,7 @@ void bind_training(nb::module_& module);
 void bind_solving(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_text(nb::module_& module);
+void bind_threads(nb::module_& module);
 
 // The core of the instruction set in use; module.cpp chooses it.
 inline const Core* core = nullptr;
@@ -62,12 +68,32 @@ inline void require_positions(const Positions& chosen, std::size_t n_rows) {
                    std::to_string(chosen.data()[i]));
 }
 
+// Uninitialised numbers, aligned for all lanes. Linux is asked for huge pages, which it hands out
+// much faster than as many small ones.
+template <class T>
+T* allocate(std::size_t size) {
+    constexpr std::size_t lanes = 64, huge_page = std::size_t(1) << 21;
+    if (size > (~std::size_t(0) >> 1) / sizeof(T)) throw std::bad_alloc();
+    const std::size_t unit = size * sizeof(T) < 2 * huge_page ? lanes : huge_page;
+    const std::size_t bytes = (size * sizeof(T) / unit + 1) * unit;
+    void* memory = std::aligned_alloc(unit, bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+    if (unit == huge_page) madvise(memory, bytes, MADV_HUGEPAGE);  // if refused, pages are small
+#endif
+    return static_cast<T*>(memory);
+}
+
+struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+};
+
 template <class T>
 nb::ndarray<nb::numpy, T> make_array(std::vector<std::size_t> shape, T** data) {
     std::size_t size = 1;
     for (std::size_t n : shape) size *= n;
-    *data = new T[size ? size : 1];
-    nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    *data = allocate<T>(size);
+    nb::capsule owner(*data, [](void* memory) noexcept { std::free(memory); });
     return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
 }
 

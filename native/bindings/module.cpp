@@ -40,6 +40,7 @@ NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);
     module.def("instruction_set", [] { return std::string(core->name); });
     module.def("instruction_sets", &instruction_sets);
+    bind_threads(module);
     bind_drawing(module);
     bind_kernel(module);
     bind_merging(module);

@@ -37,12 +37,6 @@ KernelView view_of(const AnyMatrix& kernel) {
 
 using Square = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-constexpr std::align_val_t alignment{64};  // of all lanes
-struct FreeAligned {
-    void operator()(double* array) const { ::operator delete(array, alignment); }
-};
-using AlignedArray = std::unique_ptr<double, FreeAligned>;
-
 // A panel, and the panels with which a thread multiplies it at once.
 struct PanelTask {
     std::size_t panel, begin, end;
@@ -68,8 +62,7 @@ void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vecto
     // Packed rows take a bounded memory, and there is the same number of them for any threads.
     const std::size_t at_once = std::max(least_rows, most_values / (n + 1));
     const std::size_t most = std::min(at_once, n_chosen) * n_panels * core->panel;
-    const AlignedArray packed(
-        static_cast<double*>(::operator new((most + 1) * sizeof(double), alignment)));
+    const std::unique_ptr<double, Free> packed(allocate<double>(most));
     without_gil([&](Interrupt& interrupt) {
         for (std::size_t first = 0; first < n_chosen; first += at_once) {
             const ScaledRows rows{std::min(at_once, n_chosen - first), n, chosen.data() + first,

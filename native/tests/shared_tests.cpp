@@ -1,6 +1,7 @@
 // Lanes and their exponential, random numbers, threads, the support set.
 #define POCKETSVM_SET unit
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -81,6 +82,31 @@ void parallel_runs_every_task_once() {
     CHECK(thrown);
 }
 
+void a_pool_serves_many_calls() {
+    ThreadPool pool(3);
+    own_pool = &pool;
+    check::NeverInterrupt never;
+    for (int round = 0; round < 200; ++round) {
+        std::atomic<int> count{0};
+        const std::size_t n_threads = 2 + std::size_t(round) % 5;  // some have fewer than they want
+        CHECK(parallel(20, n_threads, never, [&](std::size_t, Interrupt& own) {
+            ++count;
+            return !own.requested();
+        }));
+        CHECK(count == 20 && own_pool == &pool);
+    }
+    // A call within another one has threads of its own.
+    std::atomic<int> inner{0};
+    CHECK(parallel(4, 4, never, [&](std::size_t, Interrupt& own) {
+        return parallel(5, 2, own, [&](std::size_t, Interrupt&) {
+            ++inner;
+            return true;
+        });
+    }));
+    CHECK(inner == 20);
+    own_pool = nullptr;
+}
+
 void support_set_keeps_its_slots() {
     SupportSet<float> set(20, 3);
     for (int i = 0; i < 20; ++i) {
@@ -109,4 +135,9 @@ void shared_tests() {
     generator_shuffles_evenly();
     support_set_keeps_its_slots();
     parallel_runs_every_task_once();
+    a_pool_serves_many_calls();
+    ThreadPool pool(3);
+    own_pool = &pool;
+    parallel_runs_every_task_once();
+    own_pool = nullptr;
 }

@@ -240,6 +240,13 @@ def kernel_decisions(
     n_vectors). Sums are in float64. The bits of a row's values depend on that row only.
     """
 
+class ThreadPool:
+    """A context in which the calling thread keeps its threads from one call to the next."""
+
+    def __init__(self, n_threads: int) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
+
 def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
     """Random numbers in [0, 1) of n rows; each depends on the seed and the row's position alone."""
 

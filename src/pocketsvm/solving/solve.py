@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .. import _core
 from ..data.novelty import NoveltyTargets
 from ..data.rows import Rows
 from ..data.sampling import AnyTargets, sampled
@@ -84,7 +85,7 @@ def solve(
     if not settings.polish or not len(model.vectors):
         return model
     begin = time.perf_counter()
-    with ONE_BLAS_THREAD:
+    with ONE_BLAS_THREAD, _core.ThreadPool(settings.n_threads):
         random = np.random.default_rng(vectors.states[0].generator)
         solver = Solver.of(rows, targets, settings, random, whole)
         answer = solver.exact()
