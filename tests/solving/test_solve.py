@@ -58,7 +58,7 @@ def test_general_solver_does_not_find_a_better_classifier(n_classes, C):
         assert value <= objective.best_from(point) * (1 + 2e-4)
 
 
-def test_factors_of_many_vectors_have_a_larger_tolerance(monkeypatch):
+def test_factors_of_more_vectors_have_a_larger_tolerance(monkeypatch):
     tolerances, minimise = [], solve.minimise
 
     def record(problem, random, tolerance, *others):
@@ -67,11 +67,12 @@ def test_factors_of_many_vectors_have_a_larger_tolerance(monkeypatch):
 
     monkeypatch.setattr(solve, "minimise", record)
     X, y = make_blobs(2000, centers=2, cluster_std=3.0, random_state=0)
-    for many in (1000, 20, 10):
+    for few, many in ((500, 1000), (80, 1000), (40, 1000), (20, 20), (10, 10)):
+        monkeypatch.setattr(solve, "FEW_VECTORS", few)
         monkeypatch.setattr(solve, "MANY_VECTORS", many)
         BudgetedSVC(40, random_state=0).fit(X, y)
     default = Choices().factor_tolerance
-    assert tolerances == [default, 2 * default, 4 * default]
+    assert tolerances == [share * default for share in (0.16, 0.25, 1, 2, 4)]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])

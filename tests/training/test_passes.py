@@ -151,7 +151,7 @@ def test_passes_end_early_after_enough_merges(problem):
     rows, targets = problem()
     without_end = passes(rows, targets, settings(10), Watcher())
     watcher = Watcher()
-    choices = Choices(merges_per_vector=20, small=0)
+    choices = Choices(merges_per_vector=20, merges_of_several=20, small=0)
     found = passes(rows, targets, settings(10, polish=True, choices=choices), watcher)
     most = 20 * 20  # merges a vector, vectors
     assert 1 < found.n_passes < 10
@@ -170,7 +170,7 @@ def test_passes_end_early_after_enough_merges(problem):
 @PROBLEMS
 def test_interrupted_passes_end_after_as_many_merges(problem):
     rows, targets = problem()
-    choices = Choices(merges_per_vector=20, small=0)
+    choices = Choices(merges_per_vector=20, merges_of_several=20, small=0)
     given = settings(10, polish=True, choices=choices)
     watcher = Watcher()
     whole = passes(rows, targets, given, watcher)
@@ -182,7 +182,7 @@ def test_interrupted_passes_end_after_as_many_merges(problem):
 @PROBLEMS
 def test_a_single_pass_sees_all_rows(problem):
     rows, targets = problem()
-    choices = Choices(merges_per_vector=1, rows_per_vector=10**6)
+    choices = Choices(merges_per_vector=1, merges_of_several=1, rows_per_vector=10**6)
     found = passes(rows, targets, settings(1, polish=True, choices=choices), Watcher())
     assert found.profile.steps == rows.n_rows * targets.n_problems
 
@@ -192,7 +192,7 @@ def test_few_rows_need_fewer_passes(problem):
     rows, targets = problem()
 
     def n_passes(polish=True, budget=20, **choices):
-        found = Choices(merges_per_vector=10**6, **choices)
+        found = Choices(merges_per_vector=10**6, merges_of_several=10**6, **choices)
         given = settings(30, polish=polish, budget=budget, choices=found)
         return passes(rows, targets, given, Watcher()).n_passes
 
@@ -206,7 +206,7 @@ def test_few_rows_need_fewer_passes(problem):
 @PROBLEMS
 def test_passes_without_the_solver_do_not_end_early(problem):
     rows, targets = problem()
-    choices = Choices(merges_per_vector=1, rows_per_vector=2)
+    choices = Choices(merges_per_vector=1, merges_of_several=1, rows_per_vector=2)
     found = passes(rows, targets, settings(4, choices=choices), Watcher())
     assert found.n_passes == 4
     assert found.profile.steps == 4 * rows.n_rows * targets.n_problems
@@ -276,7 +276,7 @@ def test_without_the_solver_passes_are_those_of_the_reference(maintenance):
 
     def given():
         # Limits that the solver would have.
-        tight = Choices(rows_per_vector=1, merges_per_vector=1)
+        tight = Choices(rows_per_vector=1, merges_per_vector=1, merges_of_several=1)
         return settings(3, fit_intercept=False, maintenance=maintenance, choices=tight)
 
     (trainer,) = make_trainers(rows, targets, given())

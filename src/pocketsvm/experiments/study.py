@@ -47,11 +47,23 @@ CASE_SCORES = ("last", "polished", "share", "last_share", "polished_share")
 COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, float)}
 
 # The choices that the passes depend on; variants that share them share their passes.
-OF_THE_PASSES = ("intercept_rate", "rows_per_vector", "class_rows_per_vector", "merges_per_vector")
+OF_THE_PASSES = (
+    "intercept_rate",
+    "rows_per_vector",
+    "class_rows_per_vector",
+    "merges_per_vector",
+    "merges_of_several",
+)
 
 # What a variant changes: fields of `Choices`, and "polish" as in the estimators. The default is an
 # empty change.
 Changes = Mapping[str, Any]
+
+
+def _merges(per_vector: int) -> Changes:
+    return {"merges_per_vector": per_vector, "merges_of_several": per_vector}
+
+
 COMPARISONS: dict[str, dict[str, Changes]] = {
     "Polishing": {
         "the last iterate": {"polish": False},
@@ -70,12 +82,13 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
         "all": {"rows_per_vector": NO_LIMIT},
     },
     "Merges after which the passes end, for each vector": {
-        "50": {"merges_per_vector": 50},
-        "100": {},
-        "200": {"merges_per_vector": 200},
-        "400": {"merges_per_vector": 400},
-        "800": {"merges_per_vector": 800},
-        "no limit": {"merges_per_vector": NO_LIMIT},
+        "25": _merges(25),
+        "50": _merges(50),
+        "50, and 100 for several classes": {},
+        "100": _merges(100),
+        "200": _merges(200),
+        "400": _merges(400),
+        "no limit": _merges(NO_LIMIT),
     },
     "Intercept in the passes: the square of its constant feature": {
         "none": {"intercept_rate": 0.0},

@@ -40,8 +40,9 @@ Array = NDArray[Any]
 # Large data sets are solved on a sample first: as many rows as have their kernel values kept, but
 # at least this many for each vector, and at most as many as the passes see.
 LEAST_ROWS_PER_VECTOR = 64
-# From this many vectors on, the tolerance of factors grows with their number.
-MANY_VECTORS = 1000
+# The tolerance of factors grows with the square of the number of vectors up to the first number,
+# from this share of it on, and with the number itself from the second one on.
+FEW_VECTORS, LEAST_TOLERANCE, MANY_VECTORS = 500, 0.16, 1000
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
 # Not converged if one more step would gain more than this share of the objective.
@@ -314,8 +315,9 @@ class Solver:
         return replace(answer, steps=answer.steps + solution.steps)
 
     def _factor_tolerance(self, n_vectors: int) -> float:
-        """Return the tolerance; it is larger for many vectors, whose factors take longer."""
-        return self._settings.choices.factor_tolerance * max(1.0, n_vectors / MANY_VECTORS)
+        """Return the tolerance; few vectors, whose factors take little time, have a smaller one."""
+        few = min(1.0, max((n_vectors / FEW_VECTORS) ** 2, LEAST_TOLERANCE))
+        return self._settings.choices.factor_tolerance * max(few, n_vectors / MANY_VECTORS)
 
     def _solve_from(self, vectors: Array, point: Array) -> Answer:
         """Solve for the coefficients, starting close to the solution."""

@@ -253,7 +253,8 @@ def is_enough(
     full = isinstance(targets, ValueTargets) and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
     small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
-    return settings.polish and (few or small or profile.merges >= settings.most_merges)
+    enough = profile.merges >= settings.most_merges(targets.n_problems)
+    return settings.polish and (few or small or enough)
 
 
 def _merges_left(made: int, settings: Settings, trainers: Sequence[_core.Trainer]) -> int:
@@ -263,7 +264,7 @@ def _merges_left(made: int, settings: Settings, trainers: Sequence[_core.Trainer
     """
     if not settings.polish or settings.n_passes == 1 or len(trainers) > 1:
         return NO_LIMIT
-    return settings.most_merges - made
+    return settings.most_merges(1) - made
 
 
 def _make_pass(

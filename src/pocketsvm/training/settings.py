@@ -23,8 +23,9 @@ class Choices:
         A sample has at least this many rows of a class for each of its vectors, if there are as
         many.
 
-    merges_per_vector : int
-        If the solver follows, passes end after this many merges for each vector.
+    merges_per_vector, merges_of_several : int
+        If the solver follows, passes end after this many merges for each vector. The second number
+        is for several outputs, such as classes, whose passes do not know of each other.
 
     passes_of_few : int
         If the solver follows and all rows fit into the budget, this many passes find the vectors.
@@ -60,14 +61,16 @@ class Choices:
 
     factor_tolerance : float
         The solver makes no further factor if a step would gain less than this share of the
-        objective, or more in proportion to the vectors above 1,000. With many classes, the last
-        per cents take many steps and do not improve predictions.
+        objective: a smaller one with fewer than 500 vectors, a larger one with more than 1,000.
+        With many classes and vectors, the last per cents take many steps and do not improve
+        predictions.
     """
 
     intercept_rate: float = 0.1
     rows_per_vector: int = 512
     class_rows_per_vector: int = 64
-    merges_per_vector: int = 100
+    merges_per_vector: int = 50
+    merges_of_several: int = 100
     passes_of_few: int = 2
     small: int = 1000
     passes_of_small: int = 8
@@ -136,10 +139,11 @@ class Settings:
         """The largest number of rows that the passes see if the solver follows."""
         return self.choices.rows_per_vector * self.budget
 
-    @property
-    def most_merges(self) -> int:
-        """The number of merges after which passes end if the solver follows."""
-        return self.choices.merges_per_vector * self.budget
+    def most_merges(self, n_problems: int) -> int:
+        """Return the number of merges after which passes end if the solver follows."""
+        choices = self.choices
+        per_vector = choices.merges_per_vector if n_problems == 1 else choices.merges_of_several
+        return per_vector * self.budget
 
     def least_of_class(self, n_problems: int) -> int:
         """Return the least number of rows of a class in a sample, if it has as many."""
