@@ -358,6 +358,9 @@ struct Core {
     // decision values (n_rows x n_outputs). All arrays start with the first row of all.
     void (*loss_slopes)(const Losses& losses, const Chunk& chunk, const double* decisions,
                         double* sums, double* slopes);
+    // The weighted curvature of the rows of a chunk, the mean over the outputs.
+    void (*loss_curvatures)(const Losses& losses, const Chunk& chunk, const double* decisions,
+                            double* curvatures);
     // The first and second derivative of the losses along a change of the decision values, at one
     // length for each loss.
     void (*losses_along)(const Losses& losses, const Chunk& chunk, const double* decisions,

@@ -32,6 +32,8 @@ def parameters(arguments):
     """The parameters as written, without types: names, order, kinds and which have a default."""
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         argument.annotation = None
+    if arguments.vararg is not None:
+        arguments.vararg.annotation = None
     arguments.defaults = [ast.Constant(...) for _ in arguments.defaults]
     arguments.kw_defaults = [value and ast.Constant(...) for value in arguments.kw_defaults]
     return ast.unparse(arguments)

@@ -86,6 +86,7 @@ void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vecto
 
 // Adds the sums of parts, `size` for each of them, in their order.
 void add_parts(const std::vector<double>& parts, std::size_t size, double* total) {
+    if (size == 0) return;
     std::fill_n(total, size, 0.0);
     for (std::size_t first = 0; first < parts.size(); first += size)
         for (std::size_t i = 0; i < size; ++i) total[i] += parts[first + i];
@@ -255,6 +256,19 @@ nb::tuple loss_slopes(const RowLosses& losses, Matrix decisions, Vector c, std::
                      core->loss_slopes(view, chunk, decisions.data(), to, slopes);
                  });
     return nb::make_tuple(total, result);
+}
+
+nb::object loss_curvatures(const RowLosses& losses, Matrix decisions, Vector c,
+                           std::size_t n_threads) {
+    check_decisions(losses, decisions, c);
+    const Losses view = losses.view();
+    double* curvatures;
+    auto result = make_array<double>({losses.n_rows()}, &curvatures);
+    add_in_order(losses.n_rows(), view.n_outputs, c.data(), 0, nullptr, n_threads,
+                 [&](const Chunk& chunk, double*) {
+                     core->loss_curvatures(view, chunk, decisions.data(), curvatures);
+                 });
+    return nb::cast(result);
 }
 
 nb::object losses_along(const RowLosses& losses, Matrix decisions, Matrix change, Vector lengths,
@@ -431,6 +445,7 @@ void bind_solving(nb::module_& module) {
                     "up"_a, "widths"_a)
         .def_prop_ro("separable", &RowLosses::separable)
         .def("slopes", &loss_slopes, "decisions"_a, "c"_a, "n_threads"_a)
+        .def("curvatures", &loss_curvatures, "decisions"_a, "c"_a, "n_threads"_a)
         .def("along", &losses_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
     module.def("solve_small", &solve_small, "losses"_a, "kernel"_a.noconvert(), "penalty"_a, "c"_a,
                "tilt"_a, "fit_intercept"_a, "bound"_a, "least"_a, "near"_a.none(), "n_steps"_a,

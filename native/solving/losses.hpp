@@ -209,6 +209,20 @@ inline void loss_slopes(const Losses& losses, const Chunk& rows, const double* d
     });
 }
 
+// The weighted curvature of some rows, the mean over the outputs.
+inline void loss_curvatures(const Losses& losses, const Chunk& rows, const double* decisions,
+                            double* curvatures) {
+    const std::size_t n_outputs = losses.n_outputs;
+    with_losses(losses, [&](auto loss) {
+        for (std::size_t i = rows.begin; i < rows.end; ++i) {
+            double sum = 0;
+            loss.at(i, decisions + i * n_outputs,
+                    [&](std::size_t, const Bend& bend) { sum += bend.curvature; });
+            curvatures[i] = rows.c[i] * sum / double(n_outputs);
+        }
+    });
+}
+
 // The first and second derivative of the weighted losses along a change of the decision values, at
 // one length for each loss. If one loss couples the outputs, the sums over them are those of it.
 inline void losses_along(const Losses& losses, const Chunk& rows, const double* decisions,

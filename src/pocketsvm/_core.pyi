@@ -245,7 +245,7 @@ class ThreadPool:
 
     def __init__(self, n_threads: int) -> None: ...
     def __enter__(self) -> None: ...
-    def __exit__(self, *error: object) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
 
 def random_numbers(seed: int, first: int, n: int) -> NDArray[np.float64]:
     """Random numbers in [0, 1) of n rows; each depends on the seed and the row's position alone."""
@@ -379,6 +379,11 @@ class RowLosses:
 
         Both are weighted by c. The bits do not depend on the threads.
         """
+
+    def curvatures(
+        self, decisions: NDArray[np.float64], c: NDArray[np.float64], n_threads: int
+    ) -> NDArray[np.float64]:
+        """Curvature (n_rows,) of the losses, the mean over the outputs, weighted by c."""
 
     def along(
         self,

@@ -26,7 +26,7 @@ from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
 from .losses import KnownToCore
 from .pairs import PairwiseHinge, pair_blocks
-from .sample import Part, Sample
+from .sample import Sample
 
 Array = NDArray[Any]
 
@@ -181,15 +181,7 @@ class Problem:
 
     def curvatures(self, decisions: Array) -> Array:
         """Return the weighted curvature of every row, the mean over the outputs."""
-        curvatures = np.empty(len(decisions))
-
-        def read(part: Part) -> tuple[()]:
-            bends = part.loss.derivatives(decisions[part.at])[1]
-            curvatures[part.at] = bends.mean(axis=1) * part.c[:, 0]
-            return ()
-
-        self.sample.sum(read, self.n_threads)
-        return curvatures
+        return self.sample.curvatures(decisions, self.n_threads)
 
     def factor(
         self,

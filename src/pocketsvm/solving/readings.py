@@ -191,8 +191,7 @@ def drawn_bent(
         bent = np.flatnonzero(bends)
         return bent, curvatures[bent]
     drawn = draw_members(bends, wanted.n_bent, wanted.seed, n_threads)
-    scale = curvatures.sum(dtype=np.float64) / curvatures[drawn].sum(dtype=np.float64)
-    return drawn, curvatures[drawn] * scale
+    return drawn, curvatures[drawn] * (curvatures.sum() / curvatures[drawn].sum())
 
 
 # --- the sums of a chunk --------------------------------------------------------------------------

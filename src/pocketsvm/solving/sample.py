@@ -123,6 +123,20 @@ class Sample:
         (losses,) = self.sum(read, n_threads)
         return losses, slopes
 
+    def curvatures(self, decisions: Array, n_threads: int) -> Array:
+        """Return the weighted curvature of every row, the mean over the outputs."""
+        if isinstance(self.loss, KnownToCore):
+            return self.loss.core().curvatures(decisions, self.c, n_threads)
+        curvatures = np.empty(len(decisions))
+
+        def read(part: Part) -> tuple[()]:
+            bends = part.loss.derivatives(decisions[part.at])[1]
+            curvatures[part.at] = bends.mean(axis=1) * part.c[:, 0]
+            return ()
+
+        self.sum(read, n_threads)
+        return curvatures
+
     def along(
         self, decisions: Array, change: Array, length: Array, n_threads: int
     ) -> tuple[Array, Array]:

@@ -388,9 +388,12 @@ class Solver:
 
         Its decision values are so large that rows of this class have no loss.
         """
-        c, loss = self.part.c[:, None], self.part.loss
-        values = [loss.values(np.full((len(c), loss.n_outputs), value)) for value in (-2.0, 2.0)]
-        return float(np.min([(each * c).sum(axis=0) for each in values], axis=0).sum())
+        shape = len(self.part.c), self.part.loss.n_outputs
+        losses = [
+            self.part.slopes(np.full(shape, value), self._settings.n_threads)[0]
+            for value in (-2.0, 2.0)
+        ]
+        return float(np.min(losses, axis=0).sum())
 
     def _wider(self, answer: Answer, moved: Answer) -> Answer:
         """Let the rows that are near after a move take part in the next one, too."""
