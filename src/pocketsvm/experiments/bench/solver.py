@@ -415,9 +415,9 @@ def _scale(quick: bool) -> Table:
             "accuracy": ("training accuracy, %", ".2f"),
         },
         "Generated rows, default parameters, each line in a process of its own, the fastest of "
-        f"{ROUNDS} fits. Solving (`profile_.seconds_polish`) is relative to decision_function on the "
-        "same rows with the same number of threads. Memory is the growth of the peak resident size in fit. "
-        "The model is the same if every bit is that of one thread.",
+        f"{ROUNDS} fits. Solving (`profile_.seconds_polish`) is relative to decision_function on "
+        "the same rows with the same number of threads. Memory is the growth of the peak resident "
+        "size in fit. The model is the same if every bit is that of one thread.",
         progress=True,
     )
     if not can_measure_memory():
