@@ -1,5 +1,5 @@
-// A thread pool that one thread uses for its own calls, as long as it wants: starting threads for
-// each call takes longer than many calls themselves.
+// A pool of threads that serves the calls of one thread. Starting threads for each call takes
+// longer than many calls do.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -42,6 +41,7 @@ class ThreadPool {
         {
             const std::lock_guard<std::mutex> lock(mutex_);
             function_ = std::move(function);
+            error_ = nullptr;
             wanted_ = running_ = n < threads_.size() ? n : threads_.size();
             ++round_;
         }

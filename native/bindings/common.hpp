@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -75,7 +76,7 @@ T* allocate(std::size_t size) {
     constexpr std::size_t lanes = 64, huge_page = std::size_t(1) << 21;
     if (size > (~std::size_t(0) >> 1) / sizeof(T)) throw std::bad_alloc();
     const std::size_t unit = size * sizeof(T) < 2 * huge_page ? lanes : huge_page;
-    const std::size_t bytes = (size * sizeof(T) / unit + 1) * unit;
+    const std::size_t bytes = std::max<std::size_t>(1, (size * sizeof(T) + unit - 1) / unit) * unit;
     void* memory = std::aligned_alloc(unit, bytes);
     if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__)

@@ -1,4 +1,6 @@
 // The Python binding of the thread pool.
+#include <stdexcept>
+
 #include "common.hpp"
 
 namespace pocketsvm {
@@ -13,20 +15,25 @@ class PoolContext {
         if (n_threads_ <= 1 || own_pool != nullptr || pool_ != nullptr) return;
         pool_ = std::make_unique<ThreadPool>(n_threads_ - 1);
         own_pool = pool_.get();
+        thread_ = std::this_thread::get_id();
     }
     void leave() {
         if (pool_ == nullptr) return;
-        if (own_pool == pool_.get()) own_pool = nullptr;
+        if (thread_ != std::this_thread::get_id())
+            throw std::runtime_error("a thread must leave the ThreadPool that it entered itself");
+        own_pool = nullptr;
         // After a fork, there are no threads that could be joined.
         if (pool_->exists())
             pool_.reset();
         else
             static_cast<void>(pool_.release());
     }
-    ~PoolContext() { leave(); }
+    // A pool that its thread has not left is kept, because the thread may still use it.
+    ~PoolContext() { static_cast<void>(pool_.release()); }
 
   private:
     std::size_t n_threads_;
+    std::thread::id thread_;
     std::unique_ptr<ThreadPool> pool_;
 };
 

@@ -259,7 +259,7 @@ void check_trainers(const std::vector<PyTrainer*>& trainers, const RowsView& row
 void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, const std::string& loss,
                 AnyVector codes, const std::vector<std::int32_t>& positives, Vector class_weight,
                 std::optional<Vector> sample_weight, std::size_t n_threads,
-                std::int64_t most_merges) {
+                std::optional<std::int64_t> most_merges) {
     require_known("loss", loss, core->class_losses);
     require(positives.size() == trainers.size(), "positives must name one class for each trainer");
     check_trainers(trainers, rows.view());
@@ -268,7 +268,8 @@ void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, const
     const auto pass = [&](std::size_t k, Interrupt& interrupt) {
         const Classes data{loss.c_str(),        codes.data(), wide_codes(codes),
                            class_weight.data(), weight,       positives[k]};
-        return trainers[k]->trainer().pass(rows.view(), data, interrupt, most_merges);
+        return trainers[k]->trainer().pass(rows.view(), data, interrupt,
+                                           most_merges.value_or(no_limit));
     };
     without_gil([&](Interrupt& interrupt) {
         return parallel(trainers.size(), n_threads, interrupt, pass);
@@ -277,7 +278,7 @@ void train_pass(const std::vector<PyTrainer*>& trainers, const Rows& rows, const
 
 void train_pass_on_targets(PyTrainer& trainer, const Rows& rows, const std::string& loss,
                            double parameter, Vector targets, std::optional<Vector> sample_weight,
-                           std::int64_t most_merges) {
+                           std::optional<std::int64_t> most_merges) {
     require_known("loss", loss, core->target_losses);
     check_trainers({&trainer}, rows.view());
     check_values("targets", targets, rows.view().n_rows, "finite",
@@ -287,12 +288,12 @@ void train_pass_on_targets(PyTrainer& trainer, const Rows& rows, const std::stri
     const double* weight = check_weights(rows.view().n_rows, sample_weight);
     const Targets data{loss.c_str(), parameter, targets.data(), weight};
     without_gil([&](Interrupt& interrupt) {
-        return trainer.trainer().pass(rows.view(), data, interrupt, most_merges);
+        return trainer.trainer().pass(rows.view(), data, interrupt, most_merges.value_or(no_limit));
     });
 }
 
 void train_pass_on_pairs(PyTrainer& trainer, const Rows& rows, Places places, Vector row_weight,
-                         std::int64_t most_merges) {
+                         std::optional<std::int64_t> most_merges) {
     const RowsView& view = rows.view();
     check_trainers({&trainer}, view);
     require(view.n_rows < std::size_t(1) << 31,
@@ -313,7 +314,7 @@ void train_pass_on_pairs(PyTrainer& trainer, const Rows& rows, Places places, Ve
     }
     const Pairs data{place, weight};
     without_gil([&](Interrupt& interrupt) {
-        return trainer.trainer().pass(view, data, interrupt, most_merges);
+        return trainer.trainer().pass(view, data, interrupt, most_merges.value_or(no_limit));
     });
 }
 
@@ -342,12 +343,12 @@ void bind_training(nb::module_& module) {
 
     module.def("train_pass", &train_pass, "trainers"_a, "rows"_a, "loss"_a, "codes"_a.noconvert(),
                "positives"_a, "class_weight"_a, "sample_weight"_a.none(), "n_threads"_a,
-               "most_merges"_a = no_limit);
+               "most_merges"_a = nb::none());
     module.def("train_pass_on_targets", &train_pass_on_targets, "trainer"_a, "rows"_a, "loss"_a,
                "parameter"_a, "targets"_a.noconvert(), "sample_weight"_a.none(),
-               "most_merges"_a = no_limit);
+               "most_merges"_a = nb::none());
     module.def("train_pass_on_pairs", &train_pass_on_pairs, "trainer"_a, "rows"_a,
-               "places"_a.noconvert(), "row_weight"_a.noconvert(), "most_merges"_a = no_limit);
+               "places"_a.noconvert(), "row_weight"_a.noconvert(), "most_merges"_a = nb::none());
 }
 
 }  // namespace pocketsvm

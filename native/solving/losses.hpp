@@ -17,7 +17,7 @@ struct Bend {
 struct RoundedRamp {
     double width;
 
-    // Without branches, which no processor could predict. NaN stays NaN.
+    // Without branches, which processors predict badly here. NaN stays NaN.
     POCKETSVM_INLINE Bend at(double u) const {
         const double slope = smaller(1.0, larger(0.0, (u + width) / (2 * width)));
         const bool bent = (u > -width) & (u < width);

@@ -104,6 +104,17 @@ void a_pool_serves_many_calls() {
         });
     }));
     CHECK(inner == 20);
+    // After a call in which all threads throw, the next one is not affected.
+    for (int round = 0; round < 20; ++round) {
+        int caught = 0;
+        try {
+            parallel(8, 4, never, [](std::size_t, Interrupt&) -> bool { throw 1; });
+        } catch (int) {
+            ++caught;
+        }
+        CHECK(caught == 1);
+        CHECK(parallel(8, 4, never, [](std::size_t, Interrupt&) { return true; }));
+    }
     own_pool = nullptr;
 }
 

@@ -317,8 +317,8 @@ class BudgetTrainer final : public Trainer {
     Generator generator_;
     Buffer<std::uint32_t> order_;
     Profile profile_;
-    std::int64_t merges_before_ = 0;  // the pass
-    std::int64_t most_merges_ = 0;    // of the pass
+    std::int64_t merges_before_ = 0;  // merges before this pass
+    std::int64_t most_merges_ = 0;    // limit of this pass
     SampledClock margin_clock_{margin_clock_period};
     double seconds_kernel_ = 0;  // for the exponents of rows, besides that clock
     SampledClock solve_clock_;

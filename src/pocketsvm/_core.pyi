@@ -159,11 +159,11 @@ def train_pass(
     class_weight: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
     n_threads: int,
-    most_merges: int = ...,
+    most_merges: int | None = None,
 ) -> None:
     """One pass of every trainer over all rows; n_threads make passes side by side.
 
-    A trainer ends its pass early after `most_merges`.
+    A trainer ends its pass early after `most_merges`; None is no limit.
 
     Row i has class codes[i] in [0, len(class_weight)); trainer k takes the class positives[k] as
     +1 and all others as -1; the row's weight is class_weight[codes[i]] * sample_weight[i] > 0.
@@ -177,7 +177,7 @@ def train_pass_on_targets(
     parameter: float,
     targets: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
-    most_merges: int = ...,
+    most_merges: int | None = None,
 ) -> None:
     """One pass over all rows with a loss on target values; the rest is as in train_pass.
 
@@ -189,7 +189,7 @@ def train_pass_on_pairs(
     rows: Rows,
     places: NDArray[np.uint32],
     row_weight: NDArray[np.float64],
-    most_merges: int = ...,
+    most_merges: int | None = None,
 ) -> None:
     """One step for each row and a random row of the same query with another relevance.
 

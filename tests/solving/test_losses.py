@@ -243,6 +243,9 @@ def test_core_agrees(make, name):
     values, slopes = core.slopes(decisions, c, 1)
     assert_allclose(values, c @ loss.values(decisions), rtol=1e-12)
     assert_allclose(slopes, c[:, None] * loss.derivatives(decisions)[0], rtol=1e-12, atol=1e-15)
+    curvatures = c * loss.derivatives(decisions)[1].mean(axis=1)
+    for n_threads in (1, 3):
+        assert_allclose(core.curvatures(decisions, c, n_threads), curvatures, rtol=1e-12)
     change = np.cos(decisions)
     length = np.full(len(values), 0.5)
     first, second = core.along(decisions, change, length, c, 1)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.utils import assert_all_finite
 
 from .. import _core
@@ -139,6 +140,8 @@ def _validate(estimator: Any, X: Any, y: Any, reset: bool, **options: Any) -> An
 
 def _check_finite(estimator: Any, X: Any) -> None:
     """Refuse dense rows with NaN or infinity, with scikit-learn's message."""
+    if get_config()["assume_finite"]:
+        return
     if isinstance(X, np.ndarray) and X.flags.c_contiguous:
         n_threads = effective_n_jobs(getattr(estimator, "n_jobs", None))
         if _core.Rows.dense(X).all_finite(n_threads):

@@ -3,8 +3,7 @@
 A row is drawn by its number, its weight and a seed alone: u_i is the random number of the core for
 position i and this seed, and the rows with the smallest u_i / weight_i are drawn (priority
 sampling). Heavy rows are drawn more often, and count for less, so that the drawn rows have nearly
-equal weights.
-`drawing.py` draws the same rows where they are not in memory.
+equal weights. `drawing.py` draws the same rows where they are not in memory.
 """
 
 from typing import Any

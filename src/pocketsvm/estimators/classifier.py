@@ -77,8 +77,9 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 100 merges per support vector, because further merges make the vectors worse, after
-        eight passes over up to 1,000 rows, and after two if all rows fit into the budget.
+        after 50 merges per support vector (100 with several classes), because further merges make
+        the vectors worse, after eight passes over up to 1,000 rows, and after two if all rows fit
+        into the budget. A single pass has no limit of merges.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
@@ -179,7 +180,8 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         The value of the regularisation parameter lambda.
 
     n_iter_ : int
-        Number of passes made by the last call of `fit` or `partial_fit`.
+        Number of passes made by the last call of `fit` or `partial_fit`. The last one may have
+        ended early.
 
     profile_ : Profile
         Counts and times of the last call, summed over the classes: ``steps``, ``violations``,

@@ -103,7 +103,8 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         rows.
 
     n_iter_ : int
-        Number of passes made by the last call of `fit` or `partial_fit`.
+        Number of passes made by the last call of `fit` or `partial_fit`. The last one may have
+        ended early.
 
     profile_ : Profile
         Counts and times of the last call, as in `BudgetedSVC`.

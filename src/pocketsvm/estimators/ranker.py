@@ -40,7 +40,7 @@ class BudgetedRanker(BudgetedMachine):
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. A pass makes one step for each
         row, with a random partner of the same query and another relevance. If `fit` polishes, the
-        passes end early after 100 merges per support vector.
+        passes end early after 50 merges per support vector.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
@@ -91,7 +91,8 @@ class BudgetedRanker(BudgetedMachine):
         The value of the regularisation parameter lambda.
 
     n_iter_ : int
-        Number of passes made by the last call of `fit` or `partial_fit`.
+        Number of passes made by the last call of `fit` or `partial_fit`. The last one may have
+        ended early.
 
     profile_ : Profile
         Counts and times of the last call, as in `BudgetedSVC`. A step is a pair of rows.

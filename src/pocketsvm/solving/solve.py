@@ -40,9 +40,12 @@ Array = NDArray[Any]
 # Large data sets are solved on a sample first: as many rows as have their kernel values kept, but
 # at least this many for each vector, and at most as many as the passes see.
 LEAST_ROWS_PER_VECTOR = 64
-# The tolerance of factors grows with the square of the number of vectors up to the first number,
-# from this share of it on, and with the number itself from the second one on.
-FEW_VECTORS, LEAST_TOLERANCE, MANY_VECTORS = 500, 0.16, 1000
+# Below this many vectors, the tolerance of factors falls with the square of their number.
+FEW_VECTORS = 500
+# It falls to this share at most.
+LEAST_TOLERANCE = 0.16
+# Above this many vectors, the tolerance grows with their number.
+MANY_VECTORS = 1000
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
 # Not converged if one more step would gain more than this share of the objective.

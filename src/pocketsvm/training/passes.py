@@ -24,8 +24,6 @@ from .state import PassState, VectorSet
 
 # A trainer needs two vectors to merge.
 LEAST_BUDGET = 2
-# More merges than a pass can make.
-NO_LIMIT = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -257,13 +255,13 @@ def is_enough(
     return settings.polish and (few or small or enough)
 
 
-def _merges_left(made: int, settings: Settings, trainers: Sequence[_core.Trainer]) -> int:
+def _merges_left(made: int, settings: Settings, trainers: Sequence[_core.Trainer]) -> int | None:
     """Return after how many merges a trainer ends its pass.
 
-    A single pass sees all rows, and so do several trainers, which do not know of each other.
+    There is no limit for a single pass, and for several trainers, which do not know of each other.
     """
     if not settings.polish or settings.n_passes == 1 or len(trainers) > 1:
-        return NO_LIMIT
+        return None
     return settings.most_merges(1) - made
 
 
@@ -272,7 +270,7 @@ def _make_pass(
     rows: Rows,
     targets: AnyTargets,
     settings: Settings,
-    most_merges: int,
+    most_merges: int | None,
 ) -> None:
     if isinstance(targets, ClassTargets):
         _core.train_pass(
