@@ -118,7 +118,7 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    solve_small,
                    solve_rows,
                    random_numbers,
-                   count_below,
+                   split_rows,
                    write_below};
 
 }  // namespace pocketsvm::POCKETSVM_SET

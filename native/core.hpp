@@ -306,13 +306,25 @@ struct RowSolution {
     std::int64_t* steps;
 };
 
-// A draw of rows: those whose priorities are below the limits of their groups.
+// Rows with priorities: the random number of a row over its weight.
 struct Draw {
-    const void* groups;     // of each row: positions in `limits`
-    bool wide_groups;       // int32, else int8
+    const void* groups;  // of each row
+    bool wide_groups;    // int32, else int8
+    std::size_t n_groups;
     const double* weights;  // of each row; null: one
-    const double* limits;
     std::uint64_t seed;
+};
+
+// Limits of the priorities in each group.
+struct Bracket {
+    const double* lower;
+    const double* upper;
+};
+
+// The groups and priorities of some rows.
+struct Candidates {
+    std::int32_t* groups;
+    double* priorities;
 };
 
 class Table {
@@ -376,10 +388,14 @@ struct Core {
     bool (*solve_rows)(const RowProblem& problem, const RowSolution& solution);
     // The random numbers of n rows from a position on.
     void (*random_numbers)(std::uint64_t seed, std::uint64_t first, std::size_t n, double* out);
-    // The number of rows among [begin, end) that are drawn, and these with their priorities.
-    std::size_t (*count_below)(const Draw& draw, std::size_t begin, std::size_t end);
-    void (*write_below)(const Draw& draw, std::size_t begin, std::size_t end, std::int64_t* rows,
-                        double* priorities);
+    // Counts the rows among [begin, end) below the bracket of their group, and writes those inside
+    // it, whose number it returns. If a group does not exist, returns more rows than there are.
+    std::size_t (*split_rows)(const Draw& draw, const Bracket& bracket, std::size_t begin,
+                              std::size_t end, std::int64_t* below, const Candidates& inside);
+    // Writes the rows among [begin, end) with priorities below the limits of their groups, and of
+    // those equal to a limit the first `ties[group]`.
+    void (*write_below)(const Draw& draw, const double* limits, std::int64_t* ties,
+                        std::size_t begin, std::size_t end, std::int64_t* rows);
 };
 
 // The cores of this build that this CPU can run, best first.

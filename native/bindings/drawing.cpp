@@ -7,23 +7,11 @@
 namespace pocketsvm {
 namespace {
 
-// Rows that a thread takes at once.
-constexpr std::size_t rows_at_once = std::size_t(1) << 15;
-
-std::size_t n_chunks(std::size_t n_rows) { return (n_rows + rows_at_once - 1) / rows_at_once; }
-
 // Calls task(k, begin, end) for chunks of rows.
 template <class Task>
 void in_chunks(std::size_t n_rows, std::size_t n_threads, Task task) {
-    // Starting a thread takes as long as a few chunks.
-    n_threads = std::min(n_threads, 1 + n_chunks(n_rows) / 4);
-    without_gil([&](Interrupt& interrupt) {
-        return parallel(n_chunks(n_rows), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-            if (own.requested()) return false;
-            task(k, k * rows_at_once, std::min((k + 1) * rows_at_once, n_rows));
-            return true;
-        });
-    });
+    without_gil(
+        [&](Interrupt& interrupt) { return in_chunks(n_rows, n_threads, interrupt, task); });
 }
 
 bool wide_groups(const AnyVector& groups) {
@@ -39,6 +27,10 @@ void with_groups(const AnyVector& groups, Function function) {
         function(static_cast<const std::int32_t*>(groups.data()));
     else
         function(static_cast<const std::int8_t*>(groups.data()));
+}
+
+void require_groups(bool exist, std::size_t n_groups) {
+    require(exist, "groups must be in [0, " + std::to_string(n_groups) + ")");
 }
 
 // Counts the rows of each group; refuses groups that are not in [0, n_groups).
@@ -57,7 +49,7 @@ std::vector<std::int64_t> counted(const AnyVector& groups, std::size_t n_groups,
     std::vector<std::int64_t> total(n_groups + 1);
     for (std::size_t k = 0; k < n_chunks(n_rows); ++k)
         for (std::size_t g = 0; g <= n_groups; ++g) total[g] += counts[k * (n_groups + 1) + g];
-    require(total[n_groups] == 0, "groups must be in [0, " + std::to_string(n_groups) + ")");
+    require_groups(total[n_groups] == 0, n_groups);
     total.pop_back();
     return total;
 }
@@ -78,46 +70,47 @@ const double* weights_of(const std::optional<Vector>& weights, std::size_t n_row
     return weights->data();
 }
 
-nb::tuple rows_below(AnyVector groups, Vector limits, std::optional<Vector> weights,
-                     std::uint64_t seed, std::size_t n_threads) {
-    const std::size_t n_rows = groups.shape(0);
-    counted(groups, limits.shape(0), n_threads);
-    const Draw draw{groups.data(), wide_groups(groups), weights_of(weights, n_rows), limits.data(),
-                    seed};
-    std::vector<std::size_t> first(n_chunks(n_rows) + 1);
-    in_chunks(n_rows, n_threads, [&](std::size_t k, std::size_t begin, std::size_t end) {
-        first[k + 1] = core->count_below(draw, begin, end);
-    });
-    for (std::size_t k = 0; k < n_chunks(n_rows); ++k) first[k + 1] += first[k];
-    std::int64_t* rows;
-    double* priorities;
-    auto found = make_array<std::int64_t>({first.back()}, &rows);
-    auto numbers = make_array<double>({first.back()}, &priorities);
-    in_chunks(n_rows, n_threads, [&](std::size_t k, std::size_t begin, std::size_t end) {
-        core->write_below(draw, begin, end, rows + first[k], priorities + first[k]);
-    });
-    return nb::make_tuple(found, numbers);
+Draw draw_of(const AnyVector& groups, std::size_t n_groups, const std::optional<Vector>& weights,
+             std::uint64_t seed) {
+    return {groups.data(), wide_groups(groups), n_groups, weights_of(weights, groups.shape(0)),
+            seed};
 }
 
-nb::tuple smallest_of_groups(AnyVector groups, Vector numbers, Positions quotas) {
-    const std::size_t n = groups.shape(0), n_groups = quotas.shape(0);
-    require(numbers.shape(0) == n, "numbers must have one entry per row, " + std::to_string(n) +
-                                       ", got " + std::to_string(numbers.shape(0)));
-    counted(groups, n_groups, 1);
-    std::vector<std::size_t> most(n_groups);
-    for (std::size_t g = 0; g < n_groups; ++g) {
-        require(quotas.data()[g] >= 0, "quotas must not be negative");
-        most[g] = std::size_t(quotas.data()[g]);
-    }
-    bool* marked;
-    double* thresholds;
-    auto found = make_array<bool>({n}, &marked);
-    auto limits = make_array<double>({n_groups}, &thresholds);
-    with_groups(groups, [&](const auto* group) {
-        WithoutGil released;
-        mark_smallest(group, numbers.data(), n, most, marked, thresholds);
+nb::object selected_rows(Selection& selection, std::size_t n_threads) {
+    std::int64_t* rows;
+    auto found = make_array<std::int64_t>({selection.size()}, &rows);
+    without_gil([&](Interrupt& interrupt) { return selection.write(rows, n_threads, interrupt); });
+    return nb::cast(found);
+}
+
+nb::object rows_below(AnyVector groups, Vector limits, std::uint64_t seed, std::size_t n_threads) {
+    const std::size_t n_groups = limits.shape(0);
+    Selection selection(*core, draw_of(groups, n_groups, std::nullopt, seed), groups.shape(0));
+    without_gil([&](Interrupt& interrupt) {
+        return selection.find_below(limits.data(), n_threads, interrupt);
     });
-    return nb::make_tuple(found, limits);
+    require_groups(selection.groups_exist(), n_groups);
+    return selected_rows(selection, n_threads);
+}
+
+nb::object smallest_priorities(AnyVector groups, Positions quotas, Vector lower, Vector upper,
+                               std::optional<Vector> weights, std::uint64_t seed,
+                               std::size_t n_threads) {
+    const std::size_t n_groups = quotas.shape(0);
+    require(lower.shape(0) == n_groups && upper.shape(0) == n_groups,
+            "limits must have one entry per group, " + std::to_string(n_groups));
+    for (std::size_t g = 0; g < n_groups; ++g)
+        require(quotas.data()[g] >= 0, "quotas must not be negative");
+    Selection selection(*core, draw_of(groups, n_groups, weights, seed), groups.shape(0));
+    without_gil([&](Interrupt& interrupt) {
+        return selection.find(quotas.data(), {lower.data(), upper.data()}, n_threads, interrupt);
+    });
+    require_groups(selection.groups_exist(), n_groups);
+    if (!selection.found()) return nb::none();
+    double* out;
+    auto thresholds = make_array<double>({n_groups}, &out);
+    std::copy(selection.thresholds().begin(), selection.thresholds().end(), out);
+    return nb::make_tuple(selected_rows(selection, n_threads), thresholds);
 }
 
 nb::object random_numbers(std::uint64_t seed, std::uint64_t first, std::size_t n) {
@@ -129,18 +122,24 @@ nb::object random_numbers(std::uint64_t seed, std::uint64_t first, std::size_t n
 
 nb::object row_weights(AnyVector groups, Vector group_weights, std::optional<Vector> weights,
                        double divisor, std::size_t n_threads) {
-    const std::size_t n_rows = groups.shape(0);
-    counted(groups, group_weights.shape(0), n_threads);
+    const std::size_t n_rows = groups.shape(0), n_groups = group_weights.shape(0);
     const double* weight = weights_of(weights, n_rows);
     double* out;
     auto result = make_array<double>({n_rows}, &out);
+    std::atomic<bool> exist{true};
     with_groups(groups, [&](const auto* group) {
         in_chunks(n_rows, n_threads, [&](std::size_t, std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i)
+            for (std::size_t i = begin; i < end; ++i) {
+                if (std::size_t(group[i]) >= n_groups) {  // negative ones, too
+                    exist = false;
+                    return;
+                }
                 out[i] =
                     group_weights.data()[group[i]] * (weight != nullptr ? weight[i] : 1) / divisor;
+            }
         });
     });
+    require_groups(exist, n_groups);
     return nb::cast(result);
 }
 
@@ -174,10 +173,10 @@ void bind_drawing(nb::module_& module) {
     module.def("random_numbers", &random_numbers, "seed"_a, "first"_a, "n"_a);
     module.def("group_counts", &group_counts, "groups"_a.noconvert(), "n_groups"_a,
                "n_threads"_a = 1);
-    module.def("rows_below", &rows_below, "groups"_a.noconvert(), "limits"_a, "weights"_a.none(),
-               "seed"_a, "n_threads"_a = 1);
-    module.def("smallest_of_groups", &smallest_of_groups, "groups"_a.noconvert(), "numbers"_a,
-               "quotas"_a);
+    module.def("rows_below", &rows_below, "groups"_a.noconvert(), "limits"_a, "seed"_a,
+               "n_threads"_a = 1);
+    module.def("smallest_priorities", &smallest_priorities, "groups"_a.noconvert(), "quotas"_a,
+               "lower"_a, "upper"_a, "weights"_a.none(), "seed"_a, "n_threads"_a = 1);
     module.def("row_weights", &row_weights, "groups"_a.noconvert(), "group_weights"_a,
                "weights"_a.none(), "divisor"_a = 1.0, "n_threads"_a = 1);
     module.def("take_rows", &take_rows, "X"_a.noconvert(), "chosen"_a, "n_threads"_a = 1);

@@ -258,23 +258,26 @@ def group_counts(
 def rows_below(
     groups: NDArray[np.int8] | NDArray[np.int32],
     limits: NDArray[np.float64],
+    seed: int,
+    n_threads: int = 1,
+) -> NDArray[np.int64]:
+    """Positions of the rows whose random number is below the limit of their group."""
+
+def smallest_priorities(
+    groups: NDArray[np.int8] | NDArray[np.int32],
+    quotas: NDArray[np.int64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
     seed: int,
     n_threads: int = 1,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Positions and priorities of the rows whose priority is below the limit of their group.
+) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """Positions, sorted, of the rows with the smallest priorities of each group, and thresholds.
 
-    The priority of a row is its random number over its weight; None is a weight of one.
-    """
-
-def smallest_of_groups(
-    groups: NDArray[np.int8] | NDArray[np.int32],
-    numbers: NDArray[np.float64],
-    quotas: NDArray[np.int64],
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Mark the smallest numbers of each group, as many as its quota; of equal ones, the first.
-
-    The threshold of a group is its smallest number that is not marked; inf if there is none.
+    The priority of a row is its random number over its weight; None is a weight of one. Of equal
+    priorities, the first are taken. A threshold is the smallest priority of a group that was not
+    taken, and inf if all were. It must lie between the lower and the upper limit of the group;
+    otherwise returns None. With the limits 0 and inf, it does.
     """
 
 def row_weights(

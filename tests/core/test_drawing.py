@@ -40,18 +40,74 @@ def test_random_numbers_are_uniform_and_seeds_unrelated():
         assert abs(np.corrcoef(one[shift:], other[: N - shift])[0, 1]) < 5 / np.sqrt(N)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_rows_below_the_limits_of_their_groups_are_found(dtype, n_threads):
+    groups = np.random.default_rng(0).integers(0, 3, N).astype(dtype)
+    limits = np.array([0.0, 0.01, 0.4])
+    rows = _core.rows_below(groups, limits, 7, n_threads)
+    assert_array_equal(rows, np.flatnonzero(_core.random_numbers(7, 0, N) < limits[groups]))
+
+
+QUOTAS = np.array([0, 100, 701, N])
+
+
+def expected_smallest(groups, quotas, priorities):
+    """Return the rows with the smallest priorities, and the thresholds, by sorting."""
+    rows, thresholds = [], []
+    for group, quota in enumerate(quotas):
+        members = np.flatnonzero(groups == group)
+        order = members[np.argsort(priorities[members], kind="stable")]
+        rows.append(order[:quota])
+        thresholds.append(priorities[order[quota]] if quota < len(order) else np.inf)
+    return np.sort(np.concatenate(rows)), np.array(thresholds)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.int8, np.int32])
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_rows_below_the_limits_of_their_groups_are_found(weighted, dtype, n_threads):
+@pytest.mark.parametrize("close", [False, True])
+def test_smallest_priorities_are_found(weighted, dtype, n_threads, close):
     random = np.random.default_rng(0)
-    groups = random.integers(0, 3, N).astype(dtype)
+    groups = random.integers(0, 4, N).astype(dtype)
     weights = random.uniform(0.5, 2, N) if weighted else None
-    limits = np.array([0.0, 0.01, 0.4])
-    rows, priorities = _core.rows_below(groups, limits, weights, 7, n_threads)
-    expected = _core.random_numbers(7, 0, N) / (1 if weights is None else weights)
-    assert_array_equal(rows, np.flatnonzero(expected < limits[groups]))
-    assert_array_equal(priorities, expected[rows])
+    priorities = _core.random_numbers(7, 0, N) / (1 if weights is None else weights)
+    expected, thresholds = expected_smallest(groups, QUOTAS, priorities)
+    lower, upper = np.zeros(4), np.full(4, np.inf)
+    if close:
+        lower[:3], upper[:3] = 0.9 * thresholds[:3], 1.1 * thresholds[:3]
+        lower[3] = np.inf
+    rows, found = _core.smallest_priorities(groups, QUOTAS, lower, upper, weights, 7, n_threads)
+    assert_array_equal(rows, expected)
+    assert_array_equal(found, thresholds)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("lower", [0.0, 1e-9])
+def test_the_first_of_equal_priorities_are_taken(n_threads, lower):
+    numbers = _core.random_numbers(7, 0, N)
+    weights = numbers * np.where(np.arange(N) % 3 == 0, 2**20, 4)  # two different priorities
+    groups = np.zeros(N, dtype=np.int8)
+    quota = np.array([N // 3 + 5000])
+    expected, thresholds = expected_smallest(groups, quota, numbers / weights)
+    limits = np.array([lower]), np.array([np.inf])
+    rows, found = _core.smallest_priorities(groups, quota, *limits, weights, 7, n_threads)
+    assert_array_equal(rows, expected)
+    assert_array_equal(found, thresholds)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.2, 0.3), (0.0, 0.05), (0.05, 0.05)])
+def test_limits_that_do_not_enclose_a_threshold_are_noticed(lower, upper):
+    groups, quota = np.zeros(N, dtype=np.int8), np.array([N // 10])
+    limits = np.array([lower]), np.array([upper])
+    assert _core.smallest_priorities(groups, quota, *limits, None, 7) is None
+
+
+def test_nothing_is_taken_of_groups_without_a_quota():
+    groups = np.zeros(10, dtype=np.int8)
+    nothing = np.zeros(1)
+    rows, _ = _core.smallest_priorities(groups, np.array([0]), nothing, nothing, None, 7)
+    assert len(rows) == 0
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -84,7 +140,9 @@ def test_unknown_groups_are_refused(group):
     with pytest.raises(ValueError, match=match):
         _core.group_counts(groups, 2)
     with pytest.raises(ValueError, match=match):
-        _core.rows_below(groups, np.ones(2), None, 0)
+        _core.rows_below(groups, np.ones(2), 0)
+    with pytest.raises(ValueError, match=match):
+        _core.smallest_priorities(groups, np.ones(2, int), np.ones(2), np.ones(2), None, 0)
     with pytest.raises(ValueError, match=match):
         _core.row_weights(groups, np.ones(2), None)
 
@@ -92,7 +150,7 @@ def test_unknown_groups_are_refused(group):
 def test_bad_shapes_and_types_are_refused():
     groups = np.zeros(3, dtype=np.int8)
     with pytest.raises(ValueError, match="weights must have one entry per row, 3, got 2"):
-        _core.rows_below(groups, np.ones(1), np.ones(2), 0)
+        _core.smallest_priorities(groups, np.array([1]), np.zeros(1), np.ones(1), np.ones(2), 0)
     with pytest.raises(ValueError, match="weights must have one entry per row, 3, got 4"):
         _core.row_weights(groups, np.ones(1), np.ones(4))
     with pytest.raises(TypeError, match="groups must be int8 or int32"):
@@ -109,25 +167,9 @@ def test_positions_that_do_not_exist_are_refused(position):
         _core.add_outer_products(np.zeros((2, 2)), kernel, chosen, np.ones(2))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int32])
-def test_the_smallest_numbers_of_each_group_are_marked(dtype):
-    random = np.random.default_rng(0)
-    groups = random.integers(0, 4, 3000).astype(dtype)
-    numbers = random.integers(0, 500, 3000) / 500.0  # many are equal
-    quotas = np.array([0, 100, 701, 5000])
-    marked, thresholds = _core.smallest_of_groups(groups, numbers, quotas)
-    for group, quota in enumerate(quotas):
-        members = np.flatnonzero(groups == group)
-        order = members[np.argsort(numbers[members], kind="stable")]
-        assert_array_equal(np.flatnonzero(marked & (groups == group)), np.sort(order[:quota]))
-        assert thresholds[group] == (numbers[order[quota]] if quota < len(order) else np.inf)
-
-
 def test_bad_quotas_are_refused():
-    groups, numbers = np.zeros(3, dtype=np.int8), np.ones(3)
+    groups, one = np.zeros(3, dtype=np.int8), np.ones(1)
     with pytest.raises(ValueError, match="quotas must not be negative"):
-        _core.smallest_of_groups(groups, numbers, np.array([-1]))
-    with pytest.raises(ValueError, match=r"groups must be in \[0, 0\)"):
-        _core.smallest_of_groups(groups, numbers, np.array([], dtype=np.int64))
-    with pytest.raises(ValueError, match="numbers must have one entry per row, 3, got 2"):
-        _core.smallest_of_groups(groups, numbers[:2], np.array([1]))
+        _core.smallest_priorities(groups, np.array([-1]), one, one, None, 0)
+    with pytest.raises(ValueError, match="limits must have one entry per group, 2"):
+        _core.smallest_priorities(groups, np.array([1, 1]), one, one, None, 0)

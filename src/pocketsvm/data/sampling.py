@@ -6,6 +6,7 @@ sampling). Heavy rows are drawn more often, and count for less, so that the draw
 equal weights. `drawing.py` draws the same rows where they are not in memory.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -84,17 +85,8 @@ def draw(
     counts = _core.group_counts(groups, int(groups.max()) + 1, n_threads)
     quota = quotas(counts, n_rows, least)
     totals = counts if weights is None else np.bincount(groups, weights)
-    whole = quota == counts
-    # If no row is very heavy, more rows than the quota have priorities below these limits.
-    likely = np.full(len(counts), np.inf)
-    np.divide(_more_than(quota) * (1 if weights is None else 2), totals, out=likely, where=~whole)
-    few, priorities = _core.rows_below(groups, likely, weights, seed, n_threads)
-    drawn, thresholds = _core.smallest_of_groups(groups[few], priorities, quota)
-    if np.isinf(thresholds[~whole]).any():
-        every = np.full(len(counts), np.inf)
-        few, priorities = _core.rows_below(groups, every, weights, seed, n_threads)
-        drawn, thresholds = _core.smallest_of_groups(groups[few], priorities, quota)
-    chosen = few[drawn]
+    plan = Quotas(quota, totals, quota == counts)
+    chosen, thresholds = plan.smallest_priorities(groups, weights, seed, n_threads)
     some, share = groups[chosen], len(chosen) / len(groups)
     if weights is None:
         scales = np.divide(counts, quota, out=np.ones(len(counts)), where=quota > 0)
@@ -107,13 +99,56 @@ def draw(
 
 def draw_members(members: NDArray[np.bool_], n: int, seed: int, n_threads: int) -> NDArray[np.intp]:
     """Return the positions, sorted, of the n members with the smallest random numbers."""
-    groups, n_members = members.view(np.int8), np.count_nonzero(members)
-    limits = np.array([0.0, _more_than(n) / n_members])
-    few, numbers = _core.rows_below(groups, limits, None, seed, n_threads)
-    if len(few) <= n:
-        limits[1] = np.inf
-        few, numbers = _core.rows_below(groups, limits, None, seed, n_threads)
-    return np.sort(few[np.argpartition(numbers, n - 1)[:n]])
+    groups = members.view(np.int8)
+    counts = _core.group_counts(groups, 2, n_threads)
+    plan = Quotas(np.array([0, n]), counts, counts == [0, n])
+    return plan.smallest_priorities(groups, None, seed, n_threads)[0]
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """How many rows of each group are drawn.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The number of rows.
+
+    totals : ndarray
+        The weight of each group.
+
+    whole : ndarray of bool
+        Whether all rows of a group are drawn.
+    """
+
+    rows: NDArray[np.int64]
+    totals: Array
+    whole: NDArray[np.bool_]
+
+    def smallest_priorities(
+        self, groups: Array, weights: Array | None, seed: int, n_threads: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the rows with the smallest priorities, and the thresholds of the groups."""
+        # The number of rows with priorities below t is, on average, t times their weight, and less
+        # only if some of them are heavier than 1 / t.
+        deviation = DEVIATIONS * np.sqrt(self.rows + 1) + MORE
+        close = self._limits(self.rows - deviation), self._limits(self.rows + deviation)
+        low, high = np.zeros(len(self.rows)), np.full(len(self.rows), np.inf)
+        for lower, upper in (close, (low, 2 * close[1]), (low, high)):
+            found = _core.smallest_priorities(
+                groups, self.rows, lower, upper, weights, seed, n_threads
+            )
+            if found is not None:
+                break
+        assert found is not None  # the last limits hold all priorities
+        return found
+
+    def _limits(self, n_rows: Array) -> NDArray[np.float64]:
+        """Return the priorities that so many rows of each group are likely to be below."""
+        limits = np.where(self.whole, np.inf, 0.0)
+        drawn = ~self.whole & (self.rows > 0)
+        np.divide(np.maximum(n_rows, 0.0), self.totals, out=limits, where=drawn)
+        return limits
 
 
 def _more_than(n: Any) -> Any:

@@ -164,7 +164,7 @@ def near_rows(
     if share == 0.0:
         return sample.take(np.flatnonzero(near))
     limits = np.array([share, np.inf])
-    chosen, _ = _core.rows_below(near.view(np.int8), limits, None, seed or 0, n_threads)
+    chosen = _core.rows_below(near.view(np.int8), limits, seed or 0, n_threads)
     others = ~near[chosen]
     found = sample.take(chosen)
     drawn = found.c[others].sum()
