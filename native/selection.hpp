@@ -88,11 +88,14 @@ class Selection {
     std::int64_t* counts(std::size_t k) { return counts_.data() + k * draw_.n_groups; }
 
     bool split(std::size_t k, std::size_t begin, std::size_t end, const Bracket& bracket) {
+        // Counted apart, because threads that write next to each other slow each other down.
+        std::vector<std::int64_t> below(draw_.n_groups);
         const auto groups = std::make_unique_for_overwrite<std::int32_t[]>(end - begin);
         const auto priorities = std::make_unique_for_overwrite<double[]>(end - begin);
-        const std::size_t n = core_.split_rows(draw_, bracket, begin, end, counts(k),
+        const std::size_t n = core_.split_rows(draw_, bracket, begin, end, below.data(),
                                                {groups.get(), priorities.get()});
         if (n > end - begin) return false;
+        std::copy(below.begin(), below.end(), counts(k));
         inside_[k].groups.assign(groups.get(), groups.get() + n);
         inside_[k].priorities.assign(priorities.get(), priorities.get() + n);
         return true;

@@ -199,14 +199,16 @@ void with_losses(const Losses& losses, Function function) {
 inline void loss_slopes(const Losses& losses, const Chunk& rows, const double* decisions,
                         double* sums, double* slopes) {
     const std::size_t n_outputs = losses.n_outputs;
-    for (std::size_t k = 0; k < losses.n_losses(); ++k) sums[k] = 0;
+    // Not summed up in place: threads that write next to each other slow each other down.
+    Buffer<double> totals(losses.n_losses());
     with_losses(losses, [&](auto loss) {
         for (std::size_t i = rows.begin; i < rows.end; ++i)
             loss.at(i, decisions + i * n_outputs, [&](std::size_t o, const Bend& bend) {
-                sums[loss.coupled ? 0 : o] += rows.c[i] * bend.value;
+                totals[loss.coupled ? 0 : o] += rows.c[i] * bend.value;
                 slopes[i * n_outputs + o] = rows.c[i] * bend.slope;
             });
     });
+    for (std::size_t k = 0; k < totals.size(); ++k) sums[k] = totals[k];
 }
 
 // The weighted curvature of some rows, the mean over the outputs.
@@ -229,8 +231,7 @@ inline void losses_along(const Losses& losses, const Chunk& rows, const double* 
                          const double* change, const double* lengths, double* first,
                          double* second) {
     const std::size_t n_outputs = losses.n_outputs;
-    for (std::size_t o = 0; o < n_outputs; ++o) first[o] = second[o] = 0;
-    Buffer<double> f(n_outputs, Unwritten());
+    Buffer<double> slopes(n_outputs), bends(n_outputs), f(n_outputs, Unwritten());
     with_losses(losses, [&](auto loss) {
         for (std::size_t i = rows.begin; i < rows.end; ++i) {
             const double c = rows.c[i], *step = change + i * n_outputs;
@@ -238,17 +239,21 @@ inline void losses_along(const Losses& losses, const Chunk& rows, const double* 
                 f[o] = decisions[i * n_outputs + o] + lengths[loss.coupled ? 0 : o] * step[o];
             double mean = 0;  // of the steps, weighted with the probabilities
             loss.at(i, f.data(), [&](std::size_t o, const Bend& bend) {
-                first[o] += bend.slope * step[o] * c;
+                slopes[o] += bend.slope * step[o] * c;
                 double curvature = bend.curvature;
                 if constexpr (loss.coupled) {
                     curvature = bend.slope + (o == loss.own(i) ? 1 : 0);
                     mean += curvature * step[o];
                 }
-                second[o] += curvature * step[o] * step[o] * c;
+                bends[o] += curvature * step[o] * step[o] * c;
             });
-            if constexpr (loss.coupled) second[loss.own(i)] -= mean * mean * c;
+            if constexpr (loss.coupled) bends[loss.own(i)] -= mean * mean * c;
         }
     });
+    for (std::size_t o = 0; o < n_outputs; ++o) {
+        first[o] = slopes[o];
+        second[o] = bends[o];
+    }
 }
 
 // ----- one output on its own
