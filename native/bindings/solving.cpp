@@ -44,7 +44,7 @@ struct PanelTask {
 
 void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector scales,
                         std::size_t n_threads) {
-    constexpr std::size_t panels_at_once = 6, most_values = std::size_t(1) << 22, least_rows = 256;
+    constexpr std::size_t panels_at_once = 3, most_values = std::size_t(1) << 22, least_rows = 256;
     const KernelView view = view_of(kernel);
     const std::size_t n = view.n_vectors, n_chosen = chosen.shape(0);
     require(square.shape(0) == n && square.shape(1) == n,

@@ -67,11 +67,10 @@ def minimise(
     """
     if (losses := problem.small) is not None:
         return newton(problem, losses, None, MOST_STEPS)
-    place = problem.place(np.zeros(problem.shape))
     curvatures = problem.sample.c * problem.sample.loss.largest_curvature
     factor = problem.factor(curvatures, random, rows_per_vector)
     # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
-    solution = descend(problem, factor, place, FIRST_STEPS, least_steps=1)
+    solution = descend(problem, factor, problem.start(), FIRST_STEPS, least_steps=1)
     return improve(
         problem, solution, random, factor_tolerance, rows_per_vector, most_factors, least_steps=1
     )

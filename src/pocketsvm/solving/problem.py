@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
+from ..data.sampling import draw_members
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
 from .losses import KnownToCore
@@ -135,6 +136,16 @@ class Problem:
             decisions[at] = self.rows.decisions(kernel, point)
         return Place(point, self.penalty.product(point[:, :-1]), decisions)
 
+    def start(self) -> Place:
+        """Return the place of zero, at which no kernel value matters."""
+        n_outputs, n_rows = self.shape[0], len(self.sample.c)
+        point = np.zeros(self.shape)
+        return Place(point, point[:, :-1].copy(), np.zeros((n_rows, n_outputs)))
+
+    def objective(self, place: Place) -> Array:
+        """Return the objective at a place, one for every loss of a row."""
+        return self._objective(place, self.sample.slopes(place.decisions, self.n_threads)[0])
+
     def slopes(self, place: Place) -> Slopes:
         """Return the objective at a place, and its gradient."""
         losses, slopes = self.sample.slopes(place.decisions, self.n_threads)
@@ -143,9 +154,13 @@ class Problem:
         gradient[:, -1] += self.sample.tilt
         if not self.fit_intercept:
             gradient[:, -1] = 0.0
+        return Slopes(self._objective(place, losses), gradient)
+
+    def _objective(self, place: Place, losses: Array) -> Array:
         penalty = 0.5 * self.per_loss(row_products(place.point[:, :-1], place.penalised))
         tilted = self.per_loss(self.sample.tilt * place.point[:, -1])
-        return Slopes(penalty + losses + tilted, gradient)
+        objective: Array = penalty + losses + tilted
+        return objective
 
     def row_slopes(self, decisions: Array) -> Array:
         """Return the weighted slope of each row and output."""
@@ -198,7 +213,7 @@ class Problem:
         row weights, in case that there are no rows.
         """
         n_rows = rows_per_vector * max(self.shape[1], LEAST_FACTOR_VECTORS)
-        curvatures = thinned(curvatures, n_rows, random)
+        curvatures = thinned(curvatures, n_rows, random, self.n_threads)
         loss = self.sample.loss
         if isinstance(loss, PairwiseHinge):
             partners = loss.partners(np.flatnonzero(curvatures), decisions, random)
@@ -214,12 +229,14 @@ class Problem:
             yield kernel, bent, curvatures[at][bent]
 
 
-def thinned(curvatures: Array, n_rows: int, random: np.random.Generator) -> Array:
+def thinned(
+    curvatures: Array, n_rows: int, random: np.random.Generator, n_threads: int = 1
+) -> Array:
     """Draw rows among those that bend; the others get no curvature, the drawn ones more."""
-    bent = np.flatnonzero(curvatures)
-    if len(bent) <= n_rows:
+    bends = curvatures != 0
+    if np.count_nonzero(bends) <= n_rows:
         return curvatures
-    drawn = random.choice(bent, n_rows, replace=False)
+    drawn = draw_members(bends, n_rows, int(random.integers(2**63)), n_threads)
     thin = np.zeros_like(curvatures)
     thin[drawn] = curvatures[drawn] * (curvatures.sum() / curvatures[drawn].sum())
     return thin

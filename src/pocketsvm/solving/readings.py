@@ -119,7 +119,7 @@ class InMemory:
     @property
     def total_c(self) -> float:
         """The sum of C times the weights of all rows."""
-        return float(self.sample.c.sum())
+        return self.sample.total_c
 
     def first(self, vectors: Array, point: Array, wanted: Wanted) -> First:
         """Sum over all rows at a point."""

@@ -204,7 +204,7 @@ class Solver:
         self._common = settings.fit_intercept, settings.n_threads
         n_rows = len(part.c) if whole is None else whole.n_rows
         self._effort = Effort.of(settings, part, n_rows, values=values)
-        self._total_c = float(part.c.sum()) if whole is None else whole.total_c
+        self._total_c = part.total_c if whole is None else whole.total_c
         self._last: Problem | None = None
         self._seed = int(random.integers(2**63))
 
@@ -241,10 +241,8 @@ class Solver:
 
     def objective(self, vectors: Array, point: Array) -> float:
         """Return the objective of coefficients and intercepts, estimated by the sample."""
-        coefficients = np.ascontiguousarray(point[:, :-1])
-        losses = in_memory(self.part, self._settings.n_threads).losses(vectors, point)
-        penalised = self._problem(vectors).penalty.product(coefficients)
-        return float(losses.sum() + 0.5 * row_products(coefficients, penalised).sum())
+        problem = self._problem(vectors)
+        return float(problem.objective(problem.place(point)).sum())
 
     def last_objective(self, vectors: VectorSet) -> float:
         """Return the objective of the last iterate, in which each output has its own vectors."""
