@@ -204,6 +204,11 @@ struct ScaledRows {
     const double* scales;
 };
 
+// Panels of packed rows: [begin, end).
+struct PanelRange {
+    std::size_t begin, end;
+};
+
 // Losses of rows, with y = +1 for the output's positive class and -1 for others, or a target y.
 // ramp(u) is max(0, u) with its kink rounded off, `width` to either side.
 enum class LossKind {
@@ -362,10 +367,10 @@ struct Core {
     // Packs the rows [begin, end) of a matrix into panels (n_panels x n_rows x panel).
     void (*pack_rows)(const KernelView& matrix, const ScaledRows& rows, std::size_t begin,
                       std::size_t end, double* packed);
-    // Adds the products of the columns of panel p with those of the panels [begin, end), none of
-    // which is before it, to the upper triangle of a matrix (n_columns x n_columns).
+    // Adds the products of the columns of some panels with those of others, as far as these are not
+    // before them, to the upper triangle of a matrix (n_columns x n_columns).
     void (*add_products)(const double* packed, std::size_t n_rows, std::size_t n_columns,
-                         std::size_t p, std::size_t begin, std::size_t end, double* square);
+                         const PanelRange& left, const PanelRange& right, double* square);
     // The weighted losses of a chunk (n_losses), and the weighted slopes of its rows, from
     // decision values (n_rows x n_outputs). All arrays start with the first row of all.
     void (*loss_slopes)(const Losses& losses, const Chunk& chunk, const double* decisions,

@@ -11,7 +11,7 @@
 namespace pocketsvm {
 
 // Rows that a thread takes at once.
-inline constexpr std::size_t rows_at_once = std::size_t(1) << 15;
+inline constexpr std::size_t rows_at_once = std::size_t(1) << 13;
 
 inline std::size_t n_chunks(std::size_t n_rows) {
     return (n_rows + rows_at_once - 1) / rows_at_once;
@@ -21,7 +21,7 @@ inline std::size_t n_chunks(std::size_t n_rows) {
 template <class Task>
 bool in_chunks(std::size_t n_rows, std::size_t n_threads, Interrupt& interrupt, Task task) {
     // Starting a thread takes as long as a few chunks.
-    n_threads = std::min(n_threads, 1 + n_chunks(n_rows) / 4);
+    n_threads = std::min(n_threads, 1 + n_chunks(n_rows) / 8);
     return parallel(n_chunks(n_rows), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
         if (own.requested()) return false;
         task(k, k * rows_at_once, std::min((k + 1) * rows_at_once, n_rows));

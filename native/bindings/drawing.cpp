@@ -145,6 +145,27 @@ nb::object row_weights(AnyVector groups, Vector group_weights, std::optional<Vec
     return nb::cast(result);
 }
 
+template <class Real>
+double total_of(const Real* numbers, std::size_t n, std::size_t n_threads) {
+    std::vector<double> sums(n_chunks(n));
+    in_chunks(n, n_threads, [&](std::size_t k, std::size_t begin, std::size_t end) {
+        // Several sums, because each addition waits for the one before.
+        double parts[8] = {};
+        for (std::size_t i = begin; i < end; ++i) parts[(i - begin) % 8] += double(numbers[i]);
+        for (double part : parts) sums[k] += part;
+    });
+    double sum = 0;
+    for (double each : sums) sum += each;
+    return sum;
+}
+
+double total(AnyVector numbers, std::size_t n_threads) {
+    const std::size_t n = numbers.shape(0);
+    if (precision_of(numbers.dtype(), "numbers") == Precision::float32)
+        return total_of(static_cast<const float*>(numbers.data()), n, n_threads);
+    return total_of(static_cast<const double*>(numbers.data()), n, n_threads);
+}
+
 nb::object take_rows(AnyMatrix X, Positions chosen, std::size_t n_threads) {
     const std::size_t n_rows = X.shape(0), n = chosen.shape(0);
     const std::size_t bytes = X.shape(1) * X.itemsize();
@@ -181,6 +202,7 @@ void bind_drawing(nb::module_& module) {
                "lower"_a, "upper"_a, "weights"_a.none(), "seed"_a, "n_threads"_a = 1);
     module.def("row_weights", &row_weights, "groups"_a.noconvert(), "group_weights"_a,
                "weights"_a.none(), "divisor"_a = 1.0, "n_threads"_a = 1);
+    module.def("total", &total, "numbers"_a.noconvert(), "n_threads"_a = 1);
     module.def("take_rows", &take_rows, "X"_a.noconvert(), "chosen"_a, "n_threads"_a = 1);
 }
 

@@ -37,14 +37,28 @@ KernelView view_of(const AnyMatrix& kernel) {
 
 using Square = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// A panel, and the panels with which a thread multiplies it at once.
+// Panels, and those with which a thread multiplies them.
 struct PanelTask {
-    std::size_t panel, begin, end;
+    PanelRange left, right;
 };
+
+// Squares of panels: their rows stay in the second-level cache, and there are enough of them for
+// many threads. The large ones come first.
+std::vector<PanelTask> panel_tasks(std::size_t n_panels) {
+    constexpr std::size_t at_once = 3;
+    std::vector<PanelTask> tasks, on_diagonal;
+    for (std::size_t p = 0; p < n_panels; p += at_once)
+        for (std::size_t q = p; q < n_panels; q += at_once)
+            (p == q ? on_diagonal : tasks)
+                .push_back(
+                    {{p, std::min(p + at_once, n_panels)}, {q, std::min(q + at_once, n_panels)}});
+    tasks.insert(tasks.end(), on_diagonal.begin(), on_diagonal.end());
+    return tasks;
+}
 
 void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector scales,
                         std::size_t n_threads) {
-    constexpr std::size_t panels_at_once = 3, most_values = std::size_t(1) << 22, least_rows = 256;
+    constexpr std::size_t most_values = std::size_t(1) << 22, least_rows = 256;
     const KernelView view = view_of(kernel);
     const std::size_t n = view.n_vectors, n_chosen = chosen.shape(0);
     require(square.shape(0) == n && square.shape(1) == n,
@@ -55,10 +69,7 @@ void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vecto
                                              std::to_string(scales.shape(0)));
     require_positions(chosen, view.n_rows);
     const std::size_t n_panels = (n + core->panel - 1) / core->panel;
-    std::vector<PanelTask> tasks;
-    for (std::size_t p = 0; p < n_panels; ++p)
-        for (std::size_t q = p; q < n_panels; q += panels_at_once)
-            tasks.push_back({p, q, std::min(q + panels_at_once, n_panels)});
+    const std::vector<PanelTask> tasks = panel_tasks(n_panels);
     // Packed rows take a bounded memory, and there is the same number of them for any threads.
     const std::size_t at_once = std::max(least_rows, most_values / (n + 1));
     const std::size_t most = std::min(at_once, n_chosen) * n_panels * core->panel;
@@ -74,8 +85,8 @@ void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vecto
                                 }) &&
                 parallel(tasks.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
                     if (own.requested()) return false;
-                    core->add_products(packed.get(), rows.n_rows, n, tasks[k].panel, tasks[k].begin,
-                                       tasks[k].end, square.data());
+                    core->add_products(packed.get(), rows.n_rows, n, tasks[k].left, tasks[k].right,
+                                       square.data());
                     return true;
                 });
             if (!finished) return false;

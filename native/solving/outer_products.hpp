@@ -40,22 +40,23 @@ class OuterProducts {
         }
     }
 
-    // Adds the products of a panel with the panels [begin, end), none of which is before it, to the
-    // upper triangle of a square matrix.
-    static void add(const double* packed, std::size_t n_rows, std::size_t n_columns, std::size_t p,
-                    std::size_t begin, std::size_t end, double* square) {
+    // Adds the products of the panels [left.begin, left.end) with the panels of `right`, as far as
+    // these are not before them, to the upper triangle of a square matrix.
+    static void add(const double* packed, std::size_t n_rows, std::size_t n_columns,
+                    const PanelRange& left, const PanelRange& right, double* square) {
         for (std::size_t k = 0; k < n_rows; k += rows_together) {
             const std::size_t n = n_rows - k < rows_together ? n_rows - k : rows_together;
-            for (std::size_t q = begin; q < end; ++q)
-                for (std::size_t r = 0; r < panel; r += tile_rows)
-                    add_tile(packed + (p * n_rows + k) * panel + r,
-                             packed + (q * n_rows + k) * panel, n,
-                             {square, n_columns, p * panel + r, q * panel});
+            for (std::size_t p = left.begin; p < left.end; ++p)
+                for (std::size_t q = p > right.begin ? p : right.begin; q < right.end; ++q)
+                    for (std::size_t r = 0; r < panel; r += tile_rows)
+                        add_tile(packed + (p * n_rows + k) * panel + r,
+                                 packed + (q * n_rows + k) * panel, n,
+                                 {square, n_columns, p * panel + r, q * panel});
         }
     }
 
   private:
-    // Rows of two panels that stay in the second-level cache.
+    // Rows of a few panels that stay in the second-level cache.
     static constexpr std::size_t rows_together = 256;
 
     struct Place {

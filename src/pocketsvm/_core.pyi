@@ -289,6 +289,9 @@ def row_weights(
 ) -> NDArray[np.float64]:
     """The weight of each row's group times its own weight, over a divisor."""
 
+def total(numbers: NDArray[np.float32] | NDArray[np.float64], n_threads: int = 1) -> float:
+    """The sum of numbers, in float64."""
+
 def take_rows(X: NDArray[Any], chosen: NDArray[np.int64], n_threads: int = 1) -> NDArray[Any]:
     """Copy the rows at these positions; X is a C-contiguous matrix."""
 

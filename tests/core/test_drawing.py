@@ -1,8 +1,10 @@
 """Draws of rows in the core: random numbers by position, and what all rows need."""
 
+import math
+
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pocketsvm import _core
 
@@ -173,3 +175,12 @@ def test_bad_quotas_are_refused():
         _core.smallest_priorities(groups, np.array([-1]), one, one, None, 0)
     with pytest.raises(ValueError, match="limits must have one entry per group, 2"):
         _core.smallest_priorities(groups, np.array([1, 1]), one, one, None, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_totals_are_summed_in_float64(dtype, n_threads):
+    numbers = np.random.default_rng(0).random(N).astype(dtype)
+    assert_allclose(_core.total(numbers, n_threads), math.fsum(numbers), rtol=1e-14)
+    assert _core.total(numbers, n_threads) == _core.total(numbers)
+    assert _core.total(numbers[:0]) == 0.0

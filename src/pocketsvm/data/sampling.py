@@ -91,8 +91,9 @@ def draw(
     if weights is None:
         scales = np.divide(counts, quota, out=np.ones(len(counts)), where=quota > 0)
         return chosen, (rounded(scales) * share)[some]
-    factors = raised(weights[chosen], thresholds[some])
-    sums = np.bincount(some, weights[chosen] * factors, len(counts))
+    drawn = weights[chosen]
+    factors = raised(drawn, thresholds[some])
+    sums = np.bincount(some, drawn * factors, len(counts))
     scales = np.divide(totals, sums, out=np.ones(len(counts)), where=sums > 0)
     return chosen, rounded(factors * scales[some]) * share
 

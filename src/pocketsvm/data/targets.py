@@ -190,7 +190,7 @@ def class_targets(
             found, weights = found[counted], weights[counted]
         else:
             weights[~counted] = 1.0  # no row of these classes is left
-    codes = encode_labels(y, found)
+    codes = encode_labels(y, found, certain=classes is None)
     weights, sample_weight, unit = _in_units(weights, sample_weight, codes)
     return rows, ClassTargets(
         loss=loss,
@@ -295,10 +295,9 @@ def find_classes(y: NDArray[Any]) -> NDArray[Any]:
     """Return the sorted labels in y; refuse a regression target."""
     if y.dtype.kind == "O":
         check_classification_targets(y)  # mixed types cannot be sorted by np.unique
-    chunks = [y[start : start + LABELS_AT_ONCE] for start in range(0, len(y), LABELS_AT_ONCE)]
-    classes = _few_integers(chunks)
+    classes = _few_integers(y)
     if classes is None:
-        parts = [np.unique(labels) for labels in chunks]
+        parts = [np.unique(labels) for labels in _chunks(y)]
         classes = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
     if classes.dtype.kind not in CERTAIN_CLASSES:
         # Three of each: labels that are all different would pass for a regression target.
@@ -306,22 +305,25 @@ def find_classes(y: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def _few_integers(chunks: list[NDArray[Any]]) -> NDArray[Any] | None:
+def _chunks(y: NDArray[Any]) -> list[NDArray[Any]]:
+    return [y[start : start + LABELS_AT_ONCE] for start in range(0, len(y), LABELS_AT_ONCE)]
+
+
+def _few_integers(y: NDArray[Any]) -> NDArray[Any] | None:
     """Return the sorted labels if they are integers in a small range, which need no sorting."""
-    if chunks[0].dtype.kind not in "iu":
+    if y.dtype.kind not in "iu":
         return None
-    least = min(int(labels.min()) for labels in chunks)
-    most = max(int(labels.max()) for labels in chunks)
+    least, most = int(y.min()), int(y.max())
     if most - least >= LABELS_AT_ONCE or max(-least, most) > np.iinfo(np.int32).max:
         return None
     occurs = np.zeros(most - least + 1, dtype=bool)
-    for labels in chunks:
+    for labels in _chunks(y):
         places = labels.astype(np.intp)
         places -= least
         occurs[places] = True
         if occurs.all():
             break
-    return (np.flatnonzero(occurs) + least).astype(chunks[0].dtype)
+    return (np.flatnonzero(occurs) + least).astype(y.dtype)
 
 
 def check_classes(classes: NDArray[Any], budget: int) -> None:
@@ -336,10 +338,15 @@ def check_classes(classes: NDArray[Any], budget: int) -> None:
         )
 
 
-def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Position of each label in the sorted classes, without temporaries of y's length."""
-    codes = np.empty(len(y), dtype=np.int8 if len(classes) <= MOST_SMALL_CODES else np.int32)
+def encode_labels(y: NDArray[Any], classes: NDArray[Any], *, certain: bool = False) -> NDArray[Any]:
+    """Position of each label in the sorted classes, without temporaries of y's length.
+
+    `certain` says that there are no other labels.
+    """
     two = len(classes) == 2 and y.dtype == classes.dtype
+    if two and certain:
+        return np.asarray(y == classes[1], dtype=bool).view(np.int8)
+    codes = np.empty(len(y), dtype=np.int8 if len(classes) <= MOST_SMALL_CODES else np.int32)
     for start in range(0, len(y), LABELS_AT_ONCE):
         labels = y[start : start + LABELS_AT_ONCE]
         found, unknown = (_either if two else _searched)(labels, classes)

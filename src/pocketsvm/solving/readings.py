@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._cached import cached_property
 from ..data.sampling import draw_members
 from .kernel import KernelRows
 from .losses import REACH, KnownToCore
@@ -116,10 +117,10 @@ class InMemory:
         """The number of rows."""
         return len(self.sample.c)
 
-    @property
+    @cached_property
     def total_c(self) -> float:
         """The sum of C times the weights of all rows."""
-        return self.sample.total_c
+        return _core.total(self.sample.c, self.n_threads)
 
     def first(self, vectors: Array, point: Array, wanted: Wanted) -> First:
         """Sum over all rows at a point."""
@@ -191,7 +192,8 @@ def drawn_bent(
         bent = np.flatnonzero(bends)
         return bent, curvatures[bent]
     drawn = draw_members(bends, wanted.n_bent, wanted.seed, n_threads)
-    return drawn, curvatures[drawn] * (curvatures.sum() / curvatures[drawn].sum())
+    found = curvatures[drawn]
+    return drawn, found * (_core.total(curvatures, n_threads) / found.sum(dtype=float))
 
 
 # --- the sums of a chunk --------------------------------------------------------------------------

@@ -23,6 +23,8 @@ Result = TypeVar("Result")
 VALUES_AT_ONCE = 2**15
 # Results for each thread that are computed, or being computed, before they are needed.
 AHEAD = 2
+# Values of at least so many dense rows, or of all, are counted to tell whether they are sparse.
+ROWS_TO_COUNT = 2**12
 # Rows count as sparse if this share of their values, or less, is not zero.
 SPARSE = 0.1
 
@@ -171,8 +173,10 @@ class Sample:
     def mean_values(self) -> float:
         """Return the mean number of values of a row that are not zero."""
         checked = self.rows.checked
-        n_values = np.count_nonzero(checked.X.data if checked.structure else checked.X)
-        return float(n_values / self.rows.n_rows)
+        if checked.structure is not None:
+            return float(np.count_nonzero(checked.X.data) / self.rows.n_rows)
+        some = checked.X[:: max(1, self.rows.n_rows // ROWS_TO_COUNT)]
+        return float(np.count_nonzero(some) / len(some))
 
 
 def slices(n_all: int, n_each: int) -> list[slice]:
