@@ -45,7 +45,7 @@ struct PanelTask {
 // Squares of panels: their rows stay in the second-level cache, and there are enough of them for
 // many threads. The large ones come first.
 std::vector<PanelTask> panel_tasks(std::size_t n_panels) {
-    constexpr std::size_t at_once = 3;
+    constexpr std::size_t at_once = 2;
     std::vector<PanelTask> tasks, on_diagonal;
     for (std::size_t p = 0; p < n_panels; p += at_once)
         for (std::size_t q = p; q < n_panels; q += at_once)
@@ -58,7 +58,8 @@ std::vector<PanelTask> panel_tasks(std::size_t n_panels) {
 
 void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector scales,
                         std::size_t n_threads) {
-    constexpr std::size_t most_values = std::size_t(1) << 22, least_rows = 256;
+    constexpr std::size_t most_values = std::size_t(1) << 20, least_rows = 1024,
+                          packed_at_once = 64;
     const KernelView view = view_of(kernel);
     const std::size_t n = view.n_vectors, n_chosen = chosen.shape(0);
     require(square.shape(0) == n && square.shape(1) == n,
@@ -78,11 +79,16 @@ void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vecto
         for (std::size_t first = 0; first < n_chosen; first += at_once) {
             const ScaledRows rows{std::min(at_once, n_chosen - first), n, chosen.data() + first,
                                   scales.data() + first};
+            const std::size_t n_packs = (rows.n_rows + packed_at_once - 1) / packed_at_once;
             const bool finished =
-                parallel_chunks(0, rows.n_rows, n, n_threads, interrupt,
-                                [&](std::size_t begin, std::size_t end) {
-                                    core->pack_rows(view, rows, begin, end, packed.get());
-                                }) &&
+                parallel(n_packs, n_threads, interrupt,
+                         [&](std::size_t k, Interrupt&) {
+                             const std::size_t begin = k * packed_at_once;
+                             core->pack_rows(view, rows, begin,
+                                             std::min(begin + packed_at_once, rows.n_rows),
+                                             packed.get());
+                             return true;
+                         }) &&
                 parallel(tasks.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
                     if (own.requested()) return false;
                     core->add_products(packed.get(), rows.n_rows, n, tasks[k].left, tasks[k].right,
