@@ -1,10 +1,6 @@
 // What the bindings share: array types, checks, errors, the core in use, Ctrl-C.
 #pragma once
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -21,6 +17,7 @@
 #include <vector>
 
 #include "../core.hpp"
+#include "../large_arrays.hpp"
 #include "../threads.hpp"
 
 namespace pocketsvm {
@@ -68,26 +65,6 @@ inline void require_positions(const Positions& chosen, std::size_t n_rows) {
             refuse("positions must be in [0, " + std::to_string(n_rows) + "), got " +
                    std::to_string(chosen.data()[i]));
 }
-
-// Uninitialised numbers, aligned for all lanes. Linux is asked for huge pages, which it hands out
-// much faster than as many small ones.
-template <class T>
-T* allocate(std::size_t size) {
-    constexpr std::size_t lanes = 64, huge_page = std::size_t(1) << 21;
-    if (size > (~std::size_t(0) >> 1) / sizeof(T)) throw std::bad_alloc();
-    const std::size_t unit = size * sizeof(T) < 2 * huge_page ? lanes : huge_page;
-    const std::size_t bytes = std::max<std::size_t>(1, (size * sizeof(T) + unit - 1) / unit) * unit;
-    void* memory = std::aligned_alloc(unit, bytes);
-    if (memory == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-    if (unit == huge_page) madvise(memory, bytes, MADV_HUGEPAGE);  // if refused, pages are small
-#endif
-    return static_cast<T*>(memory);
-}
-
-struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-};
 
 template <class T>
 nb::ndarray<nb::numpy, T> make_array(std::vector<std::size_t> shape, T** data) {

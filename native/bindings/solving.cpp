@@ -1,34 +1,11 @@
 // The Python bindings of sums over rows and over rows of kernel values.
 #include <algorithm>
 
+#include "../solving/on_threads.hpp"
 #include "rows.hpp"
 
 namespace pocketsvm {
 namespace {
-
-// Rows that a thread takes at once: a fixed number, so that sums do not depend on the threads.
-constexpr std::size_t rows_at_once = 256;
-
-// Calls task(k, kernel values, first row) for blocks of rows.
-template <class Task>
-void in_blocks(const KernelView& kernel, std::size_t n_threads, Task task) {
-    const std::size_t n_blocks = (kernel.n_rows + rows_at_once - 1) / rows_at_once;
-    const std::size_t row_bytes =
-        kernel.n_vectors *
-        (kernel.precision == Precision::float32 ? sizeof(float) : sizeof(double));
-    without_gil([&](Interrupt& interrupt) {
-        return parallel(n_blocks, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-            if (own.requested()) return false;
-            const std::size_t first = k * rows_at_once;
-            const auto* values = static_cast<const unsigned char*>(kernel.values);
-            task(k,
-                 KernelView{kernel.precision, std::min(rows_at_once, kernel.n_rows - first),
-                            kernel.n_vectors, values + first * row_bytes},
-                 first);
-            return true;
-        });
-    });
-}
 
 KernelView view_of(const AnyMatrix& kernel) {
     return {precision_of(kernel.dtype(), "kernel"), kernel.shape(0), kernel.shape(1),
@@ -37,29 +14,8 @@ KernelView view_of(const AnyMatrix& kernel) {
 
 using Square = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Panels, and those with which a thread multiplies them.
-struct PanelTask {
-    PanelRange left, right;
-};
-
-// Squares of panels: their rows stay in the second-level cache, and there are enough of them for
-// many threads. The large ones come first.
-std::vector<PanelTask> panel_tasks(std::size_t n_panels) {
-    constexpr std::size_t at_once = 2;
-    std::vector<PanelTask> tasks, on_diagonal;
-    for (std::size_t p = 0; p < n_panels; p += at_once)
-        for (std::size_t q = p; q < n_panels; q += at_once)
-            (p == q ? on_diagonal : tasks)
-                .push_back(
-                    {{p, std::min(p + at_once, n_panels)}, {q, std::min(q + at_once, n_panels)}});
-    tasks.insert(tasks.end(), on_diagonal.begin(), on_diagonal.end());
-    return tasks;
-}
-
-void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector scales,
-                        std::size_t n_threads) {
-    constexpr std::size_t most_values = std::size_t(1) << 20, least_rows = 1024,
-                          packed_at_once = 64;
+void outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector scales,
+                    std::size_t n_threads) {
     const KernelView view = view_of(kernel);
     const std::size_t n = view.n_vectors, n_chosen = chosen.shape(0);
     require(square.shape(0) == n && square.shape(1) == n,
@@ -69,44 +25,10 @@ void add_outer_products(Square square, AnyMatrix kernel, Positions chosen, Vecto
                                              std::to_string(n_chosen) + ", got " +
                                              std::to_string(scales.shape(0)));
     require_positions(chosen, view.n_rows);
-    const std::size_t n_panels = (n + core->panel - 1) / core->panel;
-    const std::vector<PanelTask> tasks = panel_tasks(n_panels);
-    // Packed rows take a bounded memory, and there is the same number of them for any threads.
-    const std::size_t at_once = std::max(least_rows, most_values / (n + 1));
-    const std::size_t most = std::min(at_once, n_chosen) * n_panels * core->panel;
-    const std::unique_ptr<double, Free> packed(allocate<double>(most));
     without_gil([&](Interrupt& interrupt) {
-        for (std::size_t first = 0; first < n_chosen; first += at_once) {
-            const ScaledRows rows{std::min(at_once, n_chosen - first), n, chosen.data() + first,
-                                  scales.data() + first};
-            const std::size_t n_packs = (rows.n_rows + packed_at_once - 1) / packed_at_once;
-            const bool finished =
-                parallel(n_packs, n_threads, interrupt,
-                         [&](std::size_t k, Interrupt&) {
-                             const std::size_t begin = k * packed_at_once;
-                             core->pack_rows(view, rows, begin,
-                                             std::min(begin + packed_at_once, rows.n_rows),
-                                             packed.get());
-                             return true;
-                         }) &&
-                parallel(tasks.size(), n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-                    if (own.requested()) return false;
-                    core->add_products(packed.get(), rows.n_rows, n, tasks[k].left, tasks[k].right,
-                                       square.data());
-                    return true;
-                });
-            if (!finished) return false;
-        }
-        return true;
+        return add_outer_products(*core, view, {n_chosen, n, chosen.data(), scales.data()},
+                                  square.data(), n_threads, interrupt);
     });
-}
-
-// Adds the sums of parts, `size` for each of them, in their order.
-void add_parts(const std::vector<double>& parts, std::size_t size, double* total) {
-    if (size == 0) return;
-    std::fill_n(total, size, 0.0);
-    for (std::size_t first = 0; first < parts.size(); first += size)
-        for (std::size_t i = 0; i < size; ++i) total[i] += parts[first + i];
 }
 
 nb::object kernel_decisions(AnyMatrix kernel, Matrix coefficients, Vector intercepts,
@@ -121,9 +43,9 @@ nb::object kernel_decisions(AnyMatrix kernel, Matrix coefficients, Vector interc
                 ", got " + std::to_string(intercepts.shape(0)));
     double* out;
     auto result = make_array<double>({view.n_rows, n_outputs}, &out);
-    in_blocks(view, n_threads, [&](std::size_t, const KernelView& block, std::size_t first) {
-        core->kernel_decisions(block, n_outputs, coefficients.data(), intercepts.data(),
-                               out + first * n_outputs);
+    without_gil([&](Interrupt& interrupt) {
+        return decide(*core, view, n_outputs, coefficients.data(), intercepts.data(), out,
+                      n_threads, interrupt);
     });
     return nb::cast(result);
 }
@@ -136,13 +58,9 @@ nb::object kernel_pull(AnyMatrix kernel, Matrix slopes, std::size_t n_threads) {
                                                 std::to_string(slopes.shape(0)));
     double* out;
     auto result = make_array<double>({n_outputs, view.n_vectors}, &out);
-    const std::size_t size = n_outputs * view.n_vectors;
-    std::vector<double> sums((view.n_rows + rows_at_once - 1) / rows_at_once * size);
-    in_blocks(view, n_threads, [&](std::size_t k, const KernelView& block, std::size_t first) {
-        core->kernel_pull(block, n_outputs, slopes.data() + first * n_outputs,
-                          sums.data() + k * size);
+    without_gil([&](Interrupt& interrupt) {
+        return pull(*core, view, n_outputs, slopes.data(), out, n_threads, interrupt);
     });
-    add_parts(sums, size, out);
     return nb::cast(result);
 }
 
@@ -230,26 +148,14 @@ class RowLosses {
     nb::object owner_;
 };
 
-// Calls task(rows, sums) for chunks of a fixed number of rows, and adds the sums of all, n_sums for
-// each chunk, in their order.
+// Calls task(rows, sums) for chunks of rows, each of which writes n_sums numbers.
 template <class Task>
-void add_in_order(std::size_t n_rows, std::size_t n_outputs, const double* c, std::size_t n_sums,
-                  double* total, std::size_t n_threads, Task task) {
-    constexpr std::size_t values_at_once = std::size_t(1) << 12;
-    const std::size_t at_once = std::max<std::size_t>(1, values_at_once / n_outputs);
-    const std::size_t n_chunks = (n_rows + at_once - 1) / at_once;
-    std::vector<double> sums(n_chunks * n_sums);
-    // Starting a thread takes as long as a few chunks.
-    n_threads = std::min(n_threads, 1 + n_chunks / 4);
+void sum_losses(const RowLosses& losses, const Vector& c, std::size_t n_sums, double* total,
+                std::size_t n_threads, Task task) {
     without_gil([&](Interrupt& interrupt) {
-        return parallel(n_chunks, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-            if (own.requested()) return false;
-            task(Chunk{k * at_once, std::min((k + 1) * at_once, n_rows), c, 0},
-                 sums.data() + k * n_sums);
-            return true;
-        });
+        return add_losses(losses.n_rows(), losses.view().n_outputs, c.data(), n_sums, total,
+                          n_threads, interrupt, task);
     });
-    add_parts(sums, n_sums, total);
 }
 
 void check_decisions(const RowLosses& losses, const Matrix& decisions, const Vector& c) {
@@ -268,10 +174,9 @@ nb::tuple loss_slopes(const RowLosses& losses, Matrix decisions, Vector c, std::
     double *sums, *slopes;
     auto total = make_array<double>({view.n_losses()}, &sums);
     auto result = make_array<double>({losses.n_rows(), view.n_outputs}, &slopes);
-    add_in_order(losses.n_rows(), view.n_outputs, c.data(), view.n_losses(), sums, n_threads,
-                 [&](const Chunk& chunk, double* to) {
-                     core->loss_slopes(view, chunk, decisions.data(), to, slopes);
-                 });
+    sum_losses(losses, c, view.n_losses(), sums, n_threads, [&](const Chunk& chunk, double* to) {
+        core->loss_slopes(view, chunk, decisions.data(), to, slopes);
+    });
     return nb::make_tuple(total, result);
 }
 
@@ -281,10 +186,9 @@ nb::object loss_curvatures(const RowLosses& losses, Matrix decisions, Vector c,
     const Losses view = losses.view();
     double* curvatures;
     auto result = make_array<double>({losses.n_rows()}, &curvatures);
-    add_in_order(losses.n_rows(), view.n_outputs, c.data(), 0, nullptr, n_threads,
-                 [&](const Chunk& chunk, double*) {
-                     core->loss_curvatures(view, chunk, decisions.data(), curvatures);
-                 });
+    sum_losses(losses, c, 0, nullptr, n_threads, [&](const Chunk& chunk, double*) {
+        core->loss_curvatures(view, chunk, decisions.data(), curvatures);
+    });
     return nb::cast(result);
 }
 
@@ -298,11 +202,10 @@ nb::object losses_along(const RowLosses& losses, Matrix decisions, Matrix change
                                                      std::to_string(lengths.shape(0)));
     double* sums;
     auto total = make_array<double>({2, view.n_outputs}, &sums);
-    add_in_order(losses.n_rows(), view.n_outputs, c.data(), 2 * view.n_outputs, sums, n_threads,
-                 [&](const Chunk& chunk, double* to) {
-                     core->losses_along(view, chunk, decisions.data(), change.data(),
-                                        lengths.data(), to, to + view.n_outputs);
-                 });
+    sum_losses(losses, c, 2 * view.n_outputs, sums, n_threads, [&](const Chunk& chunk, double* to) {
+        core->losses_along(view, chunk, decisions.data(), change.data(), lengths.data(), to,
+                           to + view.n_outputs);
+    });
     return nb::cast(total);
 }
 
@@ -370,51 +273,6 @@ nb::object solve_rows(const RowLosses& losses, AnyMatrix kernel, Vector c, doubl
     return nb::make_tuple(point, gradient, decisions, objective, predicted, steps);
 }
 
-// The rows that a thread takes at once: few if a row is much work, so that it reacts to an
-// interrupt, and never dependent on the threads, so that the bits are not, either.
-std::size_t chunk_rows(const ModelView& model) {
-    constexpr std::size_t most_work = std::size_t(1) << 27, least = 64, most = 4096;
-    constexpr std::size_t exponential_work = 16;
-    const std::size_t row_work =
-        model.n_vectors * (exponential_work + model.n_features + 2 * model.n_outputs);
-    return std::clamp(most_work / (row_work + 1), least, most);
-}
-
-// Adds the sums of all chunks in their order. Memory bounds the number of chunks at a time.
-bool add_chunks(const Reader& reader, const ModelView& model, const RowsView& rows,
-                const RowLosses& losses, Chunk all, std::size_t n_losses, const Sums& total,
-                std::size_t n_threads, Interrupt& interrupt) {
-    constexpr std::size_t most_values = std::size_t(1) << 22;
-    const Losses view = losses.view();
-    const std::size_t n_pull = view.n_outputs * (model.n_vectors + 1), n_all = n_losses + n_pull;
-    const std::size_t n_rows = chunk_rows(model);
-    const std::size_t n_chunks = (rows.n_rows + n_rows - 1) / n_rows;
-    const std::size_t at_once = std::max(4 * n_threads, most_values / n_all);
-    std::fill_n(total.losses, n_losses, 0.0);
-    std::fill_n(total.pull, n_pull, 0.0);
-    std::vector<double> sums(std::min(at_once, n_chunks) * n_all);
-    for (std::size_t first = 0; first < n_chunks; first += at_once) {
-        const std::size_t count = std::min(at_once, n_chunks - first);
-        const bool finished =
-            parallel(count, n_threads, interrupt, [&](std::size_t k, Interrupt& own) {
-                if (own.requested()) return false;
-                Chunk chunk = all;
-                chunk.begin = (first + k) * n_rows;
-                chunk.end = std::min(chunk.begin + n_rows, rows.n_rows);
-                double* to = sums.data() + k * n_all;
-                reader.read(rows, view, chunk, {to, to + n_losses, total.near, total.curvatures});
-                return true;
-            });
-        if (!finished) return false;
-        for (std::size_t k = 0; k < count; ++k) {
-            const double* from = sums.data() + k * n_all;
-            for (std::size_t i = 0; i < n_losses; ++i) total.losses[i] += from[i];
-            for (std::size_t i = 0; i < n_pull; ++i) total.pull[i] += from[n_losses + i];
-        }
-    }
-    return true;
-}
-
 // With lengths, points holds those of the start and then those of the direction.
 nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const RowLosses& losses,
                       Vector c, Matrix coefficients, Vector intercepts, Vector lengths,
@@ -446,8 +304,8 @@ nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const R
     without_gil([&](Interrupt& interrupt) {
         const std::unique_ptr<Reader> reader(
             core->make_reader(view.precision, model, lengths.data(), n_lengths));
-        return add_chunks(*reader, model, view, losses, {0, 0, c.data(), reach}, n_each * n_losses,
-                          total, n_threads, interrupt);
+        return read_all(*reader, model, view, losses.view(), {0, 0, c.data(), reach},
+                        n_each * n_losses, total, n_threads, interrupt);
     });
     return nb::make_tuple(sums, pull, near, curvatures);
 }
@@ -474,7 +332,7 @@ void bind_solving(nb::module_& module) {
                "n_threads"_a);
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
                "intercepts"_a, "n_threads"_a = 1);
-    module.def("add_outer_products", &add_outer_products, "square"_a.noconvert(),
+    module.def("add_outer_products", &outer_products, "square"_a.noconvert(),
                "kernel"_a.noconvert(), "chosen"_a, "scales"_a, "n_threads"_a = 1);
     module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);
 }

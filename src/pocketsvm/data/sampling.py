@@ -85,7 +85,7 @@ def draw(
     counts = _core.group_counts(groups, int(groups.max()) + 1, n_threads)
     quota = quotas(counts, n_rows, least)
     totals = counts if weights is None else np.bincount(groups, weights)
-    plan = Quotas(quota, totals, quota == counts)
+    plan = DrawPlan(quota, totals, quota == counts)
     chosen, thresholds = plan.smallest_priorities(groups, weights, seed, n_threads)
     some, share = groups[chosen], len(chosen) / len(groups)
     if weights is None:
@@ -102,12 +102,12 @@ def draw_members(members: NDArray[np.bool_], n: int, seed: int, n_threads: int) 
     """Return the positions, sorted, of the n members with the smallest random numbers."""
     groups = members.view(np.int8)
     counts = _core.group_counts(groups, 2, n_threads)
-    plan = Quotas(np.array([0, n]), counts, counts == [0, n])
+    plan = DrawPlan(np.array([0, n]), counts, counts == [0, n])
     return plan.smallest_priorities(groups, None, seed, n_threads)[0]
 
 
 @dataclass(frozen=True)
-class Quotas:
+class DrawPlan:
     """How many rows of each group are drawn.
 
     Attributes

@@ -32,7 +32,8 @@ class KernelRows:
     def __init__(self, vectors: Array, rows: Rows, n_outputs: int, n_threads: int) -> None:
         self.vectors, self.rows, self.n_threads = vectors, rows, n_threads
         n_each = max(1, BLOCK_VALUES // (len(vectors) + OUTPUT_VALUES * n_outputs))
-        n_kept = min(rows.n_rows, n_each * (MOST_KEPT // (BLOCK_VALUES * vectors.itemsize)))
+        row_bytes = vectors.itemsize * (len(vectors) + OUTPUT_VALUES * n_outputs)
+        n_kept = min(rows.n_rows, MOST_KEPT // row_bytes)
         others = [
             slice(n_kept + at.start, n_kept + at.stop)
             for at in slices(rows.n_rows - n_kept, n_each)
