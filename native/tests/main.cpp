@@ -8,6 +8,7 @@ void merging_tests();
 void training_tests(std::uint64_t expected_hash);
 void solving_tests();
 void newton_tests();
+void on_threads_tests();
 void text_tests();
 
 // The optional argument is the hash of the models on another machine, which must be the same here.
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
     training_tests(argc > 1 ? std::strtoull(argv[1], nullptr, 16) : 0);
     solving_tests();
     newton_tests();
+    on_threads_tests();
     text_tests();
     std::printf("%d passed, %d failed\n", check::passed.load(), check::failed.load());
     return check::failed != 0;
