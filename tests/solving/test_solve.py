@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.data.targets import class_targets, value_targets
-from pocketsvm.solving import descent, query_readings, solve
+from pocketsvm.solving import all_rows, descent, query_readings, solve
 from pocketsvm.solving.effort import Effort
 from pocketsvm.solving.losses import loss_of
 from pocketsvm.solving.sample import Sample
@@ -256,6 +256,20 @@ def test_rows_are_read_few_times(monkeypatch):
     monkeypatch.setattr(query_readings, "InMemory", Counted)
     BudgetedSVC(20, random_state=0).fit(X, y)
     assert counted in (["first", "along"], ["first", "along", "along"])
+
+
+def test_coefficients_converge_on_all_rows_if_the_classes_hardly_overlap(monkeypatch):
+    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+    X, y = moons(6000, noise=0.1)
+    model = BudgetedSVC(20, 1000.0, gamma=2.0, random_state=0)
+    best = model.fit(X, y).profile_.objective_after
+    few_kept(monkeypatch, 300, 20)
+    found = model.fit(X, y).profile_.objective_after  # without a warning
+    assert_allclose(found, best, rtol=0.1)
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
+        single = model.fit(X, y).profile_.objective_after
+    assert single > 1.2 * found
 
 
 def test_sample_size_keeps_kernel_values_in_memory():
