@@ -29,6 +29,16 @@ def class_problem(n=300, n_classes=2, n_vectors=12, C=3.0, layout=None, dtype=np
     return _problem(X + dtype(offset), n_vectors, c, Hinge(codes, positives, HINGE_WIDTH), layout)
 
 
+def separable_problem(n=4000, n_vectors=40, C=100.0, layout=None, dtype=np.float64):
+    """Return some vectors and rows of two classes with a gap between them."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3)).astype(dtype)
+    X[:, 1] += 0.05 * np.sign(X[:, 1])
+    c = C * random.uniform(0.5, 2.0, n)
+    codes = (X[:, 1] > 0).astype(np.int8)
+    return _problem(X, n_vectors, c, Hinge(codes, (1,), HINGE_WIDTH), layout)
+
+
 def value_problem(n=300, n_vectors=12, C=3.0, layout=None, dtype=np.float64, epsilon=EPSILON):
     """Return some vectors and rows of a smooth function with noise; rows have different weights."""
     random = np.random.default_rng(0)

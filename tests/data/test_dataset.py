@@ -8,13 +8,14 @@ import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from models import assert_same_model
+from models import assert_same_model, moons
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, open_dataset
 from pocketsvm.data import dataset, opening
-from pocketsvm.solving import effort, elsewhere
+from pocketsvm.solving import all_rows, effort, elsewhere, solve
 
 from .datasets import (
     PARTS,
@@ -318,3 +319,16 @@ def test_vectors_move_as_in_memory_where_near_rows_fit_into_one_block(monkeypatc
     thorough = BudgetedSVC(**model, polish="thorough").fit(Batches(X, y)).profile_
     assert thorough.moves > 0  # on the sample
     assert thorough.objective_after < still.objective_after
+
+
+def test_coefficients_converge_as_in_memory_if_the_classes_hardly_overlap(monkeypatch):
+    monkeypatch.setattr(solve, "MOST_KEPT", 0)  # the sample has the least number of rows
+    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 30)
+    X, y = moons(6000, noise=0.1)
+    model = BudgetedSVC(10, 1000.0, gamma=2.0, random_state=0)
+    in_memory = model.fit(X, y).profile_.objective_after
+    found = model.fit(Batches(X, y)).profile_.objective_after
+    assert_allclose(found, in_memory, rtol=1e-6)
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
+        assert model.fit(Batches(X, y)).profile_.objective_after > found

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem, value_problem
+from solver_problems import (
+    PROBLEMS,
+    Objective,
+    class_problem,
+    coupled_problem,
+    separable_problem,
+    value_problem,
+)
 
 from pocketsvm import BudgetedSVC
 from pocketsvm.solving import all_rows, kernel, readings
@@ -91,6 +98,64 @@ def test_steps_end_where_little_is_to_gain():
     assert found.remaining <= all_rows.TOLERANCE
 
 
+# --- classes that do not overlap ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [10.0, 100.0])
+def test_further_rounds_reach_the_solution_if_a_sample_is_far_from_it(C, monkeypatch):
+    vectors, sample = separable_problem(C=C)
+    objective, point = Objective(vectors, sample), start(vectors, sample)
+    begin = objective(point)[0]
+    best = minimise(Problem(vectors, sample, True, 1), np.random.default_rng(0), 0.05).objective
+    found = refine(vectors, sample, point)
+    assert found.steps > 2
+    assert not found.unfinished
+    assert found.remaining <= all_rows.MUCH
+    assert found.objective - best <= 0.1 * (begin - best)
+    assert_allclose(found.objective, objective(found.point)[0], rtol=1e-5)
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    single = refine(vectors, sample, point)
+    assert single.unfinished
+    assert single.objective > found.objective
+
+
+def test_the_last_round_reports_the_gradient_where_steps_ended(monkeypatch):
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 2)
+    vectors, sample = separable_problem()
+    found = refine(vectors, sample, start(vectors, sample))
+    _, gradient = Objective(vectors, sample)(found.point)
+    assert_allclose(found.gradient, gradient, atol=1e-5 * sample.c.sum())
+    assert found.remaining > all_rows.MUCH
+
+
+def test_shorter_steps_are_tried_if_all_lengths_are_too_long(monkeypatch):
+    for module in (all_rows, readings):
+        monkeypatch.setattr(module, "LENGTHS", np.array([1.0, 0.1]))
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    direction = Conjugate.direction
+
+    def too_long(conjugate, gradient):
+        down, predicted = direction(conjugate, gradient)
+        return 100.0 * down, predicted
+
+    monkeypatch.setattr(Conjugate, "direction", too_long)
+    vectors, sample = class_problem(N_ROWS)
+    point = start(vectors, sample)
+    none, one, two = (refine(vectors, sample, point, n) for n in range(3))
+    assert one.objective == none.objective
+    assert two.objective < one.objective  # a hundredth of the direction is Newton's step
+
+
+def test_an_interpolated_gradient_does_not_raise_what_remains(monkeypatch):
+    # The gradient at the whole length is that of rows that the factor does not know.
+    monkeypatch.setattr(all_rows, "MUCH", np.inf)
+    vectors, sample = separable_problem()
+    point = start(vectors, sample)
+    one, two = (refine(vectors, sample, point, n) for n in (1, 2))
+    assert two.objective < one.objective
+    assert two.remaining <= one.remaining
+
+
 @EVERY_PROBLEM
 @pytest.mark.parametrize("n_others", [0, 50])
 def test_near_rows_are_those_at_the_first_point(make, n_others, monkeypatch):
@@ -162,8 +227,8 @@ def test_outputs_make_steps_of_their_own_length(monkeypatch):
 
 
 @pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
-def test_result_does_not_depend_on_threads_or_layout(layout):
-    make = PROBLEMS["four classes"]
+@pytest.mark.parametrize("make", [PROBLEMS["four classes"], separable_problem])
+def test_result_does_not_depend_on_threads_or_layout(make, layout):
     vectors, sample = make(n=N_ROWS, dtype=np.float32)
     twin = make(n=N_ROWS, dtype=np.float32, layout=layout)[1]
     point = start(vectors, sample)

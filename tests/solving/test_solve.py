@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.data.targets import class_targets, value_targets
-from pocketsvm.solving import descent, query_readings, solve
+from pocketsvm.solving import all_rows, descent, query_readings, solve
 from pocketsvm.solving.effort import Effort
 from pocketsvm.solving.losses import loss_of
 from pocketsvm.solving.sample import Sample
@@ -77,7 +77,8 @@ def test_factors_of_more_vectors_have_a_larger_tolerance(monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize(("budget", "C"), [(5, 0.1), (20, 10.0), (60, 0.3)])
-def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon):
+def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon, monkeypatch):
+    _patch_choices(monkeypatch, merges_per_vector=10**6)  # the same passes without the solver
     X, y = make_friedman1(400, n_features=5, noise=0.5, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     model, last = (
@@ -256,6 +257,20 @@ def test_rows_are_read_few_times(monkeypatch):
     monkeypatch.setattr(query_readings, "InMemory", Counted)
     BudgetedSVC(20, random_state=0).fit(X, y)
     assert counted in (["first", "along"], ["first", "along", "along"])
+
+
+def test_coefficients_converge_on_all_rows_if_the_classes_hardly_overlap(monkeypatch):
+    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+    X, y = moons(6000, noise=0.1)
+    model = BudgetedSVC(20, 1000.0, gamma=2.0, random_state=0)
+    best = model.fit(X, y).profile_.objective_after
+    few_kept(monkeypatch, 300, 20)
+    found = model.fit(X, y).profile_.objective_after  # without a warning
+    assert_allclose(found, best, rtol=0.1)
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
+        single = model.fit(X, y).profile_.objective_after
+    assert single > 1.2 * found
 
 
 def test_sample_size_keeps_kernel_values_in_memory():

@@ -180,11 +180,29 @@ def test_interrupted_passes_end_after_as_many_merges(problem):
 
 
 @PROBLEMS
-def test_a_single_pass_sees_all_rows(problem):
+def test_the_limit_of_merges_does_not_depend_on_the_number_of_passes(problem):
     rows, targets = problem()
     choices = Choices(merges_per_vector=1, merges_of_several=1, rows_per_vector=10**6)
-    found = passes(rows, targets, settings(1, polish=True, choices=choices), Watcher())
+    one, two = (
+        passes(rows, targets, settings(n, polish=True, choices=choices), Watcher()) for n in (1, 2)
+    )
+    assert_same_states(one, two)
+    assert one.n_passes == two.n_passes == 1
+    n_steps = rows.n_rows * targets.n_problems
+    if targets.n_problems > 1:  # trainers that do not know of each other see all rows
+        assert one.profile.steps == n_steps
+    else:
+        assert one.profile.merges == 20  # one for each vector
+        assert one.profile.steps < n_steps
+
+
+@PROBLEMS
+def test_merges_have_no_limit_if_no_solver_follows(problem):
+    rows, targets = problem()
+    choices = Choices(merges_per_vector=1, merges_of_several=1)
+    found = passes(rows, targets, settings(1, polish=False, choices=choices), Watcher())
     assert found.profile.steps == rows.n_rows * targets.n_problems
+    assert found.profile.merges > 20
 
 
 @PROBLEMS

@@ -49,7 +49,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 20 merges per support vector, and after two passes if all rows fit into the budget.
+        after 50 merges per support vector, and after two passes if all rows fit into the budget.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

@@ -79,9 +79,9 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 50 merges per support vector (100 with several targets or quantiles), because further
-        merges make the vectors worse, and after two passes if all rows fit into the budget. A
-        single pass has no limit of merges.
+        after 50 merges per support vector, because further merges make the vectors worse, and after
+        two passes if all rows fit into the budget. With several targets or quantiles, they end
+        after the pass in which there are 100 merges per support vector.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

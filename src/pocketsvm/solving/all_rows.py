@@ -1,10 +1,13 @@
 """All rows: coefficients that a sample gave are improved on any number of rows.
 
 The first reading gives the gradient, and the rows that bend, of which a factor is made. Every
-further reading tries several lengths of a step at once.
+further reading tries several lengths of a step at once. Usually one or two whole steps are enough.
+If the classes hardly overlap, few rows bend, and the solution on the sample may be far from that on
+all rows. Then a whole step is too long, because it meets rows that the factor does not know. A
+shorter one is made, and another round begins with a new first reading.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,10 @@ Array = NDArray[Any]
 # solution on a sample, one step is usually enough. Another one reads all rows again, which takes
 # longer than everything else, and gains too little to change predictions.
 TOLERANCE = 2e-3
+# Another round begins if one more step is predicted to gain more than half this share. The last
+# round makes no step: it only tells what one would gain.
+MUCH = 0.1
+MOST_ROUNDS = 6
 # Rows that the factor is made of, for each vector.
 ROWS_PER_VECTOR = 32
 
@@ -29,16 +36,17 @@ ROWS_PER_VECTOR = 32
 class Refined:
     """The result on all rows.
 
-    `near` are the rows that had a loss, or nearly had one, at the first point; None if there are
-    too many.
+    `near` are the rows that had a loss, or nearly had one, at the first point of the last round;
+    None if there are too many.
     """
 
     point: Array
     near: Sample | None
     objective: float
-    gradient: Array
-    remaining: float  # the share of the objective that one more step would gain
+    gradient: Array  # may be that before a step whose length is not whole
+    remaining: float  # the share of the objective that one more step would gain, twice
     steps: int
+    unfinished: bool  # whether another round may gain much
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +61,20 @@ class AllRows:
     def refine(
         self, point: Array, n_steps: int, most_near: int, random: np.random.Generator
     ) -> Refined:
-        """Make some steps from a point; the objective does not grow."""
+        """Make some steps in each round, from a point on; the objective does not grow."""
+        found = self._round(point, n_steps, most_near, random)
+        for n_rounds in range(2, MOST_ROUNDS + 1):
+            if not found.unfinished:
+                break
+            steps, n_more = found.steps, n_steps if n_rounds < MOST_ROUNDS else 0
+            found = self._round(found.point, n_more, most_near, random)
+            found = replace(found, steps=steps + found.steps)
+        return found
+
+    def _round(
+        self, point: Array, n_steps: int, most_near: int, random: np.random.Generator
+    ) -> Refined:
+        """Make steps with the same factor, as long as the gradient is known."""
         n_bent = ROWS_PER_VECTOR * len(self.vectors)
         wanted = Wanted(n_bent, most_near, int(random.integers(2**63)))
         first = self.readings.first(self.vectors, point, wanted)
@@ -64,29 +85,40 @@ class AllRows:
         conjugate = Conjugate(factor)
         penalised = bent.penalty.product(point[:, :-1])
         objective = first.losses + bent.per_loss(0.5 * row_products(point[:, :-1], penalised))
-        gradient = self._gradient(first.pull, penalised)
-        for step in range(n_steps + 1):
+        gradient = known = self._gradient(first.pull, penalised)
+        steps, unit, moved, exact, remaining = 0, 1.0, False, True, np.inf
+        while True:
             direction, predicted = conjugate.direction(gradient)
-            remaining = predicted_share(predicted, objective)
-            if remaining <= TOLERANCE or step == n_steps:
+            share = predicted_share(predicted, objective)
+            if exact or share < remaining:
+                known, remaining = gradient, share
+            done = share <= TOLERANCE or steps == n_steps
+            if done or (remaining > MUCH and not exact):
                 break
+            direction = unit * direction
             losses, pull = self.readings.along(self.vectors, point, direction)
             bend = bent.penalty.product(direction[:, :-1])
             penalties = [
-                bent.per_loss(0.5 * row_products(moved, penalised + length * bend))
+                bent.per_loss(0.5 * row_products(shifted, penalised + length * bend))
                 for length in LENGTHS
-                for moved in [point[:, :-1] + length * direction[:, :-1]]
+                for shifted in [point[:, :-1] + length * direction[:, :-1]]
             ]
             tried = np.vstack([objective, losses + penalties])
             best = tried.argmin(axis=0)
             length = np.append(0.0, LENGTHS)[best][:, None]
             objective = np.take_along_axis(tried, best[None], axis=0)[0]
-            # Exact at the ends; the gradient is nearly linear in between.
+            # Exact at the ends; close to the solution, the gradient is nearly linear in between.
             whole = self._gradient(pull, penalised + bend)
             gradient = gradient + length * (whole - gradient)
             point, penalised = point + length * direction, penalised + length * bend
-        objective_of_all = float(objective.sum())
-        return Refined(point, first.near, objective_of_all, gradient, remaining, step)
+            exact = exact and bool(np.isin(length, (0.0, 1.0)).all())
+            if length.any():
+                moved = True
+            else:  # even the shortest length was too long
+                unit *= LENGTHS.min()
+            steps += 1
+        total, unfinished = float(objective.sum()), moved and remaining > MUCH
+        return Refined(point, first.near, total, known, remaining, steps, unfinished)
 
     def _gradient(self, pull: Array, penalised: Array) -> Array:
         gradient = pull.copy()

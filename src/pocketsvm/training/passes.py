@@ -258,9 +258,10 @@ def is_enough(
 def _merges_left(made: int, settings: Settings, trainers: Sequence[_core.Trainer]) -> int | None:
     """Return after how many merges a trainer ends its pass.
 
-    There is no limit for a single pass, and for several trainers, which do not know of each other.
+    There is no limit if no solver follows, and for several trainers, which do not know of each
+    other.
     """
-    if not settings.polish or settings.n_passes == 1 or len(trainers) > 1:
+    if not settings.polish or len(trainers) > 1:
         return None
     return settings.most_merges(1) - made
 

@@ -57,7 +57,8 @@ class Choices:
         The same for a classifier of at most `small` rows.
 
     steps_on_all_rows : int
-        The largest number of steps for the coefficients on all rows, after those on a sample.
+        The largest number of steps for the coefficients on all rows, after those on a sample. There
+        are more if the sample gave coefficients that are far from the solution on all rows.
 
     factor_tolerance : float
         The solver makes no further factor if a step would gain less than this share of the

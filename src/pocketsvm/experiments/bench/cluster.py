@@ -130,7 +130,7 @@ def by_reduction(n_rows: int) -> Table:
         "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
         "rows of 4 d + 1 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
         "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 2) and 32 B rows, "
-        "with 12 more bytes; ReadAlong 8 (B + 5). If vectors can move, because the near rows of "
+        "with 12 more bytes; ReadAlong 8 (B + 6). If vectors can move, because the near rows of "
         "all partitions fit into one block, ReadFirst returns these and some others, too.",
     )
     with tempfile.TemporaryDirectory() as name:
