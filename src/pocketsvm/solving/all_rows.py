@@ -24,10 +24,10 @@ Array = NDArray[Any]
 # solution on a sample, one step is usually enough. Another one reads all rows again, which takes
 # longer than everything else, and gains too little to change predictions.
 TOLERANCE = 2e-3
-# Another round begins if one more step is predicted to gain more than half this share. The last
-# round makes no step: it only tells what one would gain.
+# Another round begins if one more step is predicted to gain more than half this share. After the
+# last round, a reading tells what one more step would gain.
 MUCH = 0.1
-MOST_ROUNDS = 6
+MOST_ROUNDS = 5
 # Rows that the factor is made of, for each vector.
 ROWS_PER_VECTOR = 32
 
@@ -43,10 +43,9 @@ class Refined:
     point: Array
     near: Sample | None
     objective: float
-    gradient: Array  # may be that before a step whose length is not whole
+    gradient: Array
     remaining: float  # the share of the objective that one more step would gain, twice
     steps: int
-    unfinished: bool  # whether another round may gain much
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +62,18 @@ class AllRows:
     ) -> Refined:
         """Make some steps in each round, from a point on; the objective does not grow."""
         found = self._round(point, n_steps, most_near, random)
-        for n_rounds in range(2, MOST_ROUNDS + 1):
-            if not found.unfinished:
+        for n_more in [n_steps] * (MOST_ROUNDS - 1) + [0]:
+            if found.remaining <= MUCH or np.array_equal(found.point, point):
                 break
-            steps, n_more = found.steps, n_steps if n_rounds < MOST_ROUNDS else 0
-            found = self._round(found.point, n_more, most_near, random)
+            point, steps = found.point, found.steps
+            found = self._round(point, n_more, most_near, random)
             found = replace(found, steps=steps + found.steps)
         return found
 
     def _round(
         self, point: Array, n_steps: int, most_near: int, random: np.random.Generator
     ) -> Refined:
-        """Make steps with the same factor, as long as the gradient is known."""
+        """Make steps with the same factor."""
         n_bent = ROWS_PER_VECTOR * len(self.vectors)
         wanted = Wanted(n_bent, most_near, int(random.integers(2**63)))
         first = self.readings.first(self.vectors, point, wanted)
@@ -85,23 +84,20 @@ class AllRows:
         conjugate = Conjugate(factor)
         penalised = bent.penalty.product(point[:, :-1])
         objective = first.losses + bent.per_loss(0.5 * row_products(point[:, :-1], penalised))
-        gradient = known = self._gradient(first.pull, penalised)
-        steps, unit, moved, exact, remaining = 0, 1.0, False, True, np.inf
-        while True:
+        gradient, remaining, length = self._gradient(first.pull, penalised), np.inf, np.ones(1)
+        for step in range(n_steps + 1):
             direction, predicted = conjugate.direction(gradient)
-            share = predicted_share(predicted, objective)
-            if exact or share < remaining:
-                known, remaining = gradient, share
-            done = share <= TOLERANCE or steps == n_steps
-            if done or (remaining > MUCH and not exact):
+            # The smallest one: after a length that is not whole, the gradient may be too large.
+            remaining = min(remaining, predicted_share(predicted, objective))
+            far = remaining > MUCH and (length != 1.0).any()
+            if remaining <= TOLERANCE or far or step == n_steps:
                 break
-            direction = unit * direction
             losses, pull = self.readings.along(self.vectors, point, direction)
             bend = bent.penalty.product(direction[:, :-1])
             penalties = [
-                bent.per_loss(0.5 * row_products(shifted, penalised + length * bend))
+                bent.per_loss(0.5 * row_products(moved, penalised + length * bend))
                 for length in LENGTHS
-                for shifted in [point[:, :-1] + length * direction[:, :-1]]
+                for moved in [point[:, :-1] + length * direction[:, :-1]]
             ]
             tried = np.vstack([objective, losses + penalties])
             best = tried.argmin(axis=0)
@@ -111,14 +107,7 @@ class AllRows:
             whole = self._gradient(pull, penalised + bend)
             gradient = gradient + length * (whole - gradient)
             point, penalised = point + length * direction, penalised + length * bend
-            exact = exact and bool(np.isin(length, (0.0, 1.0)).all())
-            if length.any():
-                moved = True
-            else:  # even the shortest length was too long
-                unit *= LENGTHS.min()
-            steps += 1
-        total, unfinished = float(objective.sum()), moved and remaining > MUCH
-        return Refined(point, first.near, total, known, remaining, steps, unfinished)
+        return Refined(point, first.near, float(objective.sum()), gradient, remaining, step)
 
     def _gradient(self, pull: Array, penalised: Array) -> Array:
         gradient = pull.copy()

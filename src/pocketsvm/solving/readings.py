@@ -21,7 +21,7 @@ from .sample import Part, Sample
 Array = NDArray[Any]
 
 # The lengths that a reading tries; it computes the gradient at the first one.
-LENGTHS = np.array([1.0, 0.25, 0.5, 1.5, 0.1])
+LENGTHS = np.array([1.0, 0.25, 0.5, 1.5, 0.05])
 NO_LENGTHS = np.empty(0)
 # While vectors move, rows that were not near may get a loss: some of them, drawn at random, stand
 # for all of them. There are this many for each near row, and at least so many.
