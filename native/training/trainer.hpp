@@ -68,7 +68,10 @@ class BudgetTrainer final : public Trainer {
             steps_ = state.steps;
             weight_ = state.weight;
             generator_.restore(state.generator);
+            // Merges down to a smaller budget are not those of a pass, and not counted.
+            const Profile before = profile_;
             for (; set_.size() > budget_; maintain(nullptr)) interruption_.check(row_work());
+            profile_ = before;
         });
     }
 

@@ -274,6 +274,7 @@ def test_state_above_the_budget_is_reduced_to_it(maintenance, core_rows):
     state = small.state()
     assert len(state["coefficients"]) == len(state["vectors"]) == len(state["births"]) == 7
     assert np.all(np.isfinite(state["coefficients"]))
+    assert small.profile()["merges"] == small.profile()["removals"] == 0  # those of passes
     run_pass(small, core_rows(X), y)
     assert len(small.state()["coefficients"]) == 7
 

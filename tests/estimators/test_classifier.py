@@ -277,6 +277,12 @@ def test_warm_start_can_change_the_budget():
     assert len(clf.set_params(budget=40).fit(X, y).support_vectors_) == 40
 
 
+def test_passes_see_rows_after_a_warm_start_with_a_much_smaller_budget():
+    X, y = moons(3000, noise=0.3)
+    clf = BudgetedSVC(600, random_state=0, warm_start=True).fit(X, y)
+    assert clf.set_params(budget=5).fit(X, y).profile_.violations > 0
+
+
 def test_warm_start_rejects_other_features_classes_and_gamma():
     X, y = blobs(3)
     clf = small_svc(warm_start=True).fit(X, y)
