@@ -395,6 +395,7 @@ N_FEATURES, BUDGET = 18, 500
 # Rows and classes; the rows of several classes are only measured on one thread.
 SCALES = ((4_500_000, 2), (1_000_000, 26))
 QUICK_DIVISOR = 30
+SCALE_ROUNDS = 5
 
 
 def _scale(quick: bool) -> Table:
@@ -415,9 +416,10 @@ def _scale(quick: bool) -> Table:
             "accuracy": ("training accuracy, %", ".2f"),
         },
         "Generated rows, default parameters, each line in a process of its own, the fastest of "
-        f"{ROUNDS} fits. Solving (`profile_.seconds_polish`) is relative to decision_function on "
-        "the same rows with the same number of threads. Memory is the growth of the peak resident "
-        "size in fit. The model is the same if every bit is that of one thread.",
+        f"{SCALE_ROUNDS} fits. Solving (`profile_.seconds_polish`) is relative to "
+        "decision_function on the same rows with the same number of threads. Memory is the growth "
+        "of the peak resident size in fit. The model is the same if every bit is that of one "
+        "thread.",
         progress=True,
     )
     if not can_measure_memory():
@@ -440,7 +442,7 @@ def _add_threads(table: Table, n_rows: int, n_classes: int, threads: list[int]) 
             n_classes=n_classes,
             budget=BUDGET,
             n_jobs=n_jobs,
-            rounds=ROUNDS,
+            rounds=SCALE_ROUNDS,
         )
         first = first or run
         table.add(
