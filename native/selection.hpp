@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -60,7 +61,8 @@ class Selection {
     const std::vector<double>& thresholds() const { return thresholds_; }
     std::size_t size() const { return first_.back(); }
 
-    // Writes the selected rows in their order. Returns false if there was an interruption.
+    // Writes the selected rows in their order; may be called once. Returns false if there was an
+    // interruption.
     bool write(std::int64_t* rows, std::size_t n_threads, Interrupt& interrupt) {
         return in_chunks(n_rows_, n_threads, interrupt,
                          [&](std::size_t k, std::size_t begin, std::size_t end) {

@@ -275,9 +275,10 @@ def smallest_priorities(
     """Positions, sorted, of the rows with the smallest priorities of each group, and thresholds.
 
     The priority of a row is its random number over its weight; None is a weight of one. Of equal
-    priorities, the first are taken. A threshold is the smallest priority of a group that was not
-    taken, and inf if all were. It must lie between the lower and the upper limit of the group;
-    otherwise returns None. With the limits 0 and inf, it does.
+    priorities, the first are taken; infinite ones never are. A threshold is the smallest priority
+    of a group that was not taken, and inf if all were. It must lie between the lower and the upper
+    limit of the group; otherwise returns None. With the limits 0 and inf, it does. A group with a
+    quota of 0 may have the limits 0 and 0; then its threshold is 0.
     """
 
 def row_weights(

@@ -214,3 +214,17 @@ def test_few_members_are_drawn_even_if_their_numbers_are_large():
     n = int(members.sum()) - 1
     expected = np.sort(np.argsort(np.where(members, numbers, np.inf))[:n])
     assert_array_equal(sampling.draw_members(members, n, 7, 1), expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_limits_enclose_the_thresholds_at_once(weighted, monkeypatch):
+    calls, found = [], _core.smallest_priorities
+    monkeypatch.setattr(
+        _core, "smallest_priorities", lambda *args: [calls.append(args), found(*args)][1]
+    )
+    groups = np.repeat([0, 1, 2], [20, 900, 3080]).astype(np.int8)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, N) if weighted else None
+    for seed in range(50):
+        rows, _ = draw(groups, weights, 400, 50, seed)  # all rows of the first group
+        assert_array_equal(np.bincount(groups[rows]), [20, 90, 308])
+    assert len(calls) == 50

@@ -1,5 +1,7 @@
 """The problem: its objective and derivatives, and the rows that stand for all rows that bend."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -28,6 +30,24 @@ def test_objective_and_gradient_are_those_of_the_formula(make, fit_intercept, mo
     assert slopes.objective.shape == (1 if sample.loss.coupled else problem.shape[0],)
     assert_allclose(slopes.objective.sum(), value, rtol=1e-6)
     assert_allclose(slopes.gradient, gradient, atol=1e-4)
+
+
+def test_the_tilt_adds_to_the_objective_with_the_intercept():
+    vectors, sample = class_problem()
+    tilted = Problem(vectors, replace(sample, tilt=3.0), True, 1)
+    place, level = some_place(tilted), Problem(vectors, sample, True, 1)
+    added = 3.0 * place.point[:, -1]
+    assert_allclose(tilted.objective(place), level.objective(place) + added)
+    assert_allclose(tilted.slopes(place).objective, tilted.objective(place))
+
+
+@EVERY_PROBLEM
+def test_the_zero_model_needs_no_kernel_values(make):
+    problem = Problem(*make(), True, 1)
+    start, place = problem.start(), problem.place(np.zeros(problem.shape))
+    assert_array_equal(start.point, place.point)
+    assert_array_equal(start.penalised, place.penalised)
+    assert_array_equal(start.decisions, place.decisions)
 
 
 @EVERY_PROBLEM

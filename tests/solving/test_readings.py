@@ -8,6 +8,7 @@ from solver_problems import PROBLEMS, rounded_ramp
 from pocketsvm import _core
 from pocketsvm.solving.readings import (
     LENGTHS,
+    InMemory,
     Wanted,
     _read_blocks,
     _read_blocks_along,
@@ -156,3 +157,10 @@ def test_the_core_refuses_wrong_sizes(changes, message):
 def test_the_core_refuses_wrong_losses(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_total_is_that_of_all_weights(chunk):
+    _, sample, *_ = chunk
+    found = InMemory(sample, 2)
+    assert_allclose(found.total_c, sample.c.sum())
+    assert found.n_rows == len(sample.c)

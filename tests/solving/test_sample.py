@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_problems import PROBLEMS, class_problem
 
@@ -206,3 +207,14 @@ def test_an_error_ends_the_work():
     with pytest.raises(ValueError, match="no 0"):
         list(in_order(fail, list(range(100)), 2))
     assert len(started) <= 2 * AHEAD + 1
+
+
+def test_rows_are_sparse_if_most_values_of_all_parts_are_zero():
+    X = np.zeros((20_000, 30))
+    X[:5000] = 1.0
+    _, sample = class_problem()
+    dense = replace(sample, rows=ready_rows(X, 1.0))
+    assert_allclose(dense.mean_values(), 7.5)
+    assert not dense.is_sparse
+    X[:] = np.eye(30)[np.arange(len(X)) % 30]
+    assert replace(sample, rows=ready_rows(X, 1.0)).is_sparse

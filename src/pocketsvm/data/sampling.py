@@ -108,12 +108,12 @@ def draw_members(members: NDArray[np.bool_], n: int, seed: int, n_threads: int) 
 
 @dataclass(frozen=True)
 class DrawPlan:
-    """How many rows of each group are drawn.
+    """What is drawn of each group.
 
     Attributes
     ----------
-    rows : ndarray of int
-        The number of rows.
+    quotas : ndarray of int
+        The number of rows of each group that are drawn.
 
     totals : ndarray
         The weight of each group.
@@ -122,7 +122,7 @@ class DrawPlan:
         Whether all rows of a group are drawn.
     """
 
-    rows: NDArray[np.int64]
+    quotas: NDArray[np.int64]
     totals: Array
     whole: NDArray[np.bool_]
 
@@ -132,12 +132,12 @@ class DrawPlan:
         """Return the rows with the smallest priorities, and the thresholds of the groups."""
         # The number of rows with priorities below t is, on average, t times their weight, and less
         # only if some of them are heavier than 1 / t.
-        deviation = DEVIATIONS * np.sqrt(self.rows + 1) + MORE
-        close = self._limits(self.rows - deviation), self._limits(self.rows + deviation)
-        low, high = np.zeros(len(self.rows)), np.full(len(self.rows), np.inf)
+        deviation = DEVIATIONS * np.sqrt(self.quotas + 1) + MORE
+        close = self._limits(self.quotas - deviation), self._limits(self.quotas + deviation)
+        low, high = np.zeros(len(self.quotas)), np.full(len(self.quotas), np.inf)
         for lower, upper in (close, (low, 2 * close[1]), (low, high)):
             found = _core.smallest_priorities(
-                groups, self.rows, lower, upper, weights, seed, n_threads
+                groups, self.quotas, lower, upper, weights, seed, n_threads
             )
             if found is not None:
                 break
@@ -147,7 +147,7 @@ class DrawPlan:
     def _limits(self, n_rows: Array) -> NDArray[np.float64]:
         """Return the priorities that so many rows of each group are likely to be below."""
         limits = np.where(self.whole, np.inf, 0.0)
-        drawn = ~self.whole & (self.rows > 0)
+        drawn = ~self.whole & (self.quotas > 0)
         np.divide(np.maximum(n_rows, 0.0), self.totals, out=limits, where=drawn)
         return limits
 

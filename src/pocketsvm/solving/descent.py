@@ -45,7 +45,7 @@ class Solution:
     place: Place
     slopes: Slopes
     steps: int
-    remaining: float  # the share of the objective that one more step would gain
+    remaining: float  # the share of the objective that one more step would gain, twice
 
     @property
     def objective(self) -> float:

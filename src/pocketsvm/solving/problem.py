@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
-from ..data.sampling import draw_members
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
 from .losses import KnownToCore
 from .pairs import PairwiseHinge, pair_blocks
+from .readings import Wanted, drawn_bent
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -233,12 +233,12 @@ def thinned(
     curvatures: Array, n_rows: int, random: np.random.Generator, n_threads: int = 1
 ) -> Array:
     """Draw rows among those that bend; the others get no curvature, the drawn ones more."""
-    bends = curvatures != 0
-    if np.count_nonzero(bends) <= n_rows:
+    if np.count_nonzero(curvatures) <= n_rows:
         return curvatures
-    drawn = draw_members(bends, n_rows, int(random.integers(2**63)), n_threads)
+    wanted = Wanted(n_rows, 0, int(random.integers(2**63)))
     thin = np.zeros_like(curvatures)
-    thin[drawn] = curvatures[drawn] * (curvatures.sum() / curvatures[drawn].sum())
+    drawn, found = drawn_bent(curvatures, wanted, n_threads)
+    thin[drawn] = found
     return thin
 
 

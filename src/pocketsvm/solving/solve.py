@@ -18,7 +18,7 @@ from ..data.targets import ClassTargets, ValueTargets
 from ..model.model import Model, Training
 from ..training.settings import Settings
 from ..training.state import VectorSet
-from .all_rows import AllRows
+from .all_rows import MUCH, AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
 from .descent import Solution, improve, minimise, resume
@@ -48,7 +48,7 @@ LEAST_TOLERANCE = 0.16
 MANY_VECTORS = 1000
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
-# Not converged if one more step would gain more than this share of the objective.
+# Not converged if one more step would gain more than half this share of the objective.
 NOT_CONVERGED = 0.5
 
 
@@ -106,7 +106,7 @@ def solve(
             before = solver.objective(points, np.column_stack([coefficients, vectors.biases]))
             answer = solver.move(solver.solve(points))
         answer = solver.covering(answer)
-    if answer.remaining > NOT_CONVERGED:
+    if answer.remaining > (NOT_CONVERGED if solver.whole is None else MUCH):
         warnings.warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
             "coefficients are not optimal for these support vectors. A smaller C or gamma, or "
@@ -180,7 +180,7 @@ class Answer:
     point: Array  # (n_outputs, n_vectors + 1), the intercepts last
     objective: float  # of all rows
     gradient_norm: float  # relative to the sum of the row weights c_i
-    remaining: float  # the share of the objective that one more step would gain
+    remaining: float  # the share of the objective that one more step would gain, twice
     steps: int
     near: Sample | None  # the rows on which vectors move; None: too many
     is_near: NDArray[np.bool_] | None = None  # which of the rows these are, if all are in memory
