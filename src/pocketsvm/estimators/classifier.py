@@ -80,6 +80,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         after 50 merges per support vector, because further merges make the vectors worse, after
         eight passes over up to 1,000 rows, and after two if all rows fit into the budget. With
         several classes, they end after the pass in which there are 100 merges per support vector.
+        If `class_weight` makes classes differ in weight, 400 merges are the limit.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

@@ -234,7 +234,7 @@ def run_passes(
     for done in range(first, settings.n_passes + 1):
         start, begin = found, time.perf_counter()
         made = earlier.merges + found.merges
-        _make_pass(trainers, rows, targets, settings, _merges_left(made, settings, trainers))
+        _make_pass(trainers, rows, targets, settings, _merges_left(made, targets, settings))
         seconds, found = time.perf_counter() - begin, _profile(trainers)
         report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
         if on_pass(report) or is_enough(done, earlier + found, rows, targets, settings):
@@ -251,19 +251,25 @@ def is_enough(
     full = isinstance(targets, ValueTargets) and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
     small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
-    enough = profile.merges >= settings.most_merges(targets.n_problems)
+    enough = profile.merges >= _most_merges(targets, settings)
     return settings.polish and (few or small or enough)
 
 
-def _merges_left(made: int, settings: Settings, trainers: Sequence[_core.Trainer]) -> int | None:
+def _merges_left(made: int, targets: AnyTargets, settings: Settings) -> int | None:
     """Return after how many merges a trainer ends its pass.
 
     There is no limit if no solver follows, and for several trainers, which do not know of each
     other.
     """
-    if not settings.polish or len(trainers) > 1:
+    if not settings.polish or targets.n_problems > 1:
         return None
-    return settings.most_merges(1) - made
+    return _most_merges(targets, settings) - made
+
+
+def _most_merges(targets: AnyTargets, settings: Settings) -> int:
+    """Return the number of merges after which passes end."""
+    weighted = isinstance(targets, ClassTargets) and bool(np.ptp(targets.class_weight) > 0)
+    return settings.most_merges(targets.n_problems, weighted)
 
 
 def _make_pass(
