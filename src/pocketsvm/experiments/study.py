@@ -53,6 +53,7 @@ OF_THE_PASSES = (
     "class_rows_per_vector",
     "merges_per_vector",
     "merges_of_several",
+    "merges_of_weighted",
 )
 
 # What a variant changes: fields of `Choices`, and "polish" as in the estimators. The default is an
