@@ -209,19 +209,22 @@ struct PanelRange {
     std::size_t begin, end;
 };
 
-// Losses of rows, with y = +1 for the output's positive class and -1 for others, or a target y.
-// ramp(u) is max(0, u) with its kink rounded off, `width` to either side.
-enum class LossKind {
-    hinge,          // ramp(1 - y f)
-    squared_hinge,  // max(0, 1 - y f)^2
-    log_loss,       // log(1 + exp(-y f))
-    softmax,        // log sum_o exp(f_o) - f_y: one loss of all outputs, one output for each class
-    tube,           // down[o] ramp(y - epsilon - f) + up[o] ramp(f - y - epsilon)
-    huber           // (y - f)^2 / 2, and a line where |y - f| > epsilon
+// A loss that the solver knows.
+struct SolverLoss {
+    const char* name;
+    bool on_classes;  // else on target values
+    bool coupled;     // one loss of all outputs, else one of each output
 };
 
+struct SolverLossList {
+    const SolverLoss* first;
+    std::size_t count;
+};
+
+// Losses of rows, with y = +1 for the output's positive class and -1 for others, or a target y.
 struct Losses {
-    LossKind kind;
+    std::size_t loss;  // its position in Core::solver_losses
+    bool coupled;      // as there
     std::size_t n_outputs;
     const double* widths;  // one for each output
     const void* codes;     // the class of each row
@@ -234,7 +237,7 @@ struct Losses {
     const double* up;
 
     // The number of losses of a row.
-    std::size_t n_losses() const { return kind == LossKind::softmax ? 1 : n_outputs; }
+    std::size_t n_losses() const { return coupled ? 1 : n_outputs; }
 };
 
 // Rows to read: [begin, end) of all. A row is near if it would have a slope after a change of
@@ -318,6 +321,7 @@ struct Draw {
     std::size_t n_groups;
     const double* weights;  // of each row; null: one
     std::uint64_t seed;
+    std::uint64_t first = 0;  // the position of the first row among all rows
 };
 
 // Limits of the priorities in each group.
@@ -351,6 +355,7 @@ struct Core {
     Names strategies;
     Names class_losses;
     Names target_losses;
+    SolverLossList solver_losses;
     Trainer* (*make_trainer)(Precision, const TrainerOptions&);  // null: unknown strategy
     Predictor* (*make_predictor)(Precision, const ModelView&);
     Table* (*make_table)(std::size_t size, bool scaled);

@@ -29,7 +29,7 @@ bool visit_rows(const Draw& draw, const Group* groups, double largest, std::size
     Group first = 0, last = 0;
     for (; begin < end; begin += most) {
         const std::size_t n = end - begin < most ? end - begin : most;
-        random_numbers(draw.seed, begin, n, priorities);
+        random_numbers(draw.seed, draw.first + begin, n, priorities);
         if (draw.weights != nullptr)
             for (std::size_t i = 0; i < n; ++i) priorities[i] /= draw.weights[begin + i];
         for (std::size_t i = 0; i < n; ++i) {

@@ -23,6 +23,22 @@ struct NamedTypes {
         };
         (try_one(std::type_identity<Types>()), ...);
     }
+    // The same for the type at a position of the list.
+    template <class Use>
+    static void with(std::size_t position, Use use) {
+        std::size_t next = 0;
+        const auto try_one = [&](auto type) {
+            if (next++ == position) use(type);
+        };
+        (try_one(std::type_identity<Types>()), ...);
+    }
 };
+
+template <>
+struct NamedTypes<> {};
+
+// Both lists, one after the other.
+template <class... First, class... Second>
+NamedTypes<First..., Second...> operator+(NamedTypes<First...>, NamedTypes<Second...>);
 
 }  // namespace pocketsvm::POCKETSVM_SET

@@ -31,7 +31,7 @@ def cluster():
     from distributed import LocalCluster
     from distributed.utils import get_mp_context
 
-    from pocketsvm.dask import passes
+    from pocketsvm.dask import partitions
 
     config = {
         "distributed.comm.timeouts.connect": "60s",
@@ -39,7 +39,7 @@ def cluster():
     }
     with dask.config.set(config):
         context = get_mp_context()
-        context.set_forkserver_preload(["dask.dataframe", "distributed", passes.__name__])
+        context.set_forkserver_preload(["dask.dataframe", "distributed", partitions.__name__])
         with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster:
             yield cluster
 

@@ -10,7 +10,9 @@ from sklearn.datasets import make_blobs, make_friedman1, make_moons
 from sklearn.preprocessing import scale
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, _core
-from pocketsvm.data.rows import Rows, check_rows
+from pocketsvm.rows.checked import Rows, check_rows, check_rows_and_targets
+from pocketsvm.rows.precision import training_rows
+from pocketsvm.rows.survey import AtHand
 
 STRATEGIES = pytest.mark.parametrize("maintenance", _core.strategies())
 LAYOUTS = pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -48,6 +50,17 @@ def ready_rows(X, gamma):
     """Return rows that are ready for training, in the precision that they have."""
     checked = checked_rows(X)
     return Rows(checked, checked.core(str(X.dtype)), gamma)
+
+
+def ready_for(machine, X, y):
+    """Return the rows, targets and settings of a machine, as `pocketsvm.fit` makes them."""
+    rows, y = check_rows_and_targets(machine, X, y, reset=True)
+    task, parameters = machine._what(), machine._parameters()
+    rows, targets = task.targets(AtHand(rows, y, None), parameters, None)
+    ready = training_rows(rows, machine.gamma)
+    random = parameters.random_state
+    alpha = task.alpha(ready, targets, rows.n_rows, parameters, random, None)
+    return ready, targets, task.adapted(parameters.settings(alpha))
 
 
 def assert_same_states(one, other):

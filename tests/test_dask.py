@@ -16,9 +16,11 @@ from sklearn.exceptions import NotFittedError
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model
 from pocketsvm.dask import DaskBudgetedSVC, DaskBudgetedSVR, partitions
-from pocketsvm.data.drawing import Plan
-from pocketsvm.data.partitions import Draw
-from pocketsvm.data.sampling import draw
+from pocketsvm.rows import survey
+from pocketsvm.rows.chunk import Needs
+from pocketsvm.rows.drawing import Draw, Plan
+from pocketsvm.rows.preparation import Preparing
+from pocketsvm.rows.sampling import draw
 
 # Dask leaves some sockets to the garbage collector.
 pytestmark = [
@@ -126,7 +128,8 @@ def test_partitions_may_be_empty_small_or_of_another_dtype(client):
 def test_parameters_clones_pickles_and_files(client, tmp_path):
     X, y = problem()
     found = DaskBudgetedSVC(**SETTINGS, client=client).fit(*arrays(X, y))
-    assert found.get_params() == BudgetedSVC(**SETTINGS).get_params() | {"client": client}
+    more = {"client": client, "scaler": None, "impute": None, "one_hot": None}
+    assert found.get_params() == BudgetedSVC(**SETTINGS).get_params() | more
     assert clone(found).client is client
     assert not hasattr(clone(found), "classes_")
     twin = pickle.loads(pickle.dumps(found))
@@ -145,14 +148,13 @@ def test_the_sample_is_that_of_rows_in_memory(client, heavy, monkeypatch):
     weight = np.random.default_rng(1).uniform(1, 2, N)
     weight[:heavy] = 1e6
     drawn = []
-    monkeypatch.setattr(partitions, "Draw", lambda *given: drawn.append(given) or Draw(*given))
+    monkeypatch.setattr(survey, "Draw", lambda *given: drawn.append(given) or Draw(*given))
     blocks = partitions.blocks_of(*arrays(X, y, weight, chunks=700))
     rows = partitions.Partitions(client, blocks, partitions.Rules(False), list(range(5)))
-    found, *_ = partitions.survey_of(rows, Plan(1000, 100, 7))
+    found = survey.survey(rows, Needs(), Plan(1000, 100, 7), Preparing())
     numbers, factors = draw(y.astype(np.int8), weight, 1000, 100, 7)
-    assert_array_equal(found.numbers, numbers)
-    assert_allclose(found.factors, factors, rtol=1e-6)
-    assert_array_equal(found.sample.X, X[numbers])
+    assert_array_equal(found.rows.X, X[numbers])
+    assert_allclose(found.survey.factors, factors, rtol=1e-6)
     assert len(drawn) == (2 if heavy else 1)
 
 

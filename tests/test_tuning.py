@@ -172,10 +172,10 @@ import time
 from sklearn.datasets import make_moons
 
 from pocketsvm import BudgetedSVC
-from pocketsvm.estimators import base
+from pocketsvm import fit as road
 from pocketsvm.tuning import tune
 
-is_over, n_late, passes, solve = False, 0, base.passes_over, base.solve
+is_over, n_late, passes, solve = False, 0, road.passes_over, road.solve
 both = threading.Barrier(2, action=lambda: print("started", flush=True))
 
 
@@ -201,7 +201,7 @@ def handler(signum, frame):
     raise KeyboardInterrupt
 
 
-base.passes_over, base.solve = noted_passes, slow_solve
+road.passes_over, road.solve = noted_passes, slow_solve
 signal.signal(signal.SIGINT, handler)
 X, y = make_moons(2000, noise=0.2, random_state=0)
 max_iter = 10**6 if PHASE == "passes" else 1

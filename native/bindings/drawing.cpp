@@ -1,6 +1,7 @@
-// The Python bindings of draws of rows, and of what all rows need: groups and weights.
+// The Python bindings of draws of rows, and of what all rows need: groups, weights and checksums.
 #include <algorithm>
 
+#include "../checksum.hpp"
 #include "../selection.hpp"
 #include "common.hpp"
 
@@ -85,9 +86,12 @@ nb::object selected_rows(Selection& selection, std::size_t n_threads) {
     return nb::cast(found);
 }
 
-nb::object rows_below(AnyVector groups, Vector limits, std::uint64_t seed, std::size_t n_threads) {
+nb::object rows_below(AnyVector groups, Vector limits, std::uint64_t seed, std::size_t n_threads,
+                      std::uint64_t first) {
     const std::size_t n_groups = limits.shape(0);
-    Selection selection(*core, draw_of(groups, n_groups, std::nullopt, seed), groups.shape(0));
+    Draw draw = draw_of(groups, n_groups, std::nullopt, seed);
+    draw.first = first;
+    Selection selection(*core, draw, groups.shape(0));
     without_gil([&](Interrupt& interrupt) {
         return selection.find_below(limits.data(), n_threads, interrupt);
     });
@@ -166,6 +170,15 @@ double total(AnyVector numbers, std::size_t n_threads) {
     return total_of(static_cast<const double*>(numbers.data()), n, n_threads);
 }
 
+std::uint64_t checksum_of(AnyArray array, std::size_t n_threads) {
+    std::uint64_t result = 0;
+    without_gil([&](Interrupt& interrupt) {
+        return checksum(static_cast<const unsigned char*>(array.data()), array.nbytes(), n_threads,
+                        interrupt, result);
+    });
+    return result;
+}
+
 nb::object take_rows(AnyMatrix X, Positions chosen, std::size_t n_threads) {
     const std::size_t n_rows = X.shape(0), n = chosen.shape(0);
     const std::size_t bytes = X.shape(1) * X.itemsize();
@@ -197,12 +210,13 @@ void bind_drawing(nb::module_& module) {
     module.def("group_counts", &group_counts, "groups"_a.noconvert(), "n_groups"_a,
                "n_threads"_a = 1);
     module.def("rows_below", &rows_below, "groups"_a.noconvert(), "limits"_a, "seed"_a,
-               "n_threads"_a = 1);
+               "n_threads"_a = 1, "first"_a = 0);
     module.def("smallest_priorities", &smallest_priorities, "groups"_a.noconvert(), "quotas"_a,
                "lower"_a, "upper"_a, "weights"_a.none(), "seed"_a, "n_threads"_a = 1);
     module.def("row_weights", &row_weights, "groups"_a.noconvert(), "group_weights"_a,
                "weights"_a.none(), "divisor"_a = 1.0, "n_threads"_a = 1);
     module.def("total", &total, "numbers"_a.noconvert(), "n_threads"_a = 1);
+    module.def("checksum", &checksum_of, "array"_a.noconvert(), "n_threads"_a = 1);
     module.def("take_rows", &take_rows, "X"_a.noconvert(), "chosen"_a, "n_threads"_a = 1);
 }
 

@@ -69,13 +69,12 @@ class RowLosses {
   public:
     static RowLosses classes(const std::string& name, AnyVector codes,
                              std::vector<std::int32_t> positives, double width) {
-        RowLosses losses(kind_of(name, {"hinge", "squared_hinge", "log_loss", "softmax"}),
-                         std::vector<double>(positives.size(), width), codes.shape(0));
+        RowLosses losses(name, true, std::vector<double>(positives.size(), width), codes.shape(0));
         if (codes.dtype() == nb::dtype<std::int32_t>())
             losses.view_.wide_codes = true;
         else
             require(codes.dtype() == nb::dtype<std::int8_t>(), "codes must be int8 or int32");
-        if (losses.view_.kind == LossKind::softmax) {
+        if (losses.view_.coupled) {
             const bool wide = losses.view_.wide_codes;
             const std::int32_t n_classes = std::int32_t(positives.size());
             for (std::size_t i = 0; i < codes.shape(0); ++i) {
@@ -94,7 +93,7 @@ class RowLosses {
                             std::vector<double> down, std::vector<double> up,
                             std::vector<double> widths) {
         const std::size_t n_outputs = widths.size();
-        RowLosses losses(kind_of(name, {"tube", "huber"}), std::move(widths), targets.shape(0));
+        RowLosses losses(name, false, std::move(widths), targets.shape(0));
         require(down.size() == n_outputs && up.size() == n_outputs,
                 "down, up and widths must have the same length");
         require(targets.shape(1) == 1 || targets.shape(1) == n_outputs,
@@ -120,25 +119,24 @@ class RowLosses {
     std::size_t n_rows() const { return n_rows_; }
     // Whether every output is a problem of its own, with targets that all outputs share.
     bool separable() const {
-        return view_.kind != LossKind::softmax && (view_.n_targets <= 1 || view_.n_outputs == 1);
+        return !view_.coupled && (view_.n_targets <= 1 || view_.n_outputs == 1);
     }
 
   private:
-    RowLosses(LossKind kind, std::vector<double> widths, std::size_t n_rows)
+    RowLosses(const std::string& name, bool on_classes, std::vector<double> widths,
+              std::size_t n_rows)
         : n_rows_(n_rows), widths_(std::move(widths)) {
         require(!widths_.empty(), "there must be at least 1 output");
         for (double width : widths_) require_positive(width, "width");
-        view_.kind = kind;
         view_.n_outputs = widths_.size();
-    }
-
-    static LossKind kind_of(const std::string& name, const std::vector<std::string>& known) {
-        // In the order of LossKind.
-        static const std::string names[] = {"hinge",   "squared_hinge", "log_loss",
-                                            "softmax", "tube",          "huber"};
-        require(std::find(known.begin(), known.end(), name) != known.end(),
-                "loss '" + name + "' is not known");
-        return LossKind(std::find(std::begin(names), std::end(names), name) - names);
+        const SolverLossList& known = core->solver_losses;
+        const SolverLoss* loss =
+            std::find_if(known.first, known.first + known.count, [&](const SolverLoss& each) {
+                return each.name == name && each.on_classes == on_classes;
+            });
+        view_.loss = std::size_t(loss - known.first);
+        require(view_.loss < known.count, "loss '" + name + "' is not known");
+        view_.coupled = loss->coupled;
     }
 
     Losses view_{};

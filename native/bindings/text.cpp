@@ -62,14 +62,16 @@ void append(SvmlightRows& rows, const SvmlightChunk& chunk) {
     rows.append(chunk);
 }
 
-nb::object finish(SvmlightRows& rows, bool written_from_0) {
+nb::object finish(SvmlightRows& rows, bool written_from_0, bool float64) {
+    require(!float64 || !rows.narrow_columns.all_are_wide(), "the values are kept in float32");
     {
         const WithoutGil released;
-        rows.finish(written_from_0);
+        rows.finish(written_from_0, float64);
     }
-    return nb::make_tuple(as_array(std::move(rows.labels)), as_array(std::move(rows.queries)),
-                          as_array(std::move(rows.row_lengths)), as_array(std::move(rows.indices)),
-                          as_array(std::move(rows.values)));
+    return nb::make_tuple(
+        as_array(std::move(rows.labels)), as_array(std::move(rows.queries)),
+        as_array(std::move(rows.row_lengths)), as_array(std::move(rows.indices)),
+        float64 ? as_array(std::move(rows.exact_values)) : as_array(std::move(rows.values)));
 }
 
 }  // namespace
@@ -97,10 +99,15 @@ void bind_text(nb::module_& module) {
                          return none ? nb::object(nb::none()) : as_tuple(chunk.unasked_place);
                      })
         .def_prop_ro("error", &error_of);
+    nb::class_<NarrowColumns>(module, "NarrowColumns")
+        .def(nb::init<>())
+        .def("merge", &NarrowColumns::merge, "other"_a)
+        .def_prop_ro("need_float64", &NarrowColumns::need_float64);
     nb::class_<SvmlightRows>(module, "SvmlightRows")
         .def(nb::init<std::size_t>(), "n_bytes"_a)
         .def("append", &append, "chunk"_a)
-        .def("finish", &finish, "written_from_0"_a);
+        .def_ro("narrow_columns", &SvmlightRows::narrow_columns)
+        .def("finish", &finish, "written_from_0"_a, "float64"_a);
 }
 
 }  // namespace pocketsvm

@@ -1,93 +1,13 @@
-// The losses of the solver: values, slopes and curvatures of rows.
+// Losses in the solver: sums over rows of the values, slopes and curvatures of a loss of
+// native/losses/.
 #pragma once
 
 #include <cmath>
 
-#include "../core.hpp"
+#include "../losses/list.hpp"
 #include "../memory.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
-
-// A loss at a decision value.
-struct Bend {
-    double value, slope, curvature;
-};
-
-// max(0, u) with its kink rounded off, `width` to either side.
-struct RoundedRamp {
-    double width;
-
-    // Without branches, which processors predict badly here. NaN stays NaN.
-    POCKETSVM_INLINE Bend at(double u) const {
-        const double slope = smaller(1.0, larger(0.0, (u + width) / (2 * width)));
-        const bool bent = (u > -width) & (u < width);
-        return {width * slope * slope + larger(u - width, 0.0), slope, double(bent) / (2 * width)};
-    }
-};
-
-// ----- the loss of a row in one output; near: it has a slope, or would have one within `reach`
-
-// ramp(1 - y f), where y is +1 or -1
-struct HingeLoss {
-    double y, width;
-
-    POCKETSVM_INLINE Bend at(double f) const {
-        const Bend bend = RoundedRamp{width}.at(1 - y * f);
-        return {bend.value, -y * bend.slope, bend.curvature};
-    }
-    POCKETSVM_INLINE bool near(double f, double reach) const { return 1 - y * f > -reach * width; }
-};
-
-// max(0, 1 - y f)^2
-struct SquaredHingeLoss {
-    double y, width;
-
-    POCKETSVM_INLINE Bend at(double f) const {
-        const double u = 1 - y * f, excess = u > 0 ? u : 0;
-        return {excess * excess, -2 * y * excess, u > 0 ? 2.0 : 0.0};
-    }
-    POCKETSVM_INLINE bool near(double f, double reach) const { return 1 - y * f > -reach * width; }
-};
-
-// log(1 + exp(-y f))
-struct LogisticLoss {
-    double y, width;
-
-    POCKETSVM_INLINE Bend at(double f) const {
-        const double u = -y * f, e = std::exp(u < 0 ? u : -u);
-        const double share = (u < 0 ? e : 1) / (1 + e);
-        return {(u > 0 ? u : 0) + std::log1p(e), -y * share, e / ((1 + e) * (1 + e))};
-    }
-    POCKETSVM_INLINE bool near(double f, double reach) const { return y * f < reach * width; }
-};
-
-// down ramp(low - f) + up ramp(f - high)
-struct TubeLoss {
-    double low, high, down, up, width;
-
-    POCKETSVM_INLINE Bend at(double f) const {
-        const Bend below = RoundedRamp{width}.at(low - f), above = RoundedRamp{width}.at(f - high);
-        return {down * below.value + up * above.value, up * above.slope - down * below.slope,
-                down * below.curvature + up * above.curvature};
-    }
-    POCKETSVM_INLINE bool near(double f, double reach) const {
-        return (down > 0 && low - f > -reach * width) || (up > 0 && f - high > -reach * width);
-    }
-};
-
-// (y - f)^2 / 2, and a line beyond epsilon
-struct HuberLoss {
-    double y, epsilon;
-
-    POCKETSVM_INLINE Bend at(double f) const {
-        const double r = f - y, size = r < 0 ? -r : r;
-        if (size <= epsilon) return {r * r / 2, r, 1};
-        return {epsilon * (size - epsilon / 2), r < 0 ? -epsilon : epsilon, 0};
-    }
-    POCKETSVM_INLINE bool near(double, double) const { return true; }
-};
-
-// ----- the loss of a row in all outputs
 
 // One loss for each output; Element returns that of a row and an output.
 template <class Element>
@@ -108,90 +28,45 @@ struct EachOutput {
     }
 };
 
-// log sum_o exp(f_o) - f_y, one loss of all outputs. The curvatures are a diagonal bound on the
-// second derivative diag(p) - p p', where p are the probabilities.
-template <class Code>
-struct SoftmaxLoss {
-    static constexpr bool coupled = true;
-    const Code* codes;
-    std::size_t n_outputs;
-    double width;
-
-    POCKETSVM_INLINE std::size_t own(std::size_t row) const { return std::size_t(codes[row]); }
-
-    // The whole value stands in the output of the row's class.
-    template <class Use>
-    POCKETSVM_INLINE void at(std::size_t row, const double* f, Use use) const {
-        const double log_sum = log_of_sum(f);
-        for (std::size_t o = 0; o < n_outputs; ++o) {
-            const double share = std::exp(f[o] - log_sum);
-            const bool is_own = o == own(row);
-            use(o, Bend{is_own ? log_sum - f[o] : 0, is_own ? share - 1 : share,
-                        2 * share * (1 - share)});
-        }
-    }
-    POCKETSVM_INLINE bool near(std::size_t row, const double* f, double reach) const {
-        return log_of_sum(f) - f[own(row)] > std::log1p(std::exp(-reach * width));
-    }
-
-  private:
-    double log_of_sum(const double* f) const {
-        double largest = f[0], sum = 0;
-        for (std::size_t o = 1; o < n_outputs; ++o) largest = f[o] > largest ? f[o] : largest;
-        for (std::size_t o = 0; o < n_outputs; ++o) sum += std::exp(f[o] - largest);
-        return largest + std::log(sum);
-    }
-};
-
-// ----- which loss it is
-
 template <class Element, class Function>
 POCKETSVM_INLINE void with_outputs(const Losses& losses, Element element, Function function) {
     function(EachOutput<Element>{element, losses.n_outputs});
 }
 
-template <class Loss, class Code, class Function>
-void with_classes(const Losses& losses, const Code* codes, Function function) {
-    const auto element = [&losses, codes](std::size_t row, std::size_t o) POCKETSVM_INLINE_LAMBDA {
-        return Loss{2 * double(codes[row] == losses.positives[o]) - 1, losses.widths[o]};
+template <class Loss, class Function>
+void with_targets(const Losses& losses, Function function) {
+    const auto element = [&losses](std::size_t row, std::size_t o) POCKETSVM_INLINE_LAMBDA {
+        return Loss::of(losses, o,
+                        losses.targets[row * losses.n_targets + (losses.n_targets > 1 ? o : 0)]);
     };
     with_outputs(losses, element, function);
 }
 
-template <class Code, class Function>
+template <class Loss, class Code, class Function>
 void with_codes(const Losses& losses, const Code* codes, Function function) {
-    if (losses.kind == LossKind::softmax)
-        function(SoftmaxLoss<Code>{codes, losses.n_outputs, losses.widths[0]});
-    else if (losses.kind == LossKind::log_loss)
-        with_classes<LogisticLoss>(losses, codes, function);
-    else if (losses.kind == LossKind::squared_hinge)
-        with_classes<SquaredHingeLoss>(losses, codes, function);
-    else
-        with_classes<HingeLoss>(losses, codes, function);
+    if constexpr (Loss::coupled) {
+        function(typename Loss::template OfRows<Code>{codes, losses.n_outputs, losses.widths[0]});
+    } else {
+        const auto element = [&losses, codes](std::size_t row,
+                                              std::size_t o) POCKETSVM_INLINE_LAMBDA {
+            return Loss{{2 * double(codes[row] == losses.positives[o]) - 1, losses.widths[o]}};
+        };
+        with_outputs(losses, element, function);
+    }
 }
 
 // Calls the function with the loss of a row in all outputs.
 template <class Function>
 void with_losses(const Losses& losses, Function function) {
-    const auto target = [&losses](std::size_t row, std::size_t o) POCKETSVM_INLINE_LAMBDA {
-        return losses.targets[row * losses.n_targets + (losses.n_targets > 1 ? o : 0)];
-    };
-    const auto tube = [&losses, target](std::size_t row, std::size_t o) POCKETSVM_INLINE_LAMBDA {
-        const double y = target(row, o);
-        return TubeLoss{y - losses.epsilon, y + losses.epsilon, losses.down[o], losses.up[o],
-                        losses.widths[o]};
-    };
-    const auto huber = [&losses, target](std::size_t row, std::size_t o) POCKETSVM_INLINE_LAMBDA {
-        return HuberLoss{target(row, o), losses.epsilon};
-    };
-    if (losses.kind == LossKind::tube)
-        with_outputs(losses, tube, function);
-    else if (losses.kind == LossKind::huber)
-        with_outputs(losses, huber, function);
-    else if (losses.wide_codes)
-        with_codes(losses, static_cast<const std::int32_t*>(losses.codes), function);
-    else
-        with_codes(losses, static_cast<const std::int8_t*>(losses.codes), function);
+    SolverLosses::with(losses.loss, [&](auto type) {
+        using Loss = typename decltype(type)::type;
+        if constexpr (!Loss::on_classes)
+            with_targets<Loss>(losses, function);
+        else if (losses.wide_codes)
+            with_codes<Loss>(losses, static_cast<const std::int32_t*>(losses.codes), function);
+        else
+            with_codes<Loss>(losses, static_cast<const std::int8_t*>(losses.codes), function);
+    });
 }
 
 // The losses of some rows, summed with their weights, and the weighted slopes of each row. Arrays

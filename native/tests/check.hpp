@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 
 #include "../core.hpp"
 
@@ -19,6 +20,16 @@ class NeverInterrupt final : public pocketsvm::Interrupt {
   public:
     bool requested() override { return false; }
 };
+
+// The solver's loss of that name. All cores have the same list.
+inline const pocketsvm::SolverLoss& choose_loss(const char* name, pocketsvm::Losses& losses) {
+    std::size_t n_cores, k = 0;
+    const pocketsvm::SolverLossList known = (*pocketsvm::available_cores(n_cores))->solver_losses;
+    while (std::strcmp(known.first[k].name, name) != 0) ++k;
+    losses.loss = k;
+    losses.coupled = known.first[k].coupled;
+    return known.first[k];
+}
 
 }  // namespace check
 

@@ -27,7 +27,7 @@ struct Problem {
     std::vector<std::int32_t> positives;
     Losses losses{};
 
-    Problem(std::size_t rows, std::size_t vectors, std::size_t outputs, LossKind kind)
+    Problem(std::size_t rows, std::size_t vectors, std::size_t outputs, const char* loss)
         : n_rows(rows), n_vectors(vectors), n_outputs(outputs), widths(outputs, 0.5) {
         Generator random(rows + 100 * vectors);
         Numbers x;
@@ -47,9 +47,8 @@ struct Problem {
             for (std::size_t j = 0; j < vectors; ++j)
                 penalty.push_back(value(i, j) + (i == j ? 1e-3 : 0));
         for (std::size_t o = 0; o < outputs; ++o) positives.push_back(std::int32_t(o));
-        losses.kind = kind;
         losses.n_outputs = outputs;
-        if (kind == LossKind::hinge) {
+        if (check::choose_loss(loss, losses).on_classes) {
             losses.widths = widths.data();
             losses.codes = codes.data();
             losses.positives = positives.data();
@@ -68,7 +67,7 @@ struct Problem {
 
     // The weighted slope of a row's loss.
     double slope(std::size_t i, std::size_t o, double f) const {
-        if (losses.kind != LossKind::hinge) return c[i] * (f - targets[i]);
+        if (losses.codes == nullptr) return c[i] * (f - targets[i]);
         const double y = codes[i] == positives[o] ? 1 : -1, u = 1 - y * f;
         return -y * c[i] * std::clamp((u + 0.5) / (2 * 0.5), 0.0, 1.0);
     }
@@ -216,13 +215,13 @@ void small_problems_are_solved(const Core& core) {
         for (bool fit_intercept : {true, false})
             for (double tilt : {0.0, 2.0}) {
                 if (tilt != 0 && !fit_intercept) continue;
-                const Problem<Real> squared(70, n_vectors, 1, LossKind::huber);
+                const Problem<Real> squared(70, n_vectors, 1, "huber");
                 const Solution found = solved_small(core, squared, fit_intercept, tilt);
                 CHECK(found.solved);
                 const Numbers expected =
                     quadratic_decisions(squared, fit_intercept, tilt, squared.penalty);
                 CHECK(close(found.decisions, expected, 1e-6));
-                const Problem<Real> hinge(70, n_vectors, 3, LossKind::hinge);
+                const Problem<Real> hinge(70, n_vectors, 3, "hinge");
                 const Solution classes = solved_small(core, hinge, fit_intercept, tilt);
                 CHECK(classes.solved);
                 CHECK(minimal(hinge, classes, hinge.penalty, fit_intercept, tilt));
@@ -237,7 +236,7 @@ template <class Real>
 void rows_as_vectors_are_solved(const Core& core) {
     for (std::size_t n_rows : {1, 2, 7, 8, 9, 70})
         for (bool fit_intercept : {true, false}) {
-            const Problem<Real> squared(n_rows, n_rows, 1, LossKind::huber);
+            const Problem<Real> squared(n_rows, n_rows, 1, "huber");
             const Solution found = solved_rows(core, squared, fit_intercept, 0);
             CHECK(found.solved);
             CHECK(close(found.decisions, squared_error_of_rows(squared, fit_intercept), 1e-6));
@@ -245,7 +244,7 @@ void rows_as_vectors_are_solved(const Core& core) {
             for (std::size_t i = 0; i < n_rows; ++i)
                 for (std::size_t j = 0; j < n_rows; ++j) penalty.push_back(squared.k(i, j));
             for (double tilt : {0.0, fit_intercept && n_rows > 2 ? 0.2 : 0.0}) {
-                const Problem<Real> hinge(n_rows, n_rows, 2, LossKind::hinge);
+                const Problem<Real> hinge(n_rows, n_rows, 2, "hinge");
                 const Solution classes = solved_rows(core, hinge, fit_intercept, tilt);
                 CHECK(classes.solved);
                 CHECK(minimal(hinge, classes, penalty, fit_intercept, tilt));
@@ -263,10 +262,10 @@ void rows_as_vectors_are_solved(const Core& core) {
 
 void numbers_that_are_not_finite_end_the_solver(const Core& core) {
     for (double wrong : {double(NAN), std::numeric_limits<double>::infinity()}) {
-        Problem<double> problem(20, 20, 1, LossKind::hinge);
+        Problem<double> problem(20, 20, 1, "hinge");
         problem.penalty[1] = wrong;
         CHECK(!solved_small(core, problem, true, 0).solved);
-        problem = Problem<double>(20, 20, 1, LossKind::hinge);
+        problem = Problem<double>(20, 20, 1, "hinge");
         problem.losses.widths = problem.widths.data();
         problem.losses.codes = problem.codes.data();
         problem.losses.positives = problem.positives.data();

@@ -1,12 +1,14 @@
-// Lanes and their exponential, random numbers, threads, the support set.
+// Lanes and their exponential, random numbers, threads, checksums, the support set.
 #define POCKETSVM_SET unit
 
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <vector>
 
+#include "../checksum.hpp"
 #include "../kernel/support_set.hpp"
 #include "../random.hpp"
 #include "../threads.hpp"
@@ -118,6 +120,39 @@ void a_pool_serves_many_calls() {
     own_pool = nullptr;
 }
 
+std::uint64_t checksum_on(std::size_t n_threads, const std::vector<unsigned char>& bytes) {
+    check::NeverInterrupt never;
+    std::uint64_t sum = 0;
+    CHECK(checksum(bytes.data(), bytes.size(), n_threads, never, sum));
+    return sum;
+}
+
+void checksums_tell_bytes_apart() {
+    std::set<std::uint64_t> sums;
+    std::vector<unsigned char> bytes;
+    for (std::size_t n = 0; n < 300; ++n, bytes.push_back(0)) sums.insert(checksum_on(1, bytes));
+    CHECK(sums.size() == 300);
+    for (int bit = 0; bit < 8 * 300; ++bit) {
+        bytes[std::size_t(bit / 8)] ^= 1 << bit % 8;
+        sums.insert(checksum_on(1, bytes));
+        bytes[std::size_t(bit / 8)] ^= 1 << bit % 8;
+    }
+    CHECK(sums.size() == 300 + 8 * 300);
+    // Several blocks, the last of which is short; two signs change places.
+    for (std::size_t i = 0; i < 5000000; ++i) bytes.push_back((unsigned char)(i * i >> 7));
+    const std::uint64_t sum = checksum_on(1, bytes);
+    for (std::size_t n_threads = 2; n_threads < 9; n_threads += 3)
+        CHECK(checksum_on(n_threads, bytes) == sum);
+    for (std::size_t step = 8; step < 4000000; step *= 2) {
+        bytes[7] ^= 0x80;
+        bytes[7 + step] ^= 0x80;
+        sums.insert(checksum_on(1, bytes));
+        bytes[7] ^= 0x80;
+        bytes[7 + step] ^= 0x80;
+    }
+    CHECK(sums.size() == 300 + 8 * 300 + 19 && sums.count(sum) == 0);
+}
+
 void support_set_keeps_its_slots() {
     SupportSet<float> set(20, 3);
     for (int i = 0; i < 20; ++i) {
@@ -145,6 +180,7 @@ void shared_tests() {
     sums_have_a_fixed_order();
     generator_shuffles_evenly();
     support_set_keeps_its_slots();
+    checksums_tell_bytes_apart();
     parallel_runs_every_task_once();
     a_pool_serves_many_calls();
     ThreadPool pool(3);

@@ -133,7 +133,7 @@ void rows_without_a_slope_are_skipped(const Core& core) {
 // A reading of rows gives what kernel values, decision values and losses give one after the other.
 template <class Real>
 void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::size_t n_vectors,
-                                    std::size_t n_outputs, LossKind kind) {
+                                    std::size_t n_outputs, const SolverLoss& loss) {
     const Precision precision = sizeof(Real) == 4 ? Precision::float32 : Precision::float64;
     Problem<Real> problem(n_rows, n_vectors, 2 * n_outputs, 1);
     const std::size_t n_features = 3;
@@ -147,12 +147,12 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     std::vector<std::int32_t> positives;
     for (std::size_t i = 0; i < n_rows; ++i) {
         weights[i] = 1 + double(i % 5);
-        codes[i] = std::int8_t(i % (n_outputs + (kind != LossKind::softmax)));
+        codes[i] = std::int8_t(i % (n_outputs + !loss.coupled));
     }
     for (std::size_t o = 0; o < n_outputs; ++o) positives.push_back(std::int32_t(o));
     const Numbers widths(n_outputs, 0.5), ones(n_outputs, 1.0);
     Losses of_rows{};
-    of_rows.kind = kind;
+    check::choose_loss(loss.name, of_rows);
     of_rows.n_outputs = n_outputs;
     of_rows.widths = widths.data();
     of_rows.codes = codes.data();
@@ -208,9 +208,9 @@ void all_readings(const Core& core) {
     for (std::size_t n_rows : {1, 7, 64, 65, 200})
         for (std::size_t n_vectors : {1, 9, 40})
             for (std::size_t n_outputs : {1, 3})
-                for (LossKind kind : {LossKind::hinge, LossKind::squared_hinge, LossKind::log_loss,
-                                      LossKind::softmax, LossKind::tube, LossKind::huber})
-                    readings_are_sums_of_all_parts<Real>(core, n_rows, n_vectors, n_outputs, kind);
+                for (std::size_t k = 0; k < core.solver_losses.count; ++k)
+                    readings_are_sums_of_all_parts<Real>(core, n_rows, n_vectors, n_outputs,
+                                                         core.solver_losses.first[k]);
 }
 
 }  // namespace

@@ -42,7 +42,11 @@ void numbers_are_those_of_the_c_library() {
         const double expected = std::strtod(text.c_str(), nullptr);
         wrong += !chunk.error.empty() || chunk.n_values != 1 ||
                  !same_bits(chunk.labels[0], expected) ||
-                 !same_bits(chunk.values.data()[0], float(expected));
+                 !same_bits(chunk.exact_values.data()[0], expected);
+        parse_svmlight({line, "\n1\n", line}, chunk);  // the second row has a zero
+        wrong += chunk.n_values != 2;
+        for (std::size_t i = 0; i < chunk.n_values; ++i)
+            wrong += !same_bits(chunk.values.data()[i], float(expected));
     }
     CHECK(wrong == 0);
 }
@@ -102,6 +106,69 @@ void spellings_and_infinities_are_found() {
     CHECK(chunk.infinite_place.line == 0);
 }
 
+// Whether float64 is needed, for a text as a whole and for its lines, appended one by one.
+int n_that_need_float64(std::string_view text) {
+    SvmlightRows whole(0), lines(0);
+    SvmlightChunk chunk;
+    parse_svmlight({text}, chunk);
+    whole.append(chunk);
+    while (!text.empty()) {
+        const std::size_t size = text.find('\n') + 1;
+        parse_svmlight({text.substr(0, size)}, chunk);
+        lines.append(chunk);
+        text.remove_prefix(size);
+    }
+    return whole.narrow_columns.need_float64() + lines.narrow_columns.need_float64();
+}
+
+void exact_values_are_kept_where_float_loses_them() {
+    const char* const in_float32[] = {
+        "",
+        "1\n1\n",
+        "1 1:2 2:0.5\n",
+        "1 1:0.1\n1 1:0.2\n",
+        "1 1:0.1\n1 2:0.1\n",
+        "1 1:1700000001\n1 2:17000000\n",  // a row without an entry has a zero
+        "1 1:16777215\n1 1:16777216\n",
+        "1 1:16777217\n1 1:18777217\n",
+        "1 1:1700000000\n1 1:1700000128\n",
+        "1 1:inf\n1 1:nan\n",
+        "1 1:1e39\n1 1:1e39\n",
+        "1 1048576:0.1\n1 1048576:0.1\n",
+    };
+    const char* const in_float64[] = {
+        "1 1:0.1\n",
+        "1 1:0.1\n1 1:0.1\n",
+        "1 1:1700000001\n1 1:1700000100\n",
+        "1 2:1 3:-1700000001\n1 1:5 3:-1700000100\n",
+        "1 1:16777216\n1 1:16777217\n",
+        "1 1:16777217\n1 1:16877217\n",
+        "1 1:1.000001\n1 1:1.000002\n",
+        "1 1:1e-42\n1 1:2e-42\n",
+        "1 1:nan\n1 1:1700000001\n",
+        "1 1048575:0.1\n1 1048575:0.1\n",
+    };
+    for (const char* text : in_float32) CHECK(n_that_need_float64(text) == 0);
+    for (const char* text : in_float64) CHECK(n_that_need_float64(text) == 2);
+}
+
+void appended_values_are_exact_or_rounded() {
+    SvmlightRows rows(0);
+    SvmlightChunk chunk;
+    const auto append = [&](const std::string& text) {
+        parse_svmlight({text}, chunk);
+        rows.append(chunk);
+    };
+    append("1 1:1700000001 2:0.1\n");
+    append("1 1:1700000002 2:0.2\n1 1:1700000003 2:0.5\n");
+    CHECK(rows.exact_values.size() == 6 && rows.values.size() == 0);
+    CHECK(rows.exact_values.data()[4] == 1700000003 && rows.exact_values.data()[3] == 0.2);
+    append("1 1:1\n1 1:0.3\n1 1:1\n");
+    CHECK(rows.exact_values.size() == 0 && rows.values.size() == 9);
+    const float expected[] = {1.7e9f, .1f, 1.7e9f, .2f, 1.7e9f, .5f, 1, .3f, 1};
+    for (std::size_t i = 0; i < 9; ++i) CHECK(rows.values.data()[i] == expected[i]);
+}
+
 void arrays_grow_and_shrink() {
     GrowingArray<std::int32_t> array(0);
     for (std::int32_t i = 0; i < 3000000;) {
@@ -115,6 +182,11 @@ void arrays_grow_and_shrink() {
     for (std::size_t i = 0; i < moved.size(); ++i) wrong += moved.data()[i] != std::int32_t(i);
     CHECK(wrong == 0);
     CHECK(moved.size() >= 3000000);
+    GrowingArray<std::int16_t> small = std::move(moved).converted<std::int16_t>();
+    for (std::size_t i = 0; i < small.size(); ++i) wrong += small.data()[i] != std::int16_t(i);
+    CHECK(wrong == 0 && small.size() >= 3000000 && moved.size() == 0);
+    small = GrowingArray<std::int16_t>(5);
+    CHECK(small.size() == 0);
     bool refused = false;
     try {
         moved.extend(~std::size_t(0) / 8);
@@ -131,5 +203,7 @@ void text_tests() {
     cuts_and_bytes_are_arbitrary();
     the_densest_text_has_room();
     spellings_and_infinities_are_found();
+    exact_values_are_kept_where_float_loses_them();
+    appended_values_are_exact_or_rounded();
     arrays_grow_and_shrink();
 }

@@ -162,18 +162,19 @@ void restoring_and_passes_are_interrupted(const Core& core) {
 
 void losses_are_minus_their_slopes() {
     const double values[3] = {1.0, -2.0, 0.5}, weights[3] = {1.0, 0.25, 3.0};
-    const EpsilonInsensitive loss(0.5);
-    CHECK(loss.step(1, 0.4) == 1 && loss.step(1, 1.6) == -1);
-    CHECK(loss.step(1, 0.5) == 0 && loss.step(1, 1.5) == 0);  // on the border of the tube
-    CHECK(EpsilonInsensitive(0).step(-2, -3) == 1 && EpsilonInsensitive(0).step(-2, -2) == 0);
-    CHECK(Hinge().step(-1, -0.9) == -1 && Hinge().step(-1, -1) == 0 && Hinge().step(1, 1.5) == 0);
-    const LossOnTargets on_targets(loss, Targets{loss.name, 0.5, values, weights});
+    using Tubes = EpsilonInsensitive;
+    CHECK(Tubes::step(1, 0.4, 0.5) == 1 && Tubes::step(1, 1.6, 0.5) == -1);
+    CHECK(Tubes::step(1, 0.5, 0.5) == 0 && Tubes::step(1, 1.5, 0.5) == 0);  // on the border
+    CHECK(Tubes::step(-2, -3, 0) == 1 && Tubes::step(-2, -2, 0) == 0);
+    CHECK(Hinge::step(-1, -0.9) == -1 && Hinge::step(-1, -1) == 0 && Hinge::step(1, 1.5) == 0);
+    const LossOnTargets<Tubes> on_targets(Targets{Tubes::name, 0.5, values, weights});
     CHECK(on_targets.step(1, 0.0) == -0.25 && on_targets.step(2, -1.0) == 3.0);
-    CHECK(LossOnTargets(loss, Targets{loss.name, 0.5, values, nullptr}).step(1, -3.0) == 1.0);
+    const LossOnTargets<Tubes> unweighted(Targets{Tubes::name, 0.5, values, nullptr});
+    CHECK(unweighted.step(1, -3.0) == 1.0);
     const std::int8_t codes[3] = {0, 1, 1};
     const double class_weight[2] = {2.0, 0.5};
-    const LossOnClasses on_classes(Hinge(),
-                                   Classes{Hinge::name, codes, false, class_weight, weights, 1});
+    const LossOnClasses<Hinge> on_classes(
+        Classes{Hinge::name, codes, false, class_weight, weights, 1});
     CHECK(on_classes.step(0, -0.9) == -2.0 && on_classes.step(0, -1.0) == 0);
     CHECK(on_classes.step(1, 0.0) == 0.125 && on_classes.step(2, 1.5) == 0);
 }

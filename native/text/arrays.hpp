@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -38,6 +39,12 @@ class GrowingArray {
     GrowingArray(GrowingArray&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
           bytes_(std::exchange(other.bytes_, 0)) {}
+    GrowingArray& operator=(GrowingArray&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
     ~GrowingArray() { free_memory(); }
 
     T* data() { return data_; }
@@ -52,7 +59,30 @@ class GrowingArray {
     }
     void shrink_to_fit() { resize_memory(size_); }
 
+    // Moves the entries to an array of a smaller type, in the same memory.
+    template <class Small>
+    GrowingArray<Small> converted() && {
+        static_assert(sizeof(Small) <= sizeof(T));
+        char* const memory = reinterpret_cast<char*>(data_);
+        constexpr std::size_t block = 512;
+        Small entries[block];
+        for (std::size_t begin = 0; begin < size_; begin += block) {
+            const std::size_t n = std::min(block, size_ - begin);
+            std::copy_n(data_ + begin, n, entries);
+            std::memcpy(memory + begin * sizeof(Small), entries, n * sizeof(Small));
+        }
+        GrowingArray<Small> result;
+        result.data_ = reinterpret_cast<Small*>(std::exchange(data_, nullptr));
+        result.size_ = std::exchange(size_, 0);
+        result.bytes_ = std::exchange(bytes_, 0);
+        return result;
+    }
+
   private:
+    template <class>
+    friend class GrowingArray;
+    GrowingArray() = default;
+
     static constexpr std::size_t growth = 4;  // grows by a quarter: moving pages is cheap
 
     void resize_memory(std::size_t capacity) {

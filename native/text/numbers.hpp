@@ -1,6 +1,7 @@
 // Numbers in text: fast paths for the usual ones, and exact rounding for all.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -70,9 +71,6 @@ inline constexpr int exact_powers = 22;  // 10^22 is the largest power of ten th
 inline constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                            1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-inline constexpr double inverse_powers_of_ten[] = {
-    1e-0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
-    1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
 inline constexpr std::uint64_t short_powers_of_ten[] = {1,     10,     100,     1000,
                                                         10000, 100000, 1000000, 10000000};
 
@@ -190,33 +188,53 @@ inline double nearest(std::string_view token, const Decimal& number) {
 #endif
 }
 
-// The double nearest to the number, if one operation on exact operands gives it.
-inline bool to_double(const Decimal& number, double& value) {
-    if (number.truncated || number.mantissa > (std::uint64_t(1) << 53)) return false;
-    if (number.exponent < -exact_powers || number.exponent > exact_powers) return false;
-    value = double(number.mantissa);
-    if (number.exponent < 0) value /= powers_of_ten[-number.exponent];
-    if (number.exponent > 0) value *= powers_of_ten[number.exponent];
-    if (number.negative) value = -value;
+// 10^-k for k up to 22, as mantissa * 2^exponent. The mantissa has 64 bits and is rounded down.
+struct InversePower {
+    std::uint64_t mantissa;
+    int exponent;
+};
+
+inline constexpr auto inverse_powers_of_ten = [] {
+    std::array<InversePower, exact_powers + 1> powers{};
+    std::uint64_t power_of_five = 1;
+    for (int k = 0; k <= exact_powers; ++k, power_of_five *= 5) {
+        const int shift = 63 + std::bit_width(power_of_five);
+        const unsigned __int128 most = (static_cast<unsigned __int128>(1) << shift) - 1;
+        powers[std::size_t(k)] = {std::uint64_t(most / power_of_five), -shift - k};
+    }
+    return powers;
+}();
+
+// The double nearest to mantissa / 10^k. It rounds the upper half of a product, which is at most 2
+// below the exact one, unless that is so close to the middle between two doubles that it may be on
+// the wrong side.
+inline bool divide(std::uint64_t mantissa, std::int64_t k, double& value) {
+    const auto [power, exponent] = inverse_powers_of_ten[std::size_t(k)];
+    const int n_zeros = std::countl_zero(mantissa | 1);
+    const auto product = static_cast<unsigned __int128>(mantissa << n_zeros) * power;
+    const auto upper = std::uint64_t(product >> 64);
+    const int n_dropped = 10 + int(upper >> 63);  // 53 bits are left, the first of which is set
+    const std::uint64_t middle = std::uint64_t(1) << (n_dropped - 1);
+    const std::uint64_t dropped = upper & (2 * middle - 1);
+    if (dropped - (middle - 1) <= 1) return false;
+    const double nearest = double((upper >> n_dropped) + (dropped > middle));
+    const int power_of_two = exponent + 64 - n_zeros + n_dropped;
+    value = nearest * std::bit_cast<double>(std::uint64_t(1023 + power_of_two) << 52);
     return true;
 }
 
-// The nearest double, rounded to float. It rounds a double that is at most 4 units off, unless that
-// is so close to the middle between two floats that it may be on the wrong side.
-inline bool to_float(const Decimal& number, float& value) {
+// The double nearest to the number, if few operations give it.
+inline bool to_double(const Decimal& number, double& value) {
+    if (number.truncated) return false;
     if (number.exponent < -exact_powers || number.exponent > exact_powers) return false;
-    double near = double(number.mantissa);
-    if (number.exponent <= 0)
-        near *= inverse_powers_of_ten[-number.exponent];  // faster than a division
-    else
-        near *= powers_of_ten[number.exponent];
-    if (number.mantissa != 0) {
-        constexpr std::uint64_t dropped = (std::uint64_t(1) << 29) - 1, margin = 8;
-        const std::uint64_t bits = std::bit_cast<std::uint64_t>(near);
-        if (((bits - (dropped + 1) / 2 + margin) & dropped) <= 2 * margin) return false;
-        if (!(near >= std::numeric_limits<float>::min() && near < 1e38)) return false;
+    if (number.mantissa <= std::uint64_t(1) << 53) {  // both operands are exact
+        value = double(number.mantissa);
+        if (number.exponent < 0) value /= powers_of_ten[-number.exponent];
+        if (number.exponent > 0) value *= powers_of_ten[number.exponent];
+    } else if (number.exponent > 0 || !divide(number.mantissa, -number.exponent, value)) {
+        return false;
     }
-    value = number.negative ? -float(near) : float(near);
+    if (number.negative) value = -value;
     return true;
 }
 

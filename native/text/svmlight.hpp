@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "narrow_columns.hpp"
 #include "numbers.hpp"
 
 namespace pocketsvm {
@@ -33,7 +34,9 @@ struct SvmlightChunk {
     std::vector<std::int32_t> row_lengths;  // the number of features of each row
     std::vector<std::int64_t> queries;      // the number after "qid:" of each row; 0: none
     Scratch<std::int32_t> indices;          // as written
-    Scratch<float> values;
+    Scratch<float> values;                  // if all columns are wide,
+    Scratch<double> exact_values;           // or else these
+    NarrowColumns narrow_columns;
     std::size_t n_values = 0;
     std::uint64_t n_lines = 0;  // all lines, including empty ones
     std::int32_t least_index = std::numeric_limits<std::int32_t>::max();
@@ -49,6 +52,7 @@ struct SvmlightChunk {
         label_places.clear();
         row_lengths.clear();
         queries.clear();
+        narrow_columns.clear();
         n_values = 0;
         n_lines = 0;
         least_index = std::numeric_limits<std::int32_t>::max();
@@ -56,6 +60,14 @@ struct SvmlightChunk {
         infinite_place = {};
         unasked_place = {};
         error.clear();
+    }
+
+    template <class Real>
+    void copy_values(Real* out) const {
+        if (narrow_columns.all_are_wide())
+            std::copy_n(values.data(), n_values, out);
+        else
+            std::copy_n(exact_values.data(), n_values, out);
     }
 };
 
@@ -71,6 +83,7 @@ class SvmlightParser {
             4;  // bytes of a feature, " 1:1": the arrays cannot overflow
         chunk_.indices.reserve(std::size_t(end - begin) / shortest);
         chunk_.values.reserve(std::size_t(end - begin) / shortest);
+        chunk_.exact_values.reserve(std::size_t(end - begin) / shortest);
         end_ = end;
         try {
             for (const char* p = begin; p != end;) {
@@ -97,16 +110,29 @@ class SvmlightParser {
         if (!ends_content(*p)) {
             p = skip_blanks(parse_label(p));
             p = skip_blanks(parse_query(p));
-            p = parse_features(p);
+            p = chunk_.narrow_columns.all_are_wide() ? parse_features(p, chunk_.values.data())
+                                                     : parse_exact_features(p);
         }
         if (*p == '#') p = static_cast<const char*>(std::memchr(p, '\n', std::size_t(end_ - p)));
         return p + 1;
     }
 
-    const char* parse_features(const char* p) {
+    const char* parse_exact_features(const char* p) {
+        const std::size_t n_before = chunk_.n_values;
+        double* const values = chunk_.exact_values.data();
+        p = parse_features(p, values);
+        chunk_.narrow_columns.add(chunk_.indices.data() + n_before, values + n_before,
+                                  chunk_.n_values - n_before);
+        if (chunk_.narrow_columns.all_are_wide())
+            std::copy_n(values, chunk_.n_values, chunk_.values.data());
+        return p;
+    }
+
+    template <class Real>
+    const char* parse_features(const char* p, Real* values) {
         std::int32_t* const first_index = chunk_.indices.data() + chunk_.n_values;
         std::int32_t* index = first_index;
-        float* value = chunk_.values.data() + chunk_.n_values;
+        Real* value = values + chunk_.n_values;
         std::int32_t last = -1;
         const char* last_place = p;
         while (!ends_content(*p)) {
@@ -215,37 +241,37 @@ class SvmlightParser {
     }
 
     // Returns its end.
-    const char* parse_value(const char* p, float& value) {
+    template <class Real>
+    const char* parse_value(const char* p, Real& value) {
         const char* end = p + 1;
         if (is_digit(*p) && *end != '.') {
-            constexpr int exact_digits = 7;  // an integer of so many digits is exact in float
+            constexpr int most = 9;  // so many digits fit into 32 bits
             std::int32_t integer = std::int32_t(digit(*p));
-            while (is_digit(*end) && end - p < exact_digits)
+            while (is_digit(*end) && end - p < most)
                 integer = integer * 10 + std::int32_t(digit(*end++));
             if (ends_token(*end)) {
-                value = float(integer);
+                value = Real(integer);
                 return end;
             }
         }
         Decimal number;
+        double exact;
         end = scan_short(p, number);
-        if (end != nullptr && to_float(number, value)) [[likely]]
+        if (end != nullptr && to_double(number, exact)) [[likely]] {
+            value = Real(exact);
             return end;
+        }
         end = skip_token(p);
-        value = parse_any_value(std::string_view(p, std::size_t(end - p)));
-        if (!std::isfinite(value)) note_infinite(p);
+        const std::string_view token(p, std::size_t(end - p));
+        if (!parse_double(token, exact))
+            throw Failure{p, "expected a number after ':', got " + quoted(token)};
+        value = Real(exact);
+        if (!std::isfinite(float(exact))) note_infinite(p);
         return end;
     }
 
     void note_infinite(const char* p) {
         if (chunk_.infinite_place.line == 0) chunk_.infinite_place = place(p);
-    }
-
-    static float parse_any_value(std::string_view token) {
-        double value;
-        if (!parse_double(token, value))
-            throw Failure{token.data(), "expected a number after ':', got " + quoted(token)};
-        return float(value);
     }
 
     SvmlightChunk& chunk_;
@@ -332,13 +358,15 @@ struct SvmlightRows {
     GrowingArray<std::int64_t> queries;
     GrowingArray<std::int32_t> row_lengths;  // after a zero
     GrowingArray<std::int32_t> indices;      // counted from 0, if the text counts from 1
-    GrowingArray<float> values;
+    GrowingArray<double> exact_values;       // until all columns are wide,
+    GrowingArray<float> values;              // and then these
+    NarrowColumns narrow_columns;
 
     // Reserves memory for about so many bytes of text.
     explicit SvmlightRows(std::size_t n_bytes)
         : labels(n_bytes / row_bytes), queries(n_bytes / row_bytes),
           row_lengths(n_bytes / row_bytes), indices(n_bytes / feature_bytes),
-          values(n_bytes / feature_bytes) {
+          exact_values(n_bytes / feature_bytes), values(0) {
         *row_lengths.extend(1) = 0;
     }
 
@@ -347,19 +375,33 @@ struct SvmlightRows {
         std::copy_n(chunk.labels.data(), n_rows, labels.extend(n_rows));
         std::copy_n(chunk.queries.data(), n_rows, queries.extend(n_rows));
         std::copy_n(chunk.row_lengths.data(), n_rows, row_lengths.extend(n_rows));
-        std::copy_n(chunk.values.data(), n_values, values.extend(n_values));
         std::transform(chunk.indices.data(), chunk.indices.data() + n_values,
                        indices.extend(n_values), [](std::int32_t index) { return index - 1; });
+        narrow_columns.merge(chunk.narrow_columns);
+        if (narrow_columns.all_are_wide()) {
+            round_values();
+            chunk.copy_values(values.extend(n_values));
+        } else {
+            chunk.copy_values(exact_values.extend(n_values));
+        }
     }
 
-    void finish(bool written_from_0) {
+    // Exact values are there only if there are narrow columns, or no rows.
+    void finish(bool written_from_0, bool exact) {
         if (written_from_0)
             for (std::size_t i = 0; i < indices.size(); ++i) ++indices.data()[i];
+        if (!exact) round_values();
         labels.shrink_to_fit();
         queries.shrink_to_fit();
         row_lengths.shrink_to_fit();
         indices.shrink_to_fit();
+        exact_values.shrink_to_fit();
         values.shrink_to_fit();
+    }
+
+  private:
+    void round_values() {
+        if (exact_values.size() > 0) values = std::move(exact_values).converted<float>();
     }
 };
 

@@ -26,8 +26,8 @@ class BudgetTrainer final : public Trainer {
               std::int64_t most_merges) override {
         bool finished = false;
         ClassLosses::with(classes.loss, [&](auto type) {
-            const typename decltype(type)::type loss{};
-            finished = pass_with(LossOnClasses(loss, classes), view, interrupt, most_merges);
+            const LossOnClasses<typename decltype(type)::type> loss(classes);
+            finished = pass_with(loss, view, interrupt, most_merges);
         });
         return finished;
     }
@@ -35,8 +35,8 @@ class BudgetTrainer final : public Trainer {
               std::int64_t most_merges) override {
         bool finished = false;
         TargetLosses::with(targets.loss, [&](auto type) {
-            const typename decltype(type)::type loss(targets.parameter);
-            finished = pass_with(LossOnTargets(loss, targets), view, interrupt, most_merges);
+            const LossOnTargets<typename decltype(type)::type> loss(targets);
+            finished = pass_with(loss, view, interrupt, most_merges);
         });
         return finished;
     }

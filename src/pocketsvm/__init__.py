@@ -3,14 +3,20 @@
 The kernel is Gaussian, and the model has at most B support vectors. Stochastic gradient descent
 finds them: whenever the budget overflows, it merges two vectors, and a precomputed table answers
 which two and where to. A solver then finds the coefficients on all rows, and moves the vectors
-where that pays. Data flows in one direction::
+where that pays. `fit.py` is the one road of every fit, wherever the rows are::
 
-    array or file ─► checked rows ─► passes ─► vectors ─► solver ─► model ─► predict · save · export
-        data/           data/       training/            solving/   model/
+    source ─► survey ─► rows at hand ─► passes ─► vectors ─► solver ─► model ─► predict · export
+     rows/     rows/       rows/       training/            solving/   model/
+      ▲
+      ├─ arrays and memory maps: rows/
+      ├─ files, and objects with `batches()`: files/ ─► rows/
+      └─ partitions on a cluster: dask/
 
-Python decides: precision, gamma, regularisation, seeds and the number of passes. C++ (`_core`)
-loops over rows, support vectors and merge candidates, without the GIL. `estimators` wraps the flow
-for scikit-learn, and `merge_table` shows the merging problem on its own.
+A task of `tasks` says what y means: classes, numbers, relevance or nothing. The `estimators` check
+parameters, name the task, call `fit` and keep the model. `tuning` looks for the best parameters,
+`plots` draws, and `cli` is the command line. Python decides: precision, gamma, regularisation,
+seeds and the number of passes. C++ (`_core`) loops over rows, support vectors and merge candidates,
+without the GIL. `merge_table` shows the merging problem on its own.
 
 The public names load when they are first used, so that ``import pocketsvm`` imports neither NumPy
 nor scikit-learn.
@@ -36,8 +42,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ._versions import show_versions
-    from .data.opening import open_dataset
-    from .data.svmlight import load_svmlight
     from .estimators import (
         BudgetedOneClassSVM,
         BudgetedRanker,
@@ -48,7 +52,9 @@ if TYPE_CHECKING:
     )
     from .estimators.loading import load_model
     from .estimators.saving import save_model
+    from .files.svmlight import load_svmlight
     from .merge_table import MergeTable, golden_section
+    from .rows.opening import open_dataset
 
     __version__: str
 else:
@@ -62,8 +68,8 @@ else:
         "MergeTable": "merge_table",
         "golden_section": "merge_table",
         "load_model": "estimators.loading",
-        "load_svmlight": "data.svmlight",
-        "open_dataset": "data.opening",
+        "load_svmlight": "files.svmlight",
+        "open_dataset": "rows.opening",
         "save_model": "estimators.saving",
         "show_versions": "_versions",
     }

@@ -260,8 +260,13 @@ def rows_below(
     limits: NDArray[np.float64],
     seed: int,
     n_threads: int = 1,
+    first: int = 0,
 ) -> NDArray[np.int64]:
-    """Positions of the rows whose random number is below the limit of their group."""
+    """Positions of the rows whose random number is below the limit of their group.
+
+    `first` is the position of the first of these rows among all rows, and so in the sequence of
+    `random_numbers`. The positions that are returned count from the first of these rows.
+    """
 
 def smallest_priorities(
     groups: NDArray[np.int8] | NDArray[np.int32],
@@ -292,6 +297,13 @@ def row_weights(
 
 def total(numbers: NDArray[np.float32] | NDArray[np.float64], n_threads: int = 1) -> float:
     """The sum of numbers, in float64."""
+
+def checksum(array: NDArray[Any], n_threads: int = 1) -> int:
+    """A checksum of the bytes of a C-contiguous array, a 64-bit integer; order matters.
+
+    Two arrays that differ have the same one with a probability of about 2^-64. It depends neither
+    on the shape and the type of the array nor on the threads.
+    """
 
 def take_rows(X: NDArray[Any], chosen: NDArray[np.int64], n_threads: int = 1) -> NDArray[Any]:
     """Copy the rows at these positions; X is a C-contiguous matrix."""
@@ -516,18 +528,42 @@ class SvmlightChunk:
     def error(self) -> tuple[int, int, str] | None:
         """Line and column of the first error and a message; nothing after it was parsed."""
 
+class NarrowColumns:
+    """The columns of some rows of LIBSVM text whose values lie close together.
+
+    Values that a row leaves out are zeros.
+    """
+
+    def __init__(self) -> None: ...
+    def merge(self, other: NarrowColumns) -> None:
+        """Add other rows of the same text."""
+
+    @property
+    def need_float64(self) -> bool:
+        """Whether float32 would lose more than 1e-6 of the spread of a column.
+
+        If this is false, it remains false when rows that do not need float64 are added.
+        """
+
 class SvmlightRows:
     """The rows of a file, appended chunk by chunk; n_bytes is an estimate of its size."""
 
     def __init__(self, n_bytes: int) -> None: ...
     def append(self, chunk: SvmlightChunk) -> None: ...
+    @property
+    def narrow_columns(self) -> NarrowColumns:
+        """Those of all rows; still there after `finish`."""
+
     def finish(
-        self, written_from_0: bool
+        self, written_from_0: bool, float64: bool
     ) -> tuple[
         NDArray[np.float64],
         NDArray[np.int64],
         NDArray[np.int32],
         NDArray[np.int32],
-        NDArray[np.float32],
+        NDArray[np.float32] | NDArray[np.float64],
     ]:
-        """Labels, queries, a zero and the row lengths, indices and values. Empties the object."""
+        """Labels, queries, a zero and the row lengths, indices and values. Empties the object.
+
+        Values can be float64 only if the narrow columns of a text that has these rows need it.
+        """

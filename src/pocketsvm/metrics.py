@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import ndcg_score
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .data.queries import query_numbers
+from .rows.queries import query_numbers
 
 __all__ = ["expected_calibration_error", "mean_ndcg", "pairwise_accuracy"]
 

@@ -19,8 +19,8 @@ from pocketsvm.cli import options
 from pocketsvm.cli.app import COMMANDS
 from pocketsvm.cli.options import DataOptions
 from pocketsvm.cli.tune import SearchOptions
-from pocketsvm.data import FORMATS
 from pocketsvm.estimators import saving
+from pocketsvm.files import FORMATS
 
 from .files import FAST
 

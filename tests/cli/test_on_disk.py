@@ -11,9 +11,9 @@ import typer
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pocketsvm import load_model
-from pocketsvm.cli import on_disk
-from pocketsvm.cli.on_disk import parse_size
-from pocketsvm.data.parquet import ParquetTable
+from pocketsvm.cli import training as on_disk
+from pocketsvm.cli.training import parse_size
+from pocketsvm.files.parquet import ParquetTable
 from pocketsvm.model.preparation import split
 
 from .files import FAST, assert_same_model

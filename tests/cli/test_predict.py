@@ -97,8 +97,8 @@ def test_json_of_several_batches(succeed, moons, monkeypatch):
     succeed("train", "moons.txt", "m.psvm", *FAST)
     expected = succeed("predict", "m.psvm", "moons.txt", "--json")
     assert expected.count("\n") == 302  # a row a line
-    monkeypatch.setattr("pocketsvm.data.chunks.CHUNK", 100)
-    monkeypatch.setattr("pocketsvm.data.svmlight.BATCH_CHUNKS", 1)
+    monkeypatch.setattr("pocketsvm.files.chunks.CHUNK", 100)
+    monkeypatch.setattr("pocketsvm.files.svmlight.BATCH_CHUNKS", 1)
     assert succeed("predict", "m.psvm", "moons.txt", "--json") == expected
 
 
@@ -161,7 +161,7 @@ def test_models_saved_in_python_can_be_used(succeed, folder, moons):
 def test_sparse_rows_are_scaled_part_by_part(succeed, moons, monkeypatch):
     succeed("train", "moons.txt", "m.psvm", *FAST, "--scale", "standard")
     expected = succeed("predict", "m.psvm", "moons.txt", "--decision")
-    monkeypatch.setattr("pocketsvm.cli.saved.DENSE_VALUES", 14)
+    monkeypatch.setattr("pocketsvm.rows.preparation.DENSE_VALUES", 14)
     assert succeed("predict", "m.psvm", "moons.txt", "--decision") == expected
 
 

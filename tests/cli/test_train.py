@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, load_svmlight
-from pocketsvm.cli import reading
-from pocketsvm.data import memory
+from pocketsvm.files import memory
+from pocketsvm.rows import preparation as reading
 
 from .files import FAST, assert_same_model, write_csv
 

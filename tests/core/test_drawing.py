@@ -1,5 +1,6 @@
 """Draws of rows in the core: random numbers by position, and what all rows need."""
 
+import itertools
 import math
 
 import numpy as np
@@ -49,6 +50,25 @@ def test_rows_below_the_limits_of_their_groups_are_found(dtype, n_threads):
     limits = np.array([0.0, 0.01, 0.4])
     rows = _core.rows_below(groups, limits, 7, n_threads)
     assert_array_equal(rows, np.flatnonzero(_core.random_numbers(7, 0, N) < limits[groups]))
+
+
+@pytest.mark.parametrize("first", [0, 1, 8191, 50_000, 2**40, 2**64 - 1])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_rows_after_others_are_drawn_by_their_positions_among_all(first, n_threads):
+    groups, limits = np.zeros(N, dtype=np.int8), np.array([0.3])
+    rows = _core.rows_below(groups, limits, 7, n_threads, first=first)
+    assert_array_equal(rows, np.flatnonzero(_core.random_numbers(7, first, N) < 0.3))
+
+
+def test_parts_of_all_rows_give_the_same_draw():
+    groups = np.random.default_rng(0).integers(0, 3, N).astype(np.int8)
+    limits = np.array([0.1, 0.01, 0.4])
+    cuts = [0, 10, 10, 40_000, N]
+    parts = [
+        begin + _core.rows_below(groups[begin:end], limits, 7, first=begin)
+        for begin, end in itertools.pairwise(cuts)
+    ]
+    assert_array_equal(np.concatenate(parts), _core.rows_below(groups, limits, 7))
 
 
 QUOTAS = np.array([0, 100, 701, N])

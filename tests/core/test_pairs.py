@@ -8,8 +8,8 @@ from reference import Reference
 from trainers import LAYOUTS, assert_same_bits, make_trainer, settings
 
 from pocketsvm import _core
-from pocketsvm.data.queries import rank_targets
-from pocketsvm.data.rows import checked_rows
+from pocketsvm.rows.checked import checked_rows
+from pocketsvm.tasks.ranking import rank_targets
 
 
 def sorted_rows(**options):
@@ -18,8 +18,13 @@ def sorted_rows(**options):
     return rows.X, targets
 
 
+def pair_weight(queries):
+    """Return the number of rows over the number of pairs of each row's query."""
+    return np.repeat(queries.scales, np.diff(queries.begins))
+
+
 def run_pass(trainer, rows, targets):
-    _core.train_pass_on_pairs(trainer, rows, targets.queries.places, targets.pair_weight())
+    targets.make_pass([trainer], rows, None, None)
 
 
 @pytest.mark.parametrize("maintenance", ["gss-precise", "removal"])
@@ -32,7 +37,7 @@ def test_pass_makes_the_steps_of_the_reference(maintenance, core_rows):
     pairs = trainer.order().reshape(-1, 2)
     queries = targets.queries
     weights = (
-        targets.pair_weight() / (1 / queries.n_partners[pairs]).sum(axis=1)[np.argsort(pairs[:, 0])]
+        pair_weight(queries) / (1 / queries.n_partners[pairs]).sum(axis=1)[np.argsort(pairs[:, 0])]
     )
     reference = Reference(**settings(X, **changes))
     events = zip(*(trainer.events()[name] for name in ("first", "second", "h")), strict=True)
@@ -87,7 +92,7 @@ def test_resumed_pass_has_the_same_bits(layout, core_rows):
 def test_bad_places_and_weights_are_refused(core_rows):
     X, targets = sorted_rows(n_queries=2)
     trainer, rows = make_trainer(X), core_rows(X)
-    places, weight = targets.queries.places, targets.pair_weight()
+    places, weight = targets.queries.places, pair_weight(targets.queries)
     for change in ([0, 0], [0, 3], [0, 2]):
         wrong = places.copy()
         wrong[tuple(change)] = len(X) + 1 if change != [0, 2] else places[0, 3]

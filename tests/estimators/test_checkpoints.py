@@ -121,7 +121,7 @@ def test_a_fit_on_disk_goes_on_in_the_middle_of_a_reading(fatal, n_classes, tmp_
 
 
 def test_what_has_been_summed_up_is_not_summed_up_again(tmp_path, monkeypatch):
-    from pocketsvm.solving import elsewhere
+    from pocketsvm.solving import readings as elsewhere
 
     X, y = problem()
     whole = Batches(X, y)

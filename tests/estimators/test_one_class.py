@@ -228,8 +228,3 @@ def test_a_large_data_set_is_sampled(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     scaled.fit(open_dataset(tmp_path / "rows.npy", scaler=StandardScaler()))
     assert abs((scaled.predict(X) == -1).mean() - 0.1) < 0.01
-
-
-def test_only_fit_takes_a_data_set():
-    with pytest.raises(TypeError, match="X must be rows in memory, but is a data set"):
-        small().fit(ring()).predict(Batches(ring()))

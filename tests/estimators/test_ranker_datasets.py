@@ -6,7 +6,7 @@ import pyarrow.dataset
 import pytest
 import scipy.sparse as sp
 from models import assert_same_model
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from ranking import graded
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import StandardScaler
@@ -143,7 +143,9 @@ def test_a_sample_of_queries_ranks_as_well_as_all_rows():
     found = small(budget=40).fit(data)
     best = pairwise_accuracy(truth, whole.predict(T), queries)
     assert pairwise_accuracy(truth, found.predict(T), queries) > best - 0.005
-    assert_same_model(small(budget=40).fit(Batches(X, y, qid, size=997)), found)
+    other = small(budget=40).fit(Batches(X, y, qid, size=997))
+    assert_array_equal(other._state.vectors, found._state.vectors)
+    assert pairwise_accuracy(truth, other.predict(T), queries) > best - 0.005
 
 
 def test_c_means_the_same_as_on_all_rows():

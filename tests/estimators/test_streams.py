@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.data.batch import RowBatch
 from pocketsvm.estimators.streams import StreamReservoir
+from pocketsvm.rows.chunk import Chunk
 
 
 def batches(n=10, size=500, seed=0):
@@ -31,7 +31,7 @@ def filled(n_rows, size, half_life, seed=0, step=100):
     found = StreamReservoir(seed)
     for begin in range(0, n_rows, step):
         at = np.arange(begin, min(begin + step, n_rows))
-        found = found.added(RowBatch(at[:, None] * 1.0, at, None, ""), size, half_life)
+        found = found.added(Chunk(at[:, None] * 1.0, at, None, ""), size, half_life)
     return found
 
 
@@ -70,7 +70,7 @@ def test_kept_rows_represent_weights_that_fall_with_age(size):
 
 def test_a_long_stream_does_not_overflow():
     reservoir = StreamReservoir(0, n_seen=10**9)
-    batch = RowBatch(np.zeros((500, 1)), np.arange(500), None, "")
+    batch = Chunk(np.zeros((500, 1)), np.arange(500), None, "")
     found = reservoir.added(batch, 50, 100.0).factors(100.0)
     assert np.isfinite(found).all()
     assert_allclose(found.mean(), 1.0)

@@ -17,9 +17,9 @@ from pocketsvm import BudgetedSVC
 from pocketsvm.solving import all_rows, kernel, readings
 from pocketsvm.solving.all_rows import AllRows
 from pocketsvm.solving.descent import Conjugate, minimise
-from pocketsvm.solving.losses import REACH
 from pocketsvm.solving.problem import Problem
-from pocketsvm.solving.readings import InMemory
+from pocketsvm.solving.readings import in_memory
+from pocketsvm.solving.row_loss import REACH
 
 ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
 EVERY_PROBLEM = pytest.mark.parametrize("make", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
@@ -41,7 +41,7 @@ def start(vectors, sample, fit_intercept=True):
 
 
 def refine(vectors, sample, point, n_steps=2, fit_intercept=True, n_threads=1):
-    rows = AllRows(vectors, InMemory(sample, n_threads), fit_intercept, n_threads)
+    rows = AllRows(vectors, in_memory(sample, n_threads), fit_intercept, n_threads)
     return rows.refine(point, n_steps, len(sample.c), np.random.default_rng(0))
 
 
@@ -182,7 +182,7 @@ def test_too_many_near_rows_are_not_returned(monkeypatch):
     monkeypatch.setattr(readings, "OTHERS_PER_NEAR", 0.0)
     monkeypatch.setattr(readings, "LEAST_OTHERS", 0)
     vectors, sample = class_problem(N_ROWS)
-    rows = AllRows(vectors, InMemory(sample, 1), True, 1)
+    rows = AllRows(vectors, in_memory(sample, 1), True, 1)
     found = rows.refine(start(vectors, sample), 0, N_ROWS, np.random.default_rng(0))
     n_near = len(found.near.c)
     for most, is_there in ((n_near, True), (n_near - 1, False)):

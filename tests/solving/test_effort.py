@@ -9,8 +9,8 @@ from models import ready_rows
 from solver_problems import class_problem
 
 from pocketsvm.solving import effort
+from pocketsvm.solving.class_losses import Hinge
 from pocketsvm.solving.effort import LEAST_ROWS, LEAST_STEPS, Effort
-from pocketsvm.solving.losses import Hinge
 from pocketsvm.solving.sample import Sample
 from pocketsvm.training.settings import Choices, Settings
 

@@ -139,7 +139,7 @@ def test_thorough_models_and_larger_ones_are_not_solved_exactly(monkeypatch):
 
 def test_wrong_arguments_are_refused():
     _, sample = problem(class_problem)
-    losses, kernel = sample.loss.core(), np.eye(N_ROWS)
+    losses, kernel = sample.loss.core, np.eye(N_ROWS)
     rest = 0.0, True, 1.0, 1.0, 10, 1e-4
     with pytest.raises(ValueError, match="losses and c must have one entry per row of kernel, 90"):
         _core.solve_rows(losses, kernel, sample.c[1:], *rest)

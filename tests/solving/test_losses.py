@@ -1,7 +1,7 @@
 """Losses: the solver, the core and the reference agree about every loss.
 
 The tests take the names from the core, so a new loss needs no edit here: it needs a type in
-`pocketsvm.solving.losses` and a function of the same name in `reference.py`.
+`CLASS_LOSSES` or `VALUE_LOSSES` and a function of the same name in `reference.py`.
 """
 
 import numpy as np
@@ -13,10 +13,12 @@ from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
 from pocketsvm import BudgetedSVC, _core
-from pocketsvm.data.targets import class_targets, value_targets
-from pocketsvm.solving import solve
-from pocketsvm.solving.losses import CLASS_LOSSES, VALUE_LOSSES, loss_of
-from pocketsvm.training.settings import Choices
+from pocketsvm.solving.class_losses import CLASS_LOSSES
+from pocketsvm.solving.value_losses import VALUE_LOSSES
+from pocketsvm.tasks.classification import class_targets
+from pocketsvm.tasks.regression import value_targets
+from pocketsvm.training import settings
+from pocketsvm.training.settings import Choices, Settings
 
 PARAMETER = 0.25  # of the losses on values
 DECISIONS = np.linspace(-3.0, 3.0, 60)  # none of them at a kink
@@ -172,11 +174,11 @@ def test_losses_of_targets_have_the_widths_of_the_choices():
     X, y = friedman(50)
     rows, choices = checked_rows(X), Choices(hinge_width=0.25, relative_width=0.5)
     values = value_targets(rows, y, None, "epsilon_insensitive", (0.1,))[1]
-    loss = loss_of(values, choices)
+    loss = values.solver_loss(choices)
     assert (loss.epsilon, loss.widths) == (0.1, 0.5 * np.median(np.abs(values.values)))
     assert_array_equal(loss.targets, values.values)
     classes = class_targets(rows, np.arange(50) % 3, None, None, "hinge")[1]
-    loss = loss_of(classes, choices)
+    loss = classes.solver_loss(choices)
     assert (loss.positives, loss.width) == ((0, 1, 2), 0.25)
     assert_array_equal(loss.codes, np.arange(50) % 3)
 
@@ -239,7 +241,7 @@ def test_step_of_the_core_is_minus_the_slope_of_the_reference(name):
 def test_core_agrees(make, name):
     loss, decisions = make(name, 0.3)
     c = np.random.default_rng(1).uniform(0.5, 2.0, 60)
-    core = loss.core()
+    core = loss.core
     values, slopes = core.slopes(decisions, c, 1)
     assert_allclose(values, c @ loss.values(decisions), rtol=1e-12)
     assert_allclose(slopes, c[:, None] * loss.derivatives(decisions)[0], rtol=1e-12, atol=1e-15)
@@ -279,7 +281,9 @@ def test_less_smoothing_is_closer_to_the_exact_svm(monkeypatch):
 
     def error(width):  # of a model that may keep all rows as vectors
         choices = Choices(hinge_width=width)
-        monkeypatch.setattr(solve, "loss_of", lambda targets, _: loss_of(targets, choices))
+        monkeypatch.setattr(
+            settings, "Settings", lambda **given: Settings(**given, choices=choices)
+        )
         clf = BudgetedSVC(100, gamma=0.1, random_state=0).fit(X[train], y[train])
         return np.abs(clf.decision_function(X[test]) - exact).mean()
 

@@ -111,14 +111,14 @@ def test_other_problems_are_not_small(monkeypatch):
 def test_wrong_arguments_are_refused():
     vectors, sample = class_problem()
     found = small(vectors, sample)
-    kernel, losses = next(found.rows.blocks())[1], sample.loss.core()
+    kernel, losses = next(found.rows.blocks())[1], sample.loss.core
     rest = 0.0, True, 1.0, 1.0, None, 10, 1e-4
     penalty = found.penalty.matrix()
     with pytest.raises(ValueError, match="losses and c must have one entry per row of kernel, 300"):
         _core.solve_small(losses, kernel, penalty, sample.c[1:], *rest)
     with pytest.raises(ValueError, match="penalty must be square, with one column per column of"):
         _core.solve_small(losses, kernel, penalty[1:], sample.c, *rest)
-    coupled = coupled_problem()[1].loss.core()
+    coupled = coupled_problem()[1].loss.core
     with pytest.raises(ValueError, match="the losses couple the outputs"):
         _core.solve_small(coupled, kernel, penalty, sample.c, *rest)
 
@@ -127,7 +127,7 @@ def test_wrong_arguments_are_refused():
 def test_numbers_that_are_not_finite_end_the_solver(wrong):
     vectors, sample = class_problem()
     found = small(vectors, sample)
-    kernel, losses = next(found.rows.blocks())[1], sample.loss.core()
+    kernel, losses = next(found.rows.blocks())[1], sample.loss.core
     penalty = found.penalty.matrix()
     penalty[0, 1] = penalty[1, 0] = wrong
     with pytest.raises(ValueError, match="kernel, penalty and c must be finite"):

@@ -7,10 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ranking import all_pairs, graded
 
 from pocketsvm import _core
-from pocketsvm.data.queries import Queries, rank_targets
-from pocketsvm.data.rows import checked_rows
+from pocketsvm.rows.checked import checked_rows
+from pocketsvm.rows.queries import Queries
 from pocketsvm.solving.pairs import PairwiseHinge
 from pocketsvm.solving.ramps import ramp, ramp_derivatives
+from pocketsvm.tasks.ranking import rank_targets
 
 WIDTH = 0.5
 
@@ -52,7 +53,8 @@ def test_sums_are_those_of_all_pairs(spread, kind):
     found, bounds = loss.derivatives(decisions)
     assert_allclose(found[:, 0], slopes, rtol=0, atol=1e-11)
     assert_allclose(bounds[:, 0], 2 * np.diag(second), rtol=0, atol=1e-10)
-    assert_allclose(loss.products(decisions)[:, 0], second @ decisions[:, 0], atol=1e-9)
+    products = loss.bent_products(decisions, None, np.full(72, 2.0))[:, 0]
+    assert_allclose(products, 2 * second @ decisions[:, 0], atol=1e-9)
     assert np.linalg.eigvalsh(np.diag(bounds[:, 0]) - second).min() > -1e-9
     assert bounds.max() <= loss.largest_curvature
 
@@ -77,10 +79,28 @@ def test_a_large_offset_of_the_decision_values_changes_nothing():
 def test_parts_are_whole_queries_and_have_the_same_sums():
     loss, decisions = some_loss()
     for n_rows in (1, 13, 30, 1000):
-        parts = loss.slices(n_rows)
+        parts = loss.queries.slices(n_rows)
         assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
         values = [loss.take(part).values(decisions[part]) for part in parts]
         assert_array_equal(np.concatenate(values), loss.values(decisions))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_weighted_sums_are_those_of_all_parts(n_threads, monkeypatch):
+    monkeypatch.setattr("pocketsvm.solving.pairs.ROWS_AT_ONCE", 13)
+    loss, decisions = some_loss()
+    random = np.random.default_rng(1)
+    c = random.uniform(0.5, 2.0, 6)[loss.queries.numbers]  # one weight for each query
+    change, length = random.normal(size=(72, 1)), np.array([0.3])
+    values, (slopes, curvatures) = loss.values(decisions), loss.derivatives(decisions)
+    losses, weighted = loss.slopes(decisions, c, n_threads)
+    assert_allclose(losses, c @ values)
+    assert_allclose(weighted, c[:, None] * slopes)
+    assert_allclose(loss.curvatures(decisions, c, n_threads), c * curvatures[:, 0])
+    slopes, curvatures = loss.derivatives(decisions + length * change)
+    first, second = loss.along(decisions, change, length, c, n_threads)
+    assert_allclose(first, c @ (slopes * change))
+    assert_allclose(second, c @ (curvatures * change**2))
 
 
 def test_near_queries_are_whole_and_those_with_a_pair_within_reach():

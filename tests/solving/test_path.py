@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import blobs, friedman, moons
+from models import blobs, friedman, moons, ready_for
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.data.precision import training_rows
-from pocketsvm.data.rows import check_rows_and_targets
 from pocketsvm.solving import path
 from pocketsvm.solving.coverage import intercept_shifts
 from pocketsvm.solving.descent import minimise
@@ -17,7 +15,7 @@ from pocketsvm.solving.factor import Penalty
 from pocketsvm.solving.path import Shared, solve_path
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.readings import read
-from pocketsvm.solving.solve import sample_of
+from pocketsvm.solving.sample import sample_of
 from pocketsvm.training.passes import passes
 
 FACTORS = [0.01, 0.1, 1.0, 10.0]
@@ -25,11 +23,8 @@ FACTORS = [0.01, 0.1, 1.0, 10.0]
 
 def trained(machine, X, y):
     """Return the vectors of a machine, its rows, targets and settings."""
-    rows, y = check_rows_and_targets(machine, X, y, reset=True)
-    rows, targets = machine._fold_targets(rows, y, None, None)
-    ready = training_rows(rows, machine.gamma)
-    settings = machine._settings(ready, targets, stream=False)
-    return passes(ready, targets, settings, lambda _: False), ready, targets, settings
+    found = ready_for(machine, X, y)
+    return passes(*found, lambda _: False), *found
 
 
 def path_of(found, factors, *, moves):
@@ -107,7 +102,7 @@ def test_quantiles_are_shifted_as_in_the_final_fit(monkeypatch):
         sample = sample_of(rows, targets, replace(settings, alpha=settings.alpha / factor))
         point = np.column_stack([before.dual_coef, before.intercept - targets.offset])
         random = np.random.default_rng(0)
-        expected = intercept_shifts(before.vectors, point, sample, sample.loss, random, 1)
+        expected = intercept_shifts(before.vectors, point, sample, random, 1)
         assert_allclose(after.intercept - before.intercept, expected, rtol=1e-6)
         assert expected[0] < 0 < expected[1]  # the quantiles were too close to each other
 
@@ -124,12 +119,11 @@ def shared_paths(svc, y):
     every = np.arange(len(y)) % 3
     common = every == 2
     found = trained(svc, X[common], y[common])
-    rows, y = check_rows_and_targets(svc, X, y, reset=True)
-    rows, targets = svc._fold_targets(rows, y, None, None)
+    rows, targets, _ = ready_for(svc, X, y)
     counts = [every != 0, every != 1]
     n_rows = int(counts[0].sum())
     settings = replace(found[3], alpha=1.0 / (n_rows * svc.C))
-    shared = Shared(training_rows(rows, svc.gamma), targets, n_rows, counts)
+    shared = Shared(rows, targets, n_rows, counts)
     paths = solve_path(*found[:3], settings, FACTORS, moves=False, shared=shared)
     return paths, shared, settings
 

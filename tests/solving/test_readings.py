@@ -1,47 +1,101 @@
-"""Readings: sums over all rows."""
+"""Readings: sums over all rows, in one chunk or in many."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import checked_rows
 from numpy.testing import assert_allclose, assert_array_equal
-from solver_problems import PROBLEMS, rounded_ramp
+from ranking import graded
+from solver_problems import PROBLEMS, in_numpy, rounded_ramp
 
-from pocketsvm import _core
+from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR, _core
+from pocketsvm.rows.checked import Rows
+from pocketsvm.rows.chunk import Chunk
+from pocketsvm.rows.runs import ByRelevance, Runs
+from pocketsvm.rows.source import ChunkSource, Scanner
+from pocketsvm.rows.survey import AtHand
+from pocketsvm.solving import readings as readings_module
 from pocketsvm.solving.readings import (
     LENGTHS,
-    InMemory,
+    Readings,
+    Recipe,
     Wanted,
-    _read_blocks,
-    _read_blocks_along,
-    drawn_bent,
+    in_memory,
     read,
     read_along,
 )
+from pocketsvm.solving.sample import sample_of
 
-CURVATURES = np.where(np.arange(1000) % 3 == 0, np.linspace(0.1, 2, 1000), 0).astype(np.float32)
-
-
-def test_few_bent_rows_are_all_drawn():
-    drawn, curvatures = drawn_bent(CURVATURES, Wanted(334, 0, 7))
-    assert_array_equal(drawn, np.arange(0, 1000, 3))
-    assert_array_equal(curvatures, CURVATURES[::3])
+# --- the rows that bend ---------------------------------------------------------------------------
 
 
-def test_drawn_rows_bend_and_represent_all_of_them():
-    drawn, curvatures = drawn_bent(CURVATURES, Wanted(100, 0, 7))
+def bent_rows(sample, n_bent, seed=7):
+    """Return the positions of the rows that a reading draws, and their curvatures."""
+    vectors, point = somewhere(sample)
+    found = in_memory(sample, 1).first(vectors, point, Wanted(n_bent, 0, seed))
+    return places(found.bent, sample), found.curvatures
+
+
+def somewhere(sample, n_vectors=12):
+    """Return some rows as vectors, and a point without an intercept."""
+    shape = sample.loss.n_outputs, n_vectors
+    coefficients = np.random.default_rng(0).normal(size=shape)
+    return sample.rows.dense()[:n_vectors].copy(), np.pad(coefficients, [(0, 0), (0, 1)])
+
+
+def places(part, sample):
+    """Return the positions in the sample of the rows of a part of it."""
+    numbers = {row.tobytes(): k for k, row in enumerate(sample.rows.dense())}
+    return np.array([numbers[row.tobytes()] for row in part.rows.dense()])
+
+
+@pytest.fixture
+def curved():
+    """A sample, and the curvatures of its rows, most of which are zero."""
+    sample = PROBLEMS["two classes"](n=1000)[1]
+    curvatures = read(*somewhere(sample), sample, 1).curvatures
+    assert 200 < np.count_nonzero(curvatures) < 800
+    return sample, curvatures
+
+
+def test_few_bent_rows_are_all_drawn(curved):
+    sample, curvatures = curved
+    drawn, found = bent_rows(sample, np.count_nonzero(curvatures))
+    assert_array_equal(drawn, np.flatnonzero(curvatures))
+    assert_allclose(found, curvatures[drawn], rtol=1e-6)
+
+
+def test_drawn_rows_bend_and_represent_all_of_them(curved):
+    sample, curvatures = curved
+    drawn, found = bent_rows(sample, 100)
     assert len(drawn) == 100
     assert_array_equal(drawn, np.unique(drawn))
-    assert not (drawn % 3).any()
-    assert_allclose(curvatures.sum(), CURVATURES.sum(), rtol=1e-6)
-    assert_allclose(curvatures / CURVATURES[drawn], curvatures[0] / CURVATURES[drawn[0]], rtol=1e-6)
+    assert curvatures[drawn].all()
+    assert_allclose(found.sum(), curvatures.sum(dtype=float), rtol=1e-6)
+    assert_allclose(found / curvatures[drawn], found[0] / curvatures[drawn[0]], rtol=1e-6)
 
 
-def test_a_row_is_drawn_by_its_position_and_the_seed():
-    drawn = drawn_bent(CURVATURES, Wanted(100, 0, 7))[0]
-    longer = np.concatenate([CURVATURES, np.zeros(500, np.float32)])
-    assert_array_equal(drawn_bent(longer, Wanted(100, 0, 7))[0], drawn)
-    assert not np.array_equal(drawn_bent(CURVATURES, Wanted(100, 0, 8))[0], drawn)
+def test_a_row_is_drawn_by_its_position_and_the_seed(curved):
+    sample, _ = curved
+    drawn, _ = bent_rows(sample, 100)
+    # Further rows, which have no weight and do not bend, change nothing.
+    extended = sample.take(np.append(np.arange(1000), np.arange(500)))
+    extended = extended.weighted(np.repeat([1.0, 0.0], [1000, 500]))
+    found = in_memory(extended, 1).first(*somewhere(sample), Wanted(100, 0, 7))
+    assert_array_equal(places(found.bent, sample), drawn)
+    assert not np.array_equal(bent_rows(sample, 100, seed=8)[0], drawn)
     # More rows are drawn besides, none is replaced.
-    assert set(drawn) < set(drawn_bent(CURVATURES, Wanted(200, 0, 7))[0])
+    assert set(drawn) < set(bent_rows(sample, 200)[0])
+
+
+def test_a_model_for_which_no_row_bends_is_read():
+    sample = PROBLEMS["two classes"](n=100)[1]
+    vectors, point = somewhere(sample)
+    point[:] = 0.0
+    point[0, -1] = -50.0  # all rows are on a straight part of the hinge
+    found = in_memory(sample, 1).first(vectors, point, Wanted(50, 100, 7))
+    assert found.bent.n_rows == len(found.curvatures) == 0
 
 
 # --- the core's sums, against those of blocks -----------------------------------------------------
@@ -57,7 +111,7 @@ def chunk(request):
 
 def test_the_core_sums_at_a_point_as_blocks_do(chunk):
     vectors, sample, point, _ = chunk
-    core, blocks = read(vectors, point, sample, 1), _read_blocks(vectors, point, sample, 1)
+    core, blocks = (read(vectors, point, each, 1) for each in (sample, in_numpy(sample)))
     assert_allclose(core.losses, blocks.losses, rtol=1e-12)
     assert_allclose(core.pull, blocks.pull, rtol=1e-12, atol=1e-10)
     assert_array_equal(core.near, blocks.near)
@@ -68,7 +122,7 @@ def test_the_core_sums_at_a_point_as_blocks_do(chunk):
 def test_the_core_sums_along_a_direction_as_blocks_do(chunk):
     vectors, sample, point, direction = chunk
     losses, pull = read_along(vectors, point, direction, sample, 1)
-    other_losses, other_pull = _read_blocks_along(vectors, point, direction, sample, 1)
+    other_losses, other_pull = read_along(vectors, point, direction, in_numpy(sample), 1)
     assert losses.shape == (len(LENGTHS), sample.loss.n_outputs)
     assert_allclose(losses, other_losses, rtol=1e-12)
     assert_allclose(pull, other_pull, rtol=1e-12, atol=1e-10)
@@ -161,6 +215,166 @@ def test_the_core_refuses_wrong_losses(make, message):
 
 def test_the_total_is_that_of_all_weights(chunk):
     _, sample, *_ = chunk
-    found = InMemory(sample, 2)
+    found = in_memory(sample, 2)
     assert_allclose(found.total_c, sample.c.sum())
     assert found.n_rows == len(sample.c)
+
+
+# --- chunks ---------------------------------------------------------------------------------------
+
+N = 600
+
+
+def machine_and_data(task):
+    """Return an estimator, and rows, targets, weights and queries for it."""
+    random = np.random.default_rng(0)
+    X, weight = random.normal(size=(N, 3)), random.uniform(0.5, 2.0, N)
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * random.normal(size=N)
+    classes = np.digitize(y, [-0.5, 0.5])
+    if task == "two classes":
+        return BudgetedSVC(20, class_weight={False: 1.0, True: 3.0}), X, y > 0, weight, None
+    if task == "three classes":
+        return BudgetedSVC(20, class_weight={0: 2.0}), X, classes, weight, None
+    if task == "probabilities":
+        return BudgetedSVC(20, loss="log_loss"), X, classes, None, None
+    if task == "values":
+        return BudgetedSVR(20, epsilon=0.3), X, y, weight, None
+    if task == "several values":
+        return BudgetedSVR(20, loss="huber"), X, np.column_stack([y, X[:, 2]]), None, None
+    if task == "quantiles":
+        return BudgetedSVR(20, loss="quantile", quantile=[0.1, 0.9]), X, y, weight, None
+    if task == "novelty":
+        return BudgetedOneClassSVM(20, nu=0.2), X, np.zeros(N), weight, None
+    X, y, qid = graded(60, 10, n_features=3)
+    y[qid < 7] = 1  # queries without a pair
+    return BudgetedRanker(20), X, y.astype(float), random.uniform(0.5, 2.0, 60)[qid], qid
+
+
+TASKS = [
+    "two classes",
+    "three classes",
+    "probabilities",
+    "values",
+    "several values",
+    "quantiles",
+    "novelty",
+    "ranking",
+]
+
+
+class Case:
+    """The readings of the same rows in one chunk and in many, at a point and along a direction."""
+
+    def __init__(self, task, size):
+        machine, X, y, weight, qid = machine_and_data(task)
+        task, parameters = machine._what(), machine._parameters()
+        rows, targets = task.targets(AtHand(checked_rows(X), y, weight, qid), parameters, None)
+        settings = task.adapted(parameters.settings(1e-3))
+        ready = Rows(rows, rows.core("float64"), 0.5)
+        self.sample = sample_of(ready, targets, settings)
+        self.one = in_memory(self.sample, 1)
+
+        def read():
+            for at in range(0, len(X), size):
+                some = slice(at, at + size)
+                yield Chunk(
+                    X[some],
+                    y[some],
+                    None if weight is None else weight[some],
+                    "rows",
+                    None if qid is None else qid[some],
+                )
+
+        source = ChunkSource(read)
+        scanner = Scanner(source) if qid is None else Scanner(Runs(source), wrap=ByRelevance)
+        nothing = replace(targets, **self._learnt(targets)).take(np.arange(0), np.empty(0))
+        recipe = Recipe(nothing, 0.5, "float64", rows.n_rows, settings)
+        total_c = self.sample.total_c
+        self.many = Readings(
+            scanner, recipe, rows.n_rows, total_c, 1, is_one_chunk=False, part=self.sample
+        )
+        self.vectors, self.point = somewhere(self.sample)
+        self.point[:, -1] = 0.0 if targets.task == "ranking" else 0.1
+        self.direction = np.roll(self.point, 1, axis=1)
+
+    @staticmethod
+    def _learnt(targets):
+        """What the targets of a chunk must know of all."""
+        return {"known_spreads": targets.spreads()} if targets.task == "regression" else {}
+
+    def first(self, wanted):
+        return (each.first(self.vectors, self.point, wanted) for each in (self.one, self.many))
+
+
+@pytest.fixture(params=TASKS)
+def task(request):
+    return request.param
+
+
+SIZES = pytest.mark.parametrize("size", [3, 77, N])
+
+
+def assert_same_rows(one, many, sample):
+    """Assert that two samples hold the same rows, with the same weights and losses."""
+    assert_array_equal(places(one, sample), places(many, sample))
+    assert_allclose(one.c, many.c)
+    decisions = np.random.default_rng(0).normal(size=(one.n_rows, sample.loss.n_outputs))
+    assert_allclose(one.loss.values(decisions), many.loss.values(decisions))
+
+
+@SIZES
+def test_sums_of_chunks_are_those_of_all_rows(task, size):
+    case = Case(task, size)
+    one, many = case.first(Wanted(100, N, 7))
+    assert_allclose(one.losses, many.losses)
+    assert_allclose(one.pull, many.pull, rtol=1e-9, atol=1e-9 * np.abs(one.pull).max())
+    along = [each.along(case.vectors, case.point, case.direction) for each in (case.one, case.many)]
+    for value, other in zip(*along, strict=True):
+        assert_allclose(value, other, rtol=1e-9, atol=1e-9 * np.abs(value).max())
+
+
+@SIZES
+@pytest.mark.parametrize("n_bent", [50, N])
+def test_bent_rows_of_chunks_are_those_of_all_rows(task, size, n_bent):
+    case = Case(task, size)
+    one, many = case.first(Wanted(n_bent, N, 7))
+    if task == "ranking" and n_bent < N:  # drawn by the position, which counts all queries here
+        sizes = np.unique(many.bent.loss.queries.numbers, return_counts=True)[1]
+        assert_array_equal(sizes, 10)
+        assert many.bent.n_rows == one.bent.n_rows == 50
+        return
+    assert one.bent.n_rows == min(n_bent, np.count_nonzero(one.curvatures)) or task == "ranking"
+    assert_same_rows(one.bent, many.bent, case.sample)
+    assert_allclose(one.curvatures, many.curvatures, rtol=1e-6)
+
+
+@SIZES
+@pytest.mark.parametrize("n_others", [0, 40, N])
+def test_near_rows_of_chunks_are_those_of_all_rows(task, size, n_others, monkeypatch):
+    monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
+    monkeypatch.setattr(readings_module, "LEAST_OTHERS", n_others)
+    case = Case(task, size)
+    one, many = case.first(Wanted(50, N, 7))
+    assert_same_rows(one.near, many.near, case.sample)
+    if n_others and task != "ranking":
+        assert_allclose(many.near.c.sum(), case.sample.c.sum())
+
+
+@SIZES
+def test_too_many_near_rows_of_chunks_are_not_returned(task, size, monkeypatch):
+    monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
+    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 0)
+    case = Case(task, size)
+    n_near = next(case.first(Wanted(50, N, 7))).near.n_rows
+    for most, is_there in ((n_near, True), (n_near - 1, False)):
+        for found in case.first(Wanted(50, most, 7)):
+            assert (found.near is not None) == is_there
+
+
+def test_near_rows_that_do_not_fit_are_represented_by_the_sample_if_there_is_no_limit(monkeypatch):
+    case = Case("two classes", 77)
+    monkeypatch.setattr(readings_module, "MOST_KEPT", 4 * 12 * 20)  # 20 rows
+    for most, is_there in ((20, False), (N, True)):
+        _, found = case.first(Wanted(50, most, 7))
+        assert (found.near is not None) == is_there
+    assert_allclose(found.near.c.sum(), case.sample.c.sum())

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import STRATEGIES, assert_same_states, friedman, moons, ready_rows
+from models import STRATEGIES, assert_same_states, friedman, moons, ready_for, ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs, make_classification, make_friedman1
@@ -15,12 +15,14 @@ from solver_problems import Objective
 from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.data.targets import class_targets, value_targets
-from pocketsvm.solving import all_rows, descent, query_readings, solve
+from pocketsvm.solving import all_rows, descent, solve
 from pocketsvm.solving.effort import Effort
-from pocketsvm.solving.losses import loss_of
+from pocketsvm.solving.readings import Readings
 from pocketsvm.solving.sample import Sample
-from pocketsvm.training.settings import Choices
+from pocketsvm.tasks.classification import class_targets
+from pocketsvm.tasks.regression import value_targets
+from pocketsvm.training import settings
+from pocketsvm.training.settings import Choices, Settings
 
 
 def objective_of(model, X, y, c, epsilon=None):
@@ -31,7 +33,7 @@ def objective_of(model, X, y, c, epsilon=None):
     else:
         targets = value_targets(rows.checked, y, None, "epsilon_insensitive", (epsilon,))[1]
         targets = replace(targets, values=y[:, None] - model._state.offset)
-    sample = Sample(rows, np.broadcast_to(c, len(X)), loss_of(targets, Choices()))
+    sample = Sample(rows, np.broadcast_to(c, len(X)), targets.solver_loss(Choices()))
     point = np.column_stack([model.dual_coef_, model.intercept_ - model._state.offset])
     return Objective(model.support_vectors_, sample), point
 
@@ -233,28 +235,17 @@ def test_coefficients_come_from_all_rows_after_a_sample(monkeypatch):
 
 
 def _patch_choices(monkeypatch, **changes):
-    monkeypatch.setattr(
-        "pocketsvm.estimators.base.Settings",
-        lambda **given: solve.Settings(**given, choices=Choices(**changes)),
-    )
+    choices = Choices(**changes)
+    monkeypatch.setattr(settings, "Settings", lambda **given: Settings(**given, choices=choices))
 
 
 def test_rows_are_read_few_times(monkeypatch):
     X, y = moons(6000, noise=0.3)
     few_kept(monkeypatch, 300, 20)
     monkeypatch.setattr(Effort, "rounds", lambda _: [])
-    counted = []
-
-    class Counted(query_readings.InMemory):
-        def first(self, *arguments):
-            counted.append("first")
-            return super().first(*arguments)
-
-        def along(self, *arguments):
-            counted.append("along")
-            return super().along(*arguments)
-
-    monkeypatch.setattr(query_readings, "InMemory", Counted)
+    counted, first, along = [], Readings.first, Readings.along
+    monkeypatch.setattr(Readings, "first", lambda *given: counted.append("first") or first(*given))
+    monkeypatch.setattr(Readings, "along", lambda *given: counted.append("along") or along(*given))
     BudgetedSVC(20, random_state=0).fit(X, y)
     assert counted in (["first", "along"], ["first", "along", "along"])
 
@@ -274,19 +265,13 @@ def test_coefficients_converge_on_all_rows_if_the_classes_hardly_overlap(monkeyp
 
 def test_sample_size_keeps_kernel_values_in_memory():
     def size(budget, **choices):
-        settings = BudgetedSVC(budget)._settings(*_some_rows(), stream=False)
-        return solve.sample_size(replace(settings, choices=Choices(**choices)), 2)
+        _, _, found = ready_for(BudgetedSVC(budget), *moons(20))
+        return solve.sample_size(replace(found, choices=Choices(**choices)), 2)
 
     assert size(500) == 2**28 // (4 * 516)
     assert size(2000) == 64 * 2000  # the least
     assert size(50) == 512 * 50  # what the passes see
     assert size(50, rows_per_vector=10**9) == 2**28 // (4 * 66)
-
-
-def _some_rows():
-    X, y = moons(20)
-    rows = ready_rows(X, 1.0)
-    return class_targets(rows.checked, y, None, None, "hinge")
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_array])

@@ -16,7 +16,8 @@ from models import (
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import Reference
 
-from pocketsvm.data.targets import class_targets, value_targets
+from pocketsvm.tasks.classification import class_targets
+from pocketsvm.tasks.regression import value_targets
 from pocketsvm.training.passes import make_trainers, passes, run_passes
 from pocketsvm.training.settings import Choices, Settings
 

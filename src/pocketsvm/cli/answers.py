@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._replacing import replacing
-from ..data import Batch
+from ..files import Batch
 from ..model.prediction import probabilities
 from .console import Task, one_line_of_json
 from .escaping import escaped
-from .saved import Saved
+from .saved import Saved, predicted_codes
 
 Columns = dict[str, NDArray[Any]]  # name -> one value, or one row of values, per row of the file
 
@@ -44,7 +44,7 @@ def answers(
             if labels is None:
                 yield found | {"prediction": values}
             else:
-                found["label"] = labels[saved.codes(values)]
+                found["label"] = labels[predicted_codes(saved.model.task, values)]
                 if wanted.decision:
                     found["decision"] = values
                 if wanted.proba:
@@ -98,8 +98,8 @@ def as_parquet(batches: Iterable[Columns], stream: Any, saved: Saved, wanted: Wa
     found: list[str] = []
     if not saved.is_regression:
         names.append(("label", pa.string()))
-    elif isinstance(saved.quantile, tuple):
-        found += [f"prediction_{share:g}" for share in saved.quantile]
+    elif isinstance(saved.model.quantile, tuple):
+        found += [f"prediction_{share:g}" for share in saved.model.quantile]
     elif saved.n_targets > 1:
         found += [f"prediction_{k}" for k in range(saved.n_targets)]
     else:

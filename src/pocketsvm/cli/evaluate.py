@@ -44,7 +44,7 @@ def evaluate(
 
     saved = Saved.load(model, n_jobs)
     reporter = Reporter(output.quiet or output.json)
-    is_ranking = saved.task == "ranking"
+    is_ranking = saved.model.task == "ranking"
     if not is_ranking and query is not None:
         raise typer.BadParameter("only a ranking has queries.", param_hint="--query")
     if is_ranking and weights is not None:

@@ -38,7 +38,7 @@ def export(
         raise typer.BadParameter("only C has names.", param_hint="--name")
     options.check_apart(out, model)
     settings = {} if name is None else {"name": name}
-    exported = export_model(Saved.load(model).model(), out, kind, **settings)
+    exported = export_model(Saved.load(model).model, out, kind, **settings)
     if json:
         print_json(
             {

@@ -8,44 +8,28 @@ from typing import Any
 
 import numpy as np
 import typer
-from sklearn.base import clone, is_regressor
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    RobustScaler,
-    StandardScaler,
-)
 
 from .. import estimators
 from .._sklearn import validate_parameters
 from ..callbacks import Checkpoint
-from ..data import DataFile, number
-from ..model.preparation import join, split
-from .console import FitProgress, Reporter, print_json, show
+from ..files import DataFile, number
+from ..training.settings import Choices
+from .console import FitProgress, ReadingProgress, Reporter, print_json, show
 from .options import LearnerOptions, MachineOptions, OutputOptions, TaskOptions
-from .rank_scores import RankScores
-from .reading import TrainingSet
-from .saved import Saved
+from .saved import Saved, save_model, spelled
 from .scores import new_scores, score_files
+from .training import TrainingData
 
-SCALERS = {
-    "standard": StandardScaler(),
-    "minmax": MinMaxScaler(),
-    "maxabs": MaxAbsScaler(),
-    "robust": RobustScaler(unit_variance=True),
-}
 NO_TASK = TaskOptions()
 # The values of parameters that some estimators do not have.
 DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True, "loss": None}
 # The values of the parameter `polish`, by the words of --polish.
 POLISH: dict[str, bool | str] = {"yes": True, "thorough": "thorough", "no": False}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
-MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
+# Readings of rows in batches that a fit usually makes.
+READINGS = 3
 
 
 def new_estimator(
@@ -103,35 +87,6 @@ def _machine(options: MachineOptions, task: TaskOptions) -> Any:
     return estimators.BudgetedSVC()
 
 
-def with_preparation(machine: Any, impute: str | None, rows: TrainingSet) -> Any:
-    """Return a pipeline that imputes, encodes and scales the rows, or the machine if nothing does.
-
-    It leaves out the columns that wide rows do not use. The indicators of categories are not
-    scaled: a rare one would become very large.
-    """
-    numbers: list[Any] = []
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    words: list[Any] = [encoder]
-    if impute is not None:
-        numbers.append(SimpleImputer(strategy=impute, keep_empty_features=True))
-        words.insert(0, SimpleImputer(strategy="most_frequent", keep_empty_features=True))
-    if rows.scale in SCALERS:
-        numbers.append(clone(SCALERS[rows.scale]))
-    texts = rows.layout.texts
-    if (used := rows.used) is not None:
-        if machine.gamma == "auto":
-            machine.set_params(gamma=1 / rows.layout.n_features)
-        kept = make_pipeline(*numbers) if numbers else "passthrough"
-        branch = ("used", kept, used.tolist())
-        return join([ColumnTransformer([branch], sparse_threshold=1.0)], machine)
-    if not texts:
-        return join(numbers, machine)
-    others = [j for j in range(rows.layout.n_features) if j not in set(texts)]
-    branches = [("numbers", make_pipeline(*numbers) if numbers else "passthrough", others)]
-    branches = [*branches[: len(others)], ("texts", make_pipeline(*words), texts)]
-    return join([ColumnTransformer(branches)], machine)
-
-
 def learner_parameters(options: LearnerOptions, *, regression: bool) -> dict[str, Any]:
     """Return the parameters of the estimator that these options mean."""
     return {
@@ -167,33 +122,6 @@ def number_or_word(text: str) -> float | str:
     return text if number(text) is None else float(text)
 
 
-def set_class_weights(estimator: Any, given: list[str] | None, rows: TrainingSet) -> None:
-    """Set the class weights that --class-weight gives, now that the classes are known."""
-    if given:
-        weights = "balanced" if given == ["balanced"] else _class_weights(given, rows)
-        split(estimator)[1].set_params(class_weight=weights)
-
-
-def _class_weights(given: list[str], rows: TrainingSet) -> dict[Any, float]:
-    classes, names = np.unique(rows.y).tolist(), rows.class_names
-    weights = {}
-    for item in given:
-        found = re.fullmatch(r"(.+)=([^=]+)", item)
-        weight = number(found[2]) if found else None
-        if found is None or weight is None:
-            raise typer.BadParameter(f"{item!r} is not LABEL=WEIGHT.", param_hint="--class-weight")
-        label = found[1]
-        matches = [value for value, name in zip(classes, names, strict=True) if name == label]
-        matches += [value for value in classes if value == number(label)]
-        if not matches:
-            known = ", ".join(names[:MOST_CLASSES_NAMED])
-            raise typer.BadParameter(
-                f"no class is labelled {label!r}; there are {known}.", param_hint="--class-weight"
-            )
-        weights[matches[0]] = weight
-    return weights
-
-
 def check_writable(path: str) -> None:
     """Refuse a file that cannot be written, before the work is done."""
     folder = os.path.dirname(os.path.realpath(path))
@@ -226,105 +154,79 @@ def checkpoints(
 
 
 def fit(
-    estimator: Any, rows: TrainingSet, reporter: Reporter, callbacks: Sequence[Any] = ()
+    estimator: Any, data: TrainingData, reporter: Reporter, callbacks: Sequence[Any] = ()
 ) -> float:
-    """Fit the preparation, if there is one, and the machine; return the seconds it took."""
-    steps, svm = split(estimator)
-    begin = time.perf_counter()
-    X = rows.X
-    for step in steps:
-        X = step.fit_transform(X)
-    with reporter.task("training", total=svm.max_iter + bool(svm.polish)) as task:
-        svm.set_callbacks(FitProgress(task, X.shape[0]), *callbacks)
-        svm.fit(X, rows.y, **rows.metadata)
-    svm.set_callbacks()
+    """Fit an estimator; return the seconds it took."""
+    begin, rows = time.perf_counter(), data.whole
+    n_parts = READINGS if rows is None else estimator.max_iter + bool(estimator.polish)
+    with reporter.task("training", total=n_parts) as task:
+        data.files.on_batch = ReadingProgress(task, READINGS)
+        passes = [] if rows is None else [FitProgress(task, rows.n_rows)]
+        estimator.set_callbacks(*passes, *callbacks)
+        estimator.fit(data, None)
+    estimator.set_callbacks()
+    if rows is None:
+        n_readings = data.files.n_readings
+        counted = f"{n_readings} reading{'s' if n_readings > 1 else ''}"
+        label = f"; label: {data.label}" if estimator._uses_y else ""
+        reporter.say(f"read {data.n_rows * n_readings:,} rows in {counted}{label}")
+        most = Choices().rows_per_vector * int(estimator.budget)
+        if estimator._task in ("novelty", "ranking") and data.n_rows > most:
+            found = "the support vectors are fitted to a sample"
+            reporter.say(f"{found} of at most {most:,} of these rows")
     return time.perf_counter() - begin
 
 
 def cross_validate(
     estimator: Any,
-    rows: TrainingSet,
+    data: TrainingData,
     folds: int,
     seed: int,
     reporter: Reporter,
     output: OutputOptions,
 ) -> None:
-    """Print the scores of a cross-validation."""
-    if rows.qid is not None:
-        return _cross_validate_queries(estimator, rows, folds, seed, reporter, output)
-    regression = is_regressor(estimator)
-    splitter = (KFold if regression else StratifiedKFold)(folds, shuffle=True, random_state=seed)
-    svm = split(estimator)[1]
-    scores = new_scores(
-        None if regression else rows.class_names,
-        has_probabilities=svm.loss == "log_loss",
-        quantile=svm.quantile if svm.loss == "quantile" else None,
-    )
-    X, y, classes = rows.X, rows.y, np.unique(rows.y)
-    with reporter.task("cross-validating", total=folds) as task:
-        for fitted, left_out in splitter.split(X, y):
-            model = clone(estimator).fit(X[fitted], y[fitted])
-            predicted = model.predict(X[left_out])
-            if regression:
-                scores.add(y[left_out], predicted)
-            else:
-                true, answers = np.searchsorted(classes, (y[left_out], predicted))
-                scores.add(true, answers, model.decision_function(X[left_out]))
-            task.advance(len(left_out))
-    _show_folds(folds, scores, output)
-
-
-def _cross_validate_queries(
-    estimator: Any,
-    rows: TrainingSet,
-    folds: int,
-    seed: int,
-    reporter: Reporter,
-    output: OutputOptions,
-) -> None:
-    """Print the scores of a cross-validation that leaves out whole queries."""
-    X, y, qid = rows.X, rows.y, rows.qid
-    assert qid is not None
-    splitter = GroupKFold(folds, shuffle=True, random_state=seed)
-    scores = RankScores()
-    with reporter.task("cross-validating", total=folds) as task:
-        for fitted, left_out in splitter.split(X, y, qid):
-            machine = clone(estimator)
-            steps, svm = split(machine)
-            parts = X[fitted], X[left_out]
-            for step in steps:
-                parts = step.fit_transform(parts[0]), step.transform(parts[1])
-            svm.fit(parts[0], y[fitted], qid=qid[fitted])
-            scores.add(y[left_out], svm.predict(parts[1]), qid[left_out])
-            task.advance(len(left_out))
-    _show_folds(folds, scores, output)
-
-
-def _show_folds(folds: int, scores: Any, output: OutputOptions) -> None:
+    """Print the scores of a cross-validation; that of a ranking leaves out whole queries."""
+    rows = data.whole
+    if rows is None:
+        raise ValueError(f"{data.name} is read in batches; -v needs all rows in memory.")
+    y, qid, task = rows.y, rows.qid, estimator._task
+    splitter = {"ranking": GroupKFold, "regression": KFold}.get(task, StratifiedKFold)
+    parts = splitter(folds, shuffle=True, random_state=seed).split(rows.X, y, qid)
+    loss = getattr(estimator, "loss", None)
+    quantile = estimator.quantile if loss == "quantile" else None
+    names: list[str] = []
+    if is_classifier(estimator):
+        classes, y = np.unique(y, return_inverse=True)
+        names = data.source.spellings or spelled(classes.tolist())
+    scores = new_scores(task, names, loss, quantile)
+    with reporter.task("cross-validating", total=folds) as progress:
+        for fitted, left_out in parts:
+            model = clone(estimator).fit(data.take(fitted), None)
+            answer = model.decision_function if names else model.predict
+            queries = None if qid is None else qid[left_out]
+            scores.add(y[left_out], answer(data.take(left_out)), None, queries)
+            progress.advance(len(left_out))
     if output.json:
         print_json({"folds": folds} | scores.as_json())
     else:
         show(f"cross-validation {scores.summary()}")
 
 
-def save(estimator: Any, rows: Any, path: str, n_jobs: int | None = None) -> Saved:
-    """Write the model file, and return what can be read from it.
-
-    `rows` is a `TrainingSet` or a data set on disk.
-    """
-    Saved(estimator, rows.layout, rows.spellings).save(path)
+def save(estimator: Any, data: TrainingData, path: str, n_jobs: int | None = None) -> Saved:
+    """Write the model file, and return what can be read from it."""
+    save_model(estimator, data.layout, data.source.spellings, path)
     return Saved.load(path, n_jobs)
 
 
 def describe(saved: Saved, path: str, n_rows: int, seconds: float) -> dict[str, Any]:
     """Return a summary of a model that has just been written."""
-    svm = split(saved.estimator)[1]
+    svm = saved.estimator
     return {
         "model": path,
         "bytes": os.path.getsize(path),
         "rows": n_rows,
         "features": saved.layout.n_features,
-        "classes": None if saved.is_regression else saved.labels,
+        "classes": saved.labels or None,
         "vectors": len(svm.support_vectors_),
         "gamma": svm.gamma_,
         "seconds": seconds,

@@ -2,8 +2,8 @@
 
 import shlex
 
-from ..data import DataError, Hint
-from ..data.scales import ScaleWarning, TargetWarning
+from ..files import DataError, Hint
+from ..rows.scales import ScaleWarning, TargetWarning
 
 
 def with_hint(problem: BaseException) -> str:

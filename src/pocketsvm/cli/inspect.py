@@ -31,19 +31,17 @@ def inspect(model: options.ModelFile, json: options.Json = False) -> None:
 
 def _describe(path: str) -> dict[str, Any]:
     from ..model.container import read_version
-    from ..model.preparation import split
     from .saved import Saved
 
     saved = Saved.load(path)
-    steps, svm = split(saved.estimator)
-    label = saved.layout.label
+    svm, label, preparation = saved.estimator, saved.layout.label, saved.model.preparation
     return {
         "file": path,
         "bytes": os.path.getsize(path),
         "format_version": read_version(path),
         "estimator": type(svm).__name__,
         "parameters": svm.get_params(),
-        "classes": None if saved.is_regression else saved.labels,
+        "classes": saved.labels or None,
         "vectors": len(svm.support_vectors_),
         "features": saved.layout.n_features,
         "feature_names": saved.layout.names,
@@ -53,7 +51,7 @@ def _describe(path: str) -> dict[str, Any]:
         "alpha": svm.alpha_,
         "intercept": svm.intercept_.tolist(),
         "passes": svm.n_iter_,
-        "preparation": _prepared(steps) if steps else None,
+        "preparation": None if preparation is None else _prepared(preparation.steps),
         "profile": asdict(svm.profile_),
     }
 

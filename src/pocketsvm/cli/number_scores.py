@@ -11,38 +11,21 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from .console import show
+from .kept import Scores
 
 
-class RegressionScores:
+class RegressionScores(Scores):
     """True and predicted numbers."""
 
-    def __init__(self) -> None:
-        self.true: list[NDArray[Any]] = []
-        self.predicted: list[NDArray[Any]] = []
-        self.weights: list[NDArray[Any]] = []
-
     def add(
-        self,
-        true: NDArray[Any],
-        predicted: NDArray[Any],
-        values: NDArray[Any] | None = None,
-        weights: NDArray[Any] | None = None,
+        self, true: NDArray[Any], answers: NDArray[Any], weights: Any = None, queries: Any = None
     ) -> None:
-        """Add rows by their numbers; a regression has no other values."""
-        self.true.append(true)
-        self.predicted.append(predicted)
-        self.weights.append(np.ones(len(true)) if weights is None else weights)
-
-    def _all_rows(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return true numbers, predicted numbers and weights."""
-        parts = self.true, self.predicted, self.weights
-        true, predicted, weights = (np.concatenate(part) for part in parts)
-        return true, predicted, weights
+        """Add rows by their numbers."""
+        self.kept.append((true, answers, np.ones(len(true)) if weights is None else weights))
 
     def as_json(self) -> dict[str, Any]:
         """Return R2 and mean errors; R2 is None for fewer than two rows."""
-        true, predicted, weights = self._all_rows()
+        true, predicted, weights = self.columns()
         weighted = {"sample_weight": weights}
         return {
             "rows": len(true),
@@ -60,10 +43,6 @@ class RegressionScores:
             f"root mean squared error {found['rmse']:.6g} ({found['rows']:,} rows)"
         )
 
-    def show(self) -> None:
-        """Print the scores."""
-        show(self.summary())
-
 
 class QuantileScores(RegressionScores):
     """True numbers, and one predicted number for each quantile."""
@@ -77,7 +56,7 @@ class QuantileScores(RegressionScores):
 
         The coverage is the share of the rows whose number is at most the predicted quantile.
         """
-        true, predicted, weights = self._all_rows()
+        true, predicted, weights = self.columns()
         columns = predicted.reshape(len(true), -1).T
         quantiles = []
         for share, column in zip(self.quantiles, columns, strict=True):

@@ -11,7 +11,7 @@ from . import options
 from .groups import grouped
 
 if TYPE_CHECKING:
-    from ..data import Batch
+    from ..files import Batch
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def predict(
             "a regression has no decision values, nor does a ranking.",
             param_hint="--decision",
         )
-    if output.proba and not saved.has_probabilities:
+    if output.proba and saved.model.loss != "log_loss":
         raise typer.BadParameter(
             "the model has no probabilities; train one with --loss log_loss, or calibrate it in "
             "Python with CalibratedClassifierCV.",

@@ -1,39 +1,31 @@
 """How good a ranking is."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import mean_ndcg, pairwise_accuracy
-from .console import show
+from .kept import Scores
 
 TOP = 10  # rows of a query that NDCG@10 looks at
 
 
-class RankScores:
+class RankScores(Scores):
     """Relevance and predicted scores, by query."""
 
-    def __init__(self) -> None:
-        self.relevance: list[NDArray[Any]] = []
-        self.predicted: list[NDArray[Any]] = []
-        self.queries: list[NDArray[Any]] = []
-        self.has_queries = True
+    has_queries = True
 
     def add(
-        self, relevance: NDArray[Any], predicted: NDArray[Any], queries: Sequence[Any] | None
+        self, true: NDArray[Any], answers: NDArray[Any], weights: Any = None, queries: Any = None
     ) -> None:
-        """Add rows; None means that all rows are of one query."""
-        self.relevance.append(relevance)
-        self.predicted.append(predicted)
+        """Add rows by their relevance; without queries, all rows are of one."""
         self.has_queries &= queries is not None
-        self.queries.append(np.zeros(len(relevance)) if queries is None else np.asarray(queries))
+        self.kept.append((true, answers, np.zeros(len(true)) if queries is None else queries))
 
     def as_json(self) -> dict[str, Any]:
         """Return all scores; NDCG is None if relevance is negative somewhere."""
-        parts = self.relevance, self.predicted, self.queries
-        relevance, predicted, queries = (np.concatenate(part) for part in parts)
+        relevance, predicted, queries = self.columns()
         accuracy = pairwise_accuracy(relevance, predicted, queries)
         if np.isnan(accuracy):
             raise ValueError("no query has two rows of different relevance: nothing is to rank.")
@@ -57,7 +49,3 @@ class RankScores:
             f"({found['rows']:,} rows, {found['queries']:,} "
             f"{'query' if found['queries'] == 1 else 'queries'})"
         )
-
-    def show(self) -> None:
-        """Print the scores."""
-        show(self.summary())

@@ -8,51 +8,46 @@ from numpy.typing import NDArray
 from rich.table import Table
 from sklearn.metrics import roc_auc_score
 
-from ..data import DataFile
+from ..files import DataFile
 from ..metrics import expected_calibration_error
 from ..model.prediction import log_probabilities, probabilities
 from .console import Task, show
 from .escaping import escaped
+from .kept import Scores
 from .number_scores import QuantileScores, RegressionScores
 from .rank_scores import RankScores
-from .reading import numbers_of
-from .saved import Saved
+from .saved import Saved, predicted_codes
 
 MOST_VALUES = 1 << 26  # decision values that are kept for ROC-AUC: half a GiB
 LARGEST_MATRIX = 12  # number of classes whose confusion matrix still fits a terminal
 MOST_LABELS_NAMED = 10  # in a message, which should stay readable
 
 
-class ClassScores:
+class ClassScores(Scores):
     """Sums of weights for true (rows) and predicted (columns) classes; the last row is unknown.
 
     Decision values are kept for ROC-AUC, unless there are very many.
     """
 
-    def __init__(self, labels: list[str], has_probabilities: bool = False) -> None:
-        self.labels, self.has_probabilities = labels, has_probabilities
+    def __init__(self, task: str, labels: list[str], *, has_probabilities: bool) -> None:
+        super().__init__()
+        self.task, self.labels, self.has_probabilities = task, labels, has_probabilities
         self.counts = np.zeros((len(labels) + 1, len(labels)))
         self.n_rows, self.n_unknown = 0, 0
-        self.kept: list[tuple[NDArray[Any], ...]] | None = []
         self.is_weighted = False
 
     def add(
-        self,
-        true: NDArray[Any],
-        predicted: NDArray[Any],
-        values: NDArray[Any] | None = None,
-        weights: NDArray[Any] | None = None,
+        self, true: NDArray[Any], answers: NDArray[Any], weights: Any = None, queries: Any = None
     ) -> None:
-        """Add rows by the positions of their classes; -1 is an unknown label."""
+        """Add rows by the positions of their classes and by decision values; -1 is unknown."""
         self.is_weighted |= weights is not None
         weights = np.ones(len(true)) if weights is None else weights
-        np.add.at(self.counts, (true, predicted), weights)
+        np.add.at(self.counts, (true, predicted_codes(self.task, answers)), weights)
         self.n_rows += len(true)
         self.n_unknown += int((true < 0).sum())
-        if values is None or self.n_rows * len(self.labels) > MOST_VALUES:
-            self.kept = None
-        if self.kept is not None and values is not None:
-            self.kept.append((true, weights, values))
+        self.kept.append((true, weights, answers))
+        if self.n_rows * len(self.labels) > MOST_VALUES:
+            self.kept.clear()
 
     def roc_auc(self) -> float | None:
         """Return the area under the ROC curve, the mean over classes if there are several.
@@ -70,9 +65,9 @@ class ClassScores:
 
     def _kept_rows(self) -> tuple[NDArray[Any], ...] | None:
         """Return classes, weights and decision values of the rows whose class is known."""
-        if not self.kept:
+        if self.n_rows * len(self.labels) > MOST_VALUES:
             return None
-        true, weights, values = map(np.concatenate, zip(*self.kept, strict=True))
+        true, weights, values = self.columns()
         counted = (true >= 0) & (weights > 0)
         return true[counted], weights[counted], values[counted]
 
@@ -184,48 +179,32 @@ def _table(first: str, *numbers: str) -> Table:
     return table
 
 
-Scores = ClassScores | RegressionScores | RankScores
-
-
-def new_scores(
-    labels: list[str] | None, *, has_probabilities: bool = False, quantile: Any = None
-) -> ClassScores | RegressionScores:
-    """Return scores of a classifier with these labels, or of a regression if there are none."""
+def new_scores(task: str, labels: list[str], loss: str | None, quantile: Any) -> Scores:
+    """Return scores of a model for this task, with these classes, loss and quantiles."""
+    if task == "ranking":
+        return RankScores()
     if quantile is not None:
         return QuantileScores(np.ravel(quantile).tolist())
-    return RegressionScores() if labels is None else ClassScores(labels, has_probabilities)
-
-
-def _new(saved: Saved) -> ClassScores | RegressionScores:
-    if saved.n_targets > 1:
-        raise ValueError(
-            f"the model predicts {saved.n_targets} targets, but a data file has one label a row."
-        )
-    return new_scores(
-        None if saved.is_regression else saved.labels,
-        has_probabilities=saved.has_probabilities,
-        quantile=saved.quantile,
-    )
+    if task == "regression":
+        return RegressionScores()
+    return ClassScores(task, labels, has_probabilities=loss == "log_loss")
 
 
 def score_files(saved: Saved, files: Iterable[DataFile], task: Task, n_jobs: int) -> Scores:
     """Predict all rows of files with labels, and compare."""
-    scores = RankScores() if saved.task == "ranking" else _new(saved)
+    model = saved.model
+    if saved.n_targets > 1:
+        raise ValueError(
+            f"the model predicts {saved.n_targets} targets, but a data file has one label a row."
+        )
+    scores = new_scores(model.task, saved.labels, model.loss, model.quantile)
     names, n_rows, weight = [], 0, 0.0
     for file in files:
         names.append(file.name)
         for batch in file.batches(saved.layout, labels=True, n_jobs=n_jobs):
             assert batch.labels is not None  # they were asked for
-            answers = saved.answers(batch.X)
-            if isinstance(scores, RankScores):
-                true: NDArray[Any] = numbers_of(batch.labels, file.name, "a ranking")
-                scores.add(true, answers, batch.ids)
-            elif saved.is_regression:
-                true = numbers_of(batch.labels, file.name)
-                scores.add(true, answers, None, batch.weights)
-            else:
-                true = saved.known_codes(batch.labels)
-                scores.add(true, saved.codes(answers), answers, batch.weights)
+            true = saved.truth(batch.labels, file.name)
+            scores.add(true, saved.answers(batch.X), batch.weights, batch.ids)
             weight += len(true) if batch.weights is None else float(batch.weights.sum())
             n_rows += batch.X.shape[0]
             task.advance(batch.X.shape[0], batch.X.shape[0])

@@ -5,7 +5,7 @@ The scores are shown as a map of C and gamma: text on a terminal, or a picture.
 
 import os
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -15,9 +15,13 @@ from sklearn.metrics import get_scorer_names
 
 from .. import tuning
 from .._replacing import replacing
+from ..fit import plan_of
+from ..model.preparation import join
+from ..rows.preparation import as_taken
+from ..rows.survey import survey
 from ..tuning import ScoreMap, last_step, parameter_name, written
-from .console import Reporter, Task, show
-from .reading import TrainingSet
+from .console import ReadingProgress, Reporter, Task, show
+from .training import TrainingData
 
 if TYPE_CHECKING:
     from .tune import GridOptions, SearchOptions
@@ -97,9 +101,37 @@ def check_scoring(name: str | None) -> None:
         )
 
 
+class Compared(NamedTuple):
+    """What candidates are compared on: the estimator with its preparation, rows, targets."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    weights: Any = None
+
+
+def compared_rows(estimator: Any, data: TrainingData, reporter: Reporter) -> Compared:
+    """Return all rows, if they are in memory, or a sample that weighs as much.
+
+    All rows are prepared in each fold; a sample has been prepared by what is known about all rows.
+    """
+    if (rows := data.whole) is not None:
+        steps = data.preparing.unfitted(rows, data.layout.names)
+        X = as_taken(steps[0], rows.X) if steps else rows.X
+        return Compared(join(steps, estimator), X, rows.y)
+    plan = plan_of(estimator._parameters())
+    with reporter.task("sampling", total=1) as task:
+        data.files.on_batch = ReadingProgress(task, 1)
+        found = survey(data.source, estimator._what().needs, plan, data.preparing)
+    n_rows, weights = found.rows.n_rows, None
+    reporter.say(f"settings are compared on {n_rows:,} of {data.n_rows:,} rows")
+    if found.survey is not None:
+        weights = found.survey.weights * (found.survey.n_rows / n_rows)
+    return Compared(estimator, found.rows.X, found.y, weights)
+
+
 def run(
-    estimator: Any,
-    rows: TrainingSet,
+    compared: Compared,
     values: dict[str, Any],
     options: "SearchOptions",
     seed: int,
@@ -109,13 +141,14 @@ def run(
     """Search for the best of the values, and return the fitted search."""
     with reporter.task("tuning", total=1.0) as task:
         return tuning.tune(
-            estimator,
-            rows.X,
-            rows.y,
+            compared.estimator,
+            compared.X,
+            compared.y,
             **values,
             search=options.search,
             cv=options.folds,
             scoring=options.scoring,
+            sample_weight=compared.weights,
             n_jobs=n_jobs,
             random_state=seed,
             callbacks=[_SearchProgress(task, reporter)],
@@ -164,7 +197,7 @@ class _SearchProgress:
 
 
 def describe(
-    searched: Any, found: ScoreMap, options: "SearchOptions", rows: TrainingSet
+    searched: Any, found: ScoreMap, options: "SearchOptions", n_rows: int
 ) -> dict[str, Any]:
     """Return the best candidate, its score, and all candidates."""
     return {
@@ -173,7 +206,7 @@ def describe(
         "score": found.best_score,
         "folds": options.folds,
         "plot": options.plot,
-        "candidates": _candidates(searched, rows.X.shape[0]),
+        "candidates": _candidates(searched, n_rows),
     }
 
 

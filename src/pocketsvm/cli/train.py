@@ -75,15 +75,16 @@ def train(
 
     The short options are those of LIBSVM if they mean the same.
     """
-    from . import fitting, on_disk
+    from . import fitting
     from .console import Reporter
-    from .reading import opened_test, read_training_set
+    from .reading import opened_test
+    from .training import opened_rows
 
     test, folds = validation.test, validation.folds
     _check_purpose(model, test, folds)
     options.check_apart(model, data, test)
     callbacks = fitting.checkpoints(checkpoint, every, folds, (model, data, test))
-    unprepared = fitting.new_estimator(
+    estimator = fitting.new_estimator(
         machine,
         n_jobs,
         task,
@@ -97,26 +98,16 @@ def train(
     if model is not None:
         fitting.check_writable(model)
     reporter = Reporter(output.quiet)
-    with opened_test(test, columns, task) as test_files:
-        dataset = on_disk.open_if_large(data, columns, machine, task, memory, n_jobs, reporter)
-        if dataset is not None:
-            if model is None:
-                raise ValueError(f"{data} is read in batches; -v needs all rows in memory.")
-            on_disk.set_class_weights(unprepared, machine.class_weight)
-            seconds = on_disk.fit(unprepared, dataset, reporter, callbacks)
-            saved = fitting.save(unprepared, dataset, model, n_jobs)
-            result = fitting.describe(saved, model, dataset.n_rows, seconds)
-            fitting.show_trained(result, saved, test_files, n_jobs, reporter, output)
-            return
-        rows = read_training_set(data, columns, machine, n_jobs, reporter, task)
-        estimator = fitting.with_preparation(unprepared, columns.impute, rows)
-        fitting.set_class_weights(estimator, machine.class_weight, rows)
+    with (
+        opened_test(test, columns, task) as test_files,
+        opened_rows(data, columns, machine, estimator, memory, reporter, task) as rows,
+    ):
         if folds is not None:
             fitting.cross_validate(estimator, rows, folds, machine.seed, reporter, output)
         elif model is not None:
             seconds = fitting.fit(estimator, rows, reporter, callbacks)
             saved = fitting.save(estimator, rows, model, n_jobs)
-            result = fitting.describe(saved, model, rows.X.shape[0], seconds)
+            result = fitting.describe(saved, model, rows.n_rows, seconds)
             fitting.show_trained(result, saved, test_files, n_jobs, reporter, output)
 
 

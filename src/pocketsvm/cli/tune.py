@@ -115,39 +115,30 @@ def tune(
     sample of them.
     """
     from ..tuning import ScoreMap
-    from . import fitting, on_disk, searching
+    from . import fitting, searching
     from .console import Reporter, print_json
-    from .reading import read_training_set
+    from .training import opened_rows
 
     values = searching.grid_values(grid)
     searching.check_scoring(search.scoring)
     parameters = fitting.learner_parameters(learner, regression=machine.regression)
-    unprepared = fitting.new_estimator(machine, n_jobs, **parameters)
+    estimator = fitting.new_estimator(machine, n_jobs, **parameters)
     _check_outputs(model, search.plot, data)
     reporter = Reporter(output.quiet)
-    dataset = on_disk.open_if_large(
-        data, columns, machine, fitting.NO_TASK, memory, n_jobs, reporter
-    )
-    if dataset is None:
-        rows = read_training_set(data, columns, machine, n_jobs, reporter)
-    else:
-        rows = on_disk.sample_of(dataset, unprepared, machine, reporter)
-    estimator = fitting.with_preparation(unprepared, columns.impute, rows)
-    fitting.set_class_weights(estimator, machine.class_weight, rows)
-    begin = time.perf_counter()
-    searched = searching.run(estimator, rows, values, search, machine.seed, n_jobs, reporter)
-    n_rows = rows.X.shape[0]
-    if dataset is None:
-        saved = fitting.save(searched.best_estimator_, rows, model)
-    else:
-        best, n_rows = on_disk.refit(searched, dataset, reporter)
-        saved = fitting.save(best, dataset, model)
+    with opened_rows(data, columns, machine, estimator, memory, reporter) as rows:
+        begin = time.perf_counter()
+        compared = searching.compared_rows(estimator, rows, reporter)
+        searched = searching.run(compared, values, search, machine.seed, n_jobs, reporter)
+        best = searched.best_estimator_
+        if rows.whole is None:
+            fitting.fit(best, rows, reporter)
+        saved = fitting.save(best, rows, model)
     seconds = time.perf_counter() - begin
     found = ScoreMap.of(searched)
     if search.plot is not None:
         searching.draw(found, search.plot)
-    result = fitting.describe(saved, model, n_rows, seconds)
-    result |= searching.describe(searched, found, search, rows)
+    result = fitting.describe(saved, model, rows.n_rows, seconds)
+    result |= searching.describe(searched, found, search, compared.X.shape[0])
     if output.json:
         print_json(result)
     elif not output.quiet:

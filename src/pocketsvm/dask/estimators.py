@@ -1,6 +1,7 @@
 """The estimators."""
 
 import inspect
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 from uuid import uuid4
 
@@ -9,15 +10,15 @@ from dask.delayed import delayed
 from distributed import default_client
 from joblib import effective_n_jobs
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import available_if, num_samples, validate_parameters
-from ..data.survey import precision_and_gamma
 from ..estimators import BudgetedSVC, BudgetedSVR
 from ..estimators.classifier import has_probabilities
-from ..estimators.elsewhere import fit_survey, ignored_classes, plan_of
-from .answers import Score, answer, answer_frame, framed, nameless
+from ..estimators.watching import given_data
+from ..rows.columns import layout_of
+from ..rows.preparation import Preparing
+from .answers import Score, answer, answer_frame, framed, nameless, one_row
 from .partitions import (
     Partitions,
     Rules,
@@ -26,22 +27,32 @@ from .partitions import (
     is_array,
     is_frame,
     rows_in_one_piece,
-    survey_of,
 )
-from .passes import RunPasses
 
 T = TypeVar("T")
+
+
+# The parameters that the estimators without Dask do not have.
+OWN = ("client", "scaler", "impute", "one_hot")
 
 
 class _OnDask:
     """What both estimators share."""
 
     client: Any
+    scaler: Any
+    impute: str | None
+    one_hot: Any
     _plain: ClassVar[type]  # the estimator without Dask
     _regression: bool
 
     def _client(self) -> Any:
         return default_client() if self.client is None else self.client  # type: ignore[no-untyped-call]
+
+    def _take(self, local: Any) -> Self:
+        """Take a fit over, in one step: an interrupt leaves no mixture of two models."""
+        self.__dict__ = local.__dict__ | {name: getattr(self, name) for name in OWN}
+        return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to rows on the cluster.
@@ -49,7 +60,8 @@ class _OnDask:
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
-            The rows. Chunk sizes may be unknown, and partitions may be empty.
+            The rows. Chunk sizes may be unknown, and partitions may be empty. All partitions of a
+            dataframe must have the same columns, in any order.
 
         y : dask array, dataframe or series of shape (n_samples,)
             Labels, or targets, with the partitions of X.
@@ -68,43 +80,35 @@ class _OnDask:
         client = self._client()
         check_versions(client)
         local = self._local()
-        random_state = check_random_state(local.random_state)
-        before = random_state.get_state()
-        plan = plan_of(local, random_state)
-        rules = Rules(self._regression, tuple(ignored_classes(local)))
+        task, start = local._what(), local._start(stream=False)
         blocks = blocks_of(X, y, sample_weight)
-        rows = Partitions(client, blocks, rules, list(range(len(blocks))))
-        found, rows, lazy, drawn = survey_of(rows, plan)
+        preparing = Preparing(self.scaler, self.impute, self.one_hot)
+        missing = self.impute is not None
+        layout = layout_of(X, preparing.texts, missing=missing, place="X")
+        layout = layout if start is None else start.layout
+        rules = Rules(self._regression, task.needs.ignored, layout)
         n_threads = effective_n_jobs(local.n_jobs)
-        if found.is_whole:
-            random_state.set_state(before)
-        fit_survey(
-            local,
-            found,
-            rows,
-            None,
-            lambda gamma, least: precision_and_gamma(gamma, found, None, least, tuple),
-            random_state,
-            names=[str(name) for name in X.columns] if is_frame(X) else None,
-            given=X,
-            run=RunPasses(client, lazy, drawn, found, n_threads),
-            n_threads=n_threads,
-            n_threads_here=effective_n_jobs(-1 if local.n_jobs is None else local.n_jobs),
-        )
-        # All attributes change in one step: an interrupt leaves no mixture of two models.
-        self.__dict__ = local.__dict__ | {"client": self.client}
-        return self
+        rows = Partitions(client, blocks, rules, list(range(len(blocks))), n_threads)
+        here = effective_n_jobs(-1 if local.n_jobs is None else local.n_jobs)
+        parameters = replace(local._parameters(), n_threads=here)
+        given = given_data(X, None, None)
+        local._model = local._trained(task, rows, given, start, preparing, parameters=parameters)
+        return self._take(local)
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """Update the model with one partition after the other, each of which comes here."""
         local, parts = self._local(), iter([(X, y, sample_weight)])
+        if local._start(stream=True) is None and any(getattr(self, name) for name in OWN[1:]):
+            raise ValueError(
+                "scaler, impute and one_hot are learnt by fit, which reads all rows first: call "
+                "fit before partial_fit, or prepare the rows yourself."
+            )
         if is_array(X) or is_frame(X):
             parts = map(self._here, blocks_of(X, y, sample_weight))
         for rows, targets, weight in parts:
             if num_samples(rows):
                 local.partial_fit(rows, targets, sample_weight=weight, **more)
-        self.__dict__ = local.__dict__ | {"client": self.client}
-        return self
+        return self._take(local)
 
     def _here(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         """Bring a partition of X, y and the weights, which may be None, into this process."""
@@ -155,19 +159,20 @@ class _OnDask:
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
             return getattr(local, method)(X)
+        layout = local._model.layout
         X, local = rows_in_one_piece(X), nameless(local, X)
-        example = getattr(local, method)(np.zeros((1, local.n_features_in_)))
+        example = getattr(local, method)(one_row(layout))
         model = delayed(local, name=f"model-{uuid4().hex}", traverse=False)
         if is_frame(X):
             meta = framed(example[:0], None)
-            return X.map_partitions(answer_frame, method, model, meta=meta)
+            return X.map_partitions(answer_frame, method, model, layout, meta=meta)
         shape = {} if example.ndim == 1 else {"chunks": (X.chunks[0], (example.shape[1],))}
         drop = {"drop_axis": 1} if example.ndim == 1 else {}
         return X.map_blocks(
             answer, method, model, dtype=example.dtype, meta=example[:0], **shape, **drop
         )
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier, or R^2 of a regression.
 
         Parameters
@@ -196,11 +201,14 @@ class _OnDask:
                 "loss; or score rows in memory with to_local()."
             )
         blocks = blocks_of(X, y, sample_weight)
-        rows = Partitions(self._client(), blocks, Rules(self._regression), list(range(len(blocks))))
-        weight, right, _, squares, errors = rows.sum(Score(nameless(local, X), self._regression))
+        rules = Rules(self._regression, layout=local._model.layout)
+        rows = Partitions(self._client(), blocks, rules, list(range(len(blocks))))
+        weight, right, _, squares, errors = rows.scan(Score(nameless(local, X), self._regression))
         if not self._regression:
             return float(right / weight)
-        return float(1 - errors / squares) if squares else float(errors == 0)
+        is_constant = squares == 0
+        found = np.where(is_constant, errors == 0, 1 - errors / np.where(is_constant, 1, squares))
+        return float(found.mean())
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
@@ -214,16 +222,17 @@ class _OnDask:
 
 
 def _constructor(base: type) -> Any:
-    """Return the constructor of an estimator with one more parameter, the client."""
+    """Return the constructor of an estimator with more parameters."""
 
-    def construct(self: Any, *args: Any, client: Any = None, **parameters: Any) -> None:
+    def construct(self: Any, *args: Any, **parameters: Any) -> None:
+        for name in OWN:
+            setattr(self, name, parameters.pop(name, None))
         base.__init__(self, *args, **parameters)  # type: ignore[misc]
-        self.client = client
 
-    own = inspect.signature(base.__init__)  # type: ignore[misc]
-    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    parameters = [*own.parameters.values(), client]
-    construct.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    plain = inspect.signature(base.__init__)  # type: ignore[misc]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in OWN]
+    every = [*plain.parameters.values(), *more]
+    construct.__signature__ = plain.replace(parameters=every)  # type: ignore[attr-defined]
     return construct
 
 
@@ -238,6 +247,17 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     ----------
     client : distributed.Client, default=None
         The cluster. None means the current client. Pickling drops it.
+
+    scaler : transformer, default=None
+        StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler of scikit-learn. `fit` fits a
+        copy on the cluster, and the model takes raw rows. RobustScaler learns from the sample, the
+        others from all rows.
+
+    impute : {"mean", "median", "most_frequent"}, default=None
+        What fills in missing values, as in `pocketsvm.open_dataset`.
+
+    one_hot : list of str or int, or "text", default=None
+        The columns of texts to encode, as in `pocketsvm.open_dataset`.
 
     Examples
     --------
@@ -258,7 +278,7 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     _regression = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSVC._parameter_constraints,
-        "client": [object],
+        **{name: [object] for name in OWN},
     }
 
     __init__ = _constructor(BudgetedSVC)
@@ -352,6 +372,17 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     client : distributed.Client, default=None
         The cluster. None means the current client. Pickling drops it.
 
+    scaler : transformer, default=None
+        StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler of scikit-learn. `fit` fits a
+        copy on the cluster, and the model takes raw rows. RobustScaler learns from the sample, the
+        others from all rows.
+
+    impute : {"mean", "median", "most_frequent"}, default=None
+        What fills in missing values, as in `pocketsvm.open_dataset`.
+
+    one_hot : list of str or int, or "text", default=None
+        The columns of texts to encode, as in `pocketsvm.open_dataset`.
+
     Examples
     --------
     >>> from dask.distributed import Client
@@ -371,7 +402,7 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     _regression = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSVR._parameter_constraints,
-        "client": [object],
+        **{name: [object] for name in OWN},
     }
 
     __init__ = _constructor(BudgetedSVR)
@@ -404,5 +435,5 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
 def _as(cls: type[T], estimator: Any) -> T:
     """Return an estimator of another class with the same parameters and attributes."""
     local = cls()
-    local.__dict__ = {key: value for key, value in vars(estimator).items() if key != "client"}
+    local.__dict__ = {key: value for key, value in vars(estimator).items() if key not in OWN}
     return local

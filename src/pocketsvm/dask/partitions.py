@@ -1,4 +1,4 @@
-"""Where the rows are: partitions of dask collections, what is read from them, and the survey."""
+"""Where the rows are: partitions of dask collections, and what is read from them."""
 
 import sys
 from collections.abc import Sequence
@@ -13,14 +13,11 @@ from dask.local import get_sync
 from distributed import KilledWorker, futures_of, wait
 
 from .._cached import cached_property
-from ..data.batch import RowBatch, checked_batch
-from ..data.drawing import Drawn, Plan, drawn_sample, likely_thresholds
-from ..data.errors import DataError
-from ..data.partitions import Draw, SmallestPriorities, Summarise
-from ..data.survey import NO_ROWS, Survey
-from ..data.targets import find_classes
+from ..files.columns import Layout
+from ..files.errors import DataError
+from ..rows.chunk import Chunk, Needs, checked_chunk
+from ..rows.source import NO_ROWS, Follower, Reading, Source
 from ..solving.blas import ONE_BLAS_THREAD
-from ..solving.elsewhere import Follower, Reading
 
 T = TypeVar("T")
 
@@ -35,16 +32,29 @@ PACKAGES = ("pocketsvm", "numpy", "sklearn")
 
 @dataclass(frozen=True)
 class Rules:
-    """How the blocks of a partition become a batch."""
+    """How the blocks of a partition become a chunk.
+
+    Attributes
+    ----------
+    regression : bool
+        Whether targets are numbers.
+
+    ignored : tuple
+        Labels of classes without weight.
+
+    layout : Layout or None
+        The columns of the rows.
+    """
 
     regression: bool
     ignored: tuple[Any, ...] = ()
+    layout: Layout | None = None
 
-    def batch(self, X: Any, y: Any, weight: Any, number: int) -> RowBatch:
+    def chunk(self, X: Any, y: Any, weight: Any, number: int) -> Chunk:
         """Return the rows of a partition that have a weight."""
-        place = f"partition {number}"
-        batch = checked_batch(X, y, weight, place, regression=self.regression)
-        return batch.counted(self.ignored)
+        needs = Needs(numbers=self.regression, many=self.regression)
+        found = checked_chunk(X, y, weight, f"partition {number}", needs, self.layout)
+        return found.counted(self.ignored)
 
 
 class OwnTasks:
@@ -67,9 +77,9 @@ def _read(shared: Any, block: Any, number: int, first: int) -> Any:
     """Read a partition; None if it has no rows."""
     reading, rules = shared
     X, y, weight = block.compute() if isinstance(block, OwnTasks) else block
-    batch = rules.batch(X, y, weight, number)
+    chunk = rules.chunk(X, y, weight, number)
     with ONE_BLAS_THREAD:
-        return reading(batch, first) if batch.n_rows else None
+        return reading(chunk, first) if chunk.n_rows else None
 
 
 def same(value: T) -> T:
@@ -87,7 +97,7 @@ def _merge(shared: Any, parts: list[Any]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions:
+class Partitions(Source):
     """The partitions of X, y and the weights, as lazy values.
 
     Attributes
@@ -99,16 +109,31 @@ class Partitions:
         X, y and the weights (or None) of each partition.
 
     rules : Rules
-        How the blocks become a batch.
+        How the blocks become a chunk.
 
     first : list of int
         The number of rows before each partition; its number, as long as this is unknown.
+
+    n_threads : int
+        Threads of each task.
     """
 
+    is_remote = True
     client: Any
     blocks: list[tuple[Any, Any, Any]]
     rules: Rules
     first: list[int]
+    n_threads: int = 1
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        """The names of the features."""
+        return None if self.rules.layout is None else self.rules.layout.names
+
+    def started(self, sizes: dict[int, int]) -> "Partitions":
+        """Return the partitions after the first scan, which has counted their rows."""
+        counts = [sizes.get(k, 0) for k in range(len(self.blocks))]
+        return replace(self, first=np.cumsum([0, *counts[:-1]]).tolist())
 
     @cached_property
     def packed(self) -> Sequence[Any]:
@@ -134,7 +159,7 @@ class Partitions:
             packed.append(OwnTasks(graph, [None if part is None else part.key for part in block]))
         return packed
 
-    def sum(self, reading: Reading[T], follow: Follower | None = None) -> T:
+    def scan(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all partitions, as a tree in a fixed order."""
         found: T | None = self.result(self.client.compute(self.tree(reading)))
         if found is None:
@@ -291,37 +316,3 @@ def check_versions(client: Any) -> None:
                     f"The worker {address} has {name} {got or 'not installed'}, and the client has "
                     f"{wanted}. Install the same versions on all workers."
                 )
-
-
-def survey_of(rows: Partitions, plan: Plan) -> tuple[Survey, Partitions, Any, Drawn]:
-    """Count the rows, and draw the sample where the rows are.
-
-    Returns the survey, the partitions with the numbers of rows before them, and the sample as a
-    future and in memory.
-    """
-    regression = rows.rules.regression
-    summary, counts = rows.sum(Summarise(regression))
-    assert summary is not None
-    if not regression:
-        find_classes(summary.labels)
-    sizes = [counts.get(k, 0) for k in range(len(rows.blocks))]
-    rows = replace(rows, first=np.cumsum([0, *sizes[:-1]]).tolist())
-    labels = summary.labels.tolist()
-    wanted = dict(zip(labels, plan.quotas(summary.counts).tolist(), strict=True))
-    thresholds = likely_thresholds(summary, wanted)
-    lazy, drawn = _drawn(rows, Draw(plan, thresholds, regression))
-    sample = drawn_sample(drawn, wanted, summary, thresholds, regression=regression)
-    if sample is None:  # the weights of the rows differ too much for a guess
-        found = rows.sum(SmallestPriorities(plan, wanted, regression))
-        thresholds = {label: float(values.max()) for label, values in found.items()}
-        lazy, drawn = _drawn(rows, Draw(plan, thresholds, regression))
-        sample = drawn_sample(drawn, wanted, summary, thresholds, regression=regression)
-    if sample is None:
-        raise DataError("the rows changed between two readings.")
-    return Survey(summary, *sample), rows, lazy, drawn
-
-
-def _drawn(rows: Partitions, draw: Draw) -> tuple[Any, Drawn]:
-    """Draw rows; return them as a future and in memory."""
-    lazy = rows.client.compute(rows.tree(draw))
-    return lazy, rows.result(lazy)

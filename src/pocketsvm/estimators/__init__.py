@@ -1,8 +1,10 @@
-"""The estimators: they check, call and set attributes.
+"""The estimators check parameters and rows, name the task, call `pocketsvm.fit`, keep the model.
 
-A fit is `data` (checked rows and targets), `training` (passes) and `solving` (the model), in this
-order; `base` holds this course, `classifier` and `regressor` the rest. `searching` finds C and
-gamma by cross-validation. `saving` and `loading` keep fitted estimators in model files.
+`base` does this for all of them, and reads the fitted attributes from the model. `classifier`,
+`regressor`, `one_class` and `ranker` have the parameters and the predictions. `streams` and `drift`
+belong to `partial_fit`. `watching` tells callbacks how far a fit is; `checkpoints` and
+`checkpoint_file` continue one that was interrupted. `searching` finds C and gamma by
+cross-validation. `saving` and `loading` keep fitted estimators in model files.
 """
 
 from .classifier import BudgetedSVC

@@ -1,13 +1,15 @@
-"""What the estimators share: parameters, the course of a fit, prediction.
+"""What the estimators share: parameters, the call of `fit`, prediction.
 
-A fit checks the data, makes the passes, solves, and then sets all attributes in one step: a fit
-that fails or is interrupted leaves the estimator as it was.
+An estimator checks its parameters and the data, names the task, calls `pocketsvm.fit.fit`, and
+keeps the model. All fitted attributes are read from it. A fit that fails or is interrupted leaves
+the estimator as it was.
 """
 
+import copy
 import math
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,28 +21,82 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
-from .._sklearn import CallbackSupportMixin, Interval, StrOptions, callback_context
-from ..data.memory import check_memory
-from ..data.precision import training_rows
-from ..data.rows import CheckedRows, Rows, check_rows, checked_rows
-from ..data.sampling import AnyTargets
-from ..data.scales import warn_about_scales
-from ..data.targets import ClassTargets, ValueTargets
-from ..model.model import Model, Training
+from .._sklearn import CallbackSupportMixin, Interval, StrOptions
+from ..files.columns import Layout
+from ..fit import fit
+from ..model.model import Model
 from ..model.prediction import decision_values
-from ..model.preparation import Preparation
 from ..profile import Profile
-from ..solving.solve import last_iterate, readings_of, solve
-from ..training.passes import PassReport, passes_over, sample_for_passes
-from ..training.regularisation import regularisation
-from ..training.settings import Settings
+from ..rows.checked import CheckedRows, check_rows, check_rows_and_targets, checked_rows
+from ..rows.chunk import Chunk, Needs
+from ..rows.columns import check_width
+from ..rows.dataset import Dataset
+from ..rows.memory import InMemory
+from ..rows.opening import as_dataset
+from ..rows.preparation import SCALERS, Preparing, in_parts
+from ..rows.source import Source
+from ..rows.stream import StreamReservoir
+from ..tasks.base import Task, state_of
+from ..training.settings import Parameters
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
-from .callbacks import PassTasks
-from .checkpoints import Course, course_of
-from .elsewhere import Elsewhere
 from .saving import save_model
 from .streams import scaled_reservoir
+from .watching import FitWatch, given_data
+
+
+class _Fitted:
+    """A fitted attribute, which is read from the model; without a model there is none.
+
+    Parameters
+    ----------
+    name : str
+        The name of the value in the model.
+
+    of_training : bool, default=False
+        Whether it belongs to the training of the model.
+
+    read : callable, default=None
+        Reads the value from the model, if it is no attribute of it.
+    """
+
+    def __init__(
+        self, name: str, *, of_training: bool = False, read: Callable[[Model], Any] | None = None
+    ) -> None:
+        self.field, self.of_training, self.read = name, of_training, read
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self
+        model, value = vars(estimator).get("_model"), vars(estimator).get(self.name)
+        if model is not None and value is None:
+            holder = model.training if self.of_training else model
+            value = getattr(holder, self.field) if self.read is None else self.read(model)
+        if value is None:
+            name = owner.__name__
+            raise AttributeError(f"This {name} has no {self.name}, or is not fitted yet.")
+        return value
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        model = vars(estimator).get("_model")
+        if model is None or self.read is not None:  # scikit-learn's checks set some before a fit
+            vars(estimator)[self.name] = value
+        elif self.of_training:
+            training = replace(model.training, **{self.field: value})
+            estimator._model = replace(model, training=training)
+        else:
+            estimator._model = replace(model, **{self.field: value})
+
+    def __delete__(self, estimator: Any) -> None:
+        vars(estimator).pop(self.name, None)
+
+
+def fitted(name: str, **options: Any) -> Any:
+    """Return a fitted attribute, which is read from the model."""
+    return _Fitted(name, **options)
 
 
 class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
@@ -78,192 +134,113 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     random_state: Any
     verbose: int
 
-    support_vectors_: NDArray[np.floating[Any]]
-    dual_coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
-    gamma_: float
-    alpha_: float
-    n_iter_: int
-    profile_: Profile
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    scaler_: Any
+    support_vectors_: NDArray[np.floating[Any]] = fitted("vectors")
+    dual_coef_: NDArray[np.float64] = fitted("dual_coef")
+    intercept_: NDArray[np.float64] = fitted("intercept")
+    gamma_: float = fitted("gamma")
+    alpha_: float = fitted("alpha", of_training=True)
+    n_iter_: int = fitted("n_iter", read=lambda model: _state(model).n_passes)
+    profile_: Profile = fitted("profile", of_training=True)
+    n_features_in_: int = fitted("n_inputs", read=lambda model: model.n_inputs)
+    feature_names_in_: NDArray[Any] = fitted("feature_names")
+    scaler_: Any = fitted("scaler", read=lambda model: _scaler(model))
     # What the fitted model is for, and what it minimised; parameters may have changed since.
     _task: ClassVar[str]
-    _loss: str
-    _quantile: float | tuple[float, ...] | None
-    _state: VectorSet
+    _model: Model
+    _loss: str = fitted("loss")
+    _quantile: float | tuple[float, ...] | None = fitted("quantile")
+    _state: VectorSet = fitted("vectors", of_training=True)
+    _reservoir: StreamReservoir | None = fitted("reservoir", of_training=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model."""
 
-    def _previous(self, *, stream: bool) -> VectorSet | None:
-        """Return the state that a call continues from, if it continues."""
-        return getattr(self, "_state", None) if stream or self.warm_start else None
+    @abstractmethod
+    def _what(self) -> Task:
+        """Return the task, made of the parameters."""
 
-    def _train(
-        self,
-        checked: Self,
-        rows: CheckedRows,
-        targets: AnyTargets,
-        given: dict[str, Any],
-        *,
-        stream: bool,
-        elsewhere: Elsewhere | None = None,
-    ) -> None:
-        """Train a model and set the attributes.
-
-        `checked` is a copy of the estimator that holds what validation has set. If there are more
-        rows `elsewhere`, those given are a sample.
-        """
-        start = self._previous(stream=stream)
-        if start is not None and elsewhere is None and hasattr(self, "scaler_"):
-            rows = checked_rows(self.scaler_.transform(rows.X))
-        n_passes = 1 if stream else int(self.max_iter)
-        most = int(self.budget) if start is not None else rows.n_rows * n_passes
-        check_memory(min(int(self.budget), most), rows.X)
-        ready = self._training_rows(rows, start, elsewhere)
-        settings = self._settings(ready, targets, stream=stream, elsewhere=elsewhere)
-        names = getattr(checked, "feature_names_in_", None)
-
-        def attributes(vectors: VectorSet) -> dict[str, Any]:
-            model = self._completed(
-                last_iterate(vectors, targets, settings), ready, targets, stream
-            )
-            # None replaces the names of an earlier fit in the estimator that callbacks get.
-            return {"feature_names_in_": names} | _fitted_attributes(model)
-
-        course = Course()
-        if not stream:
-            summary = None if elsewhere is None else elsewhere.survey.summary
-            course = course_of(self, rows.X, targets, summary, start and start.states)
-        task = callback_context(self, "partial_fit" if stream else "fit", settings.n_passes)
-        task.call_on_fit_task_begin(estimator=self, **given)
-        tell = PassTasks(self, task, given, attributes)
-
-        def on_pass(report: PassReport) -> bool:
-            self._say(report)
-            stop = tell(report)
-            course.passed(report)
-            return stop
-
-        if elsewhere is None:
-            half_life = self._half_life(stream=stream)
-            sample = sample_for_passes(ready, targets, settings)
-            vectors = course.passes(
-                lambda before: passes_over(*sample, settings, on_pass, start, half_life, before)
-            )
-            whole = None if sample[0] is ready else readings_of(ready, targets, settings)
-            model = solve(vectors, *sample, settings, whole)
-        else:
-            assert isinstance(targets, ClassTargets | ValueTargets)
-            run = partial(elsewhere.run, ready, targets, settings, on_pass, start)
-            vectors = course.passes(run)
-            followed = replace(elsewhere, spread=course.followed(elsewhere.spread))
-            readings = followed.readings(targets, settings)
-            model = solve(vectors, ready, targets, settings, readings)
-        model = self._completed(model, ready, targets, stream)
-        if model.training is not None and model.training.profile.seconds_polish:
-            self._say(model.training.profile.polish_line())
-        self._adopt(replace(model, feature_names=names), keeps_scaler=start is not None)
-        if not stream:
-            self.__dict__.pop("_reservoir", None)
-        course.end()
-        task.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
-
-    def _half_life(self, *, stream: bool) -> float:
-        return float(self.half_life) if stream and self.half_life is not None else math.inf
-
-    def _completed(self, model: Model, rows: Rows, targets: AnyTargets, stream: bool) -> Model:
-        """Return the model of the passes or of the solver with what the estimator adds to it."""
-        return model
-
-    def _alpha(
-        self,
-        rows: Rows,
-        targets: AnyTargets,
-        n_rows: int,
-        random: np.random.RandomState,
-        *,
-        stream: bool,
-    ) -> float:
-        """Return the regularisation lambda for this many rows, of which some are given."""
-        return regularisation(
-            self.C,
-            self.alpha,
-            None if stream else n_rows,
-            weight_unit=targets.weight_unit,
-            previous=getattr(self, "alpha_", None),
-            half_life=self._half_life(stream=stream),
-        )
-
-    def _settings(
-        self,
-        rows: Rows,
-        targets: AnyTargets,
-        *,
-        stream: bool,
-        elsewhere: Elsewhere | None = None,
-    ) -> Settings:
-        n_threads = None
-        if elsewhere is None:
-            n_rows, random = rows.n_rows, check_random_state(self.random_state)
-        else:
-            n_rows, random = elsewhere.n_rows, elsewhere.random_state
-            n_threads = elsewhere.n_threads_here
-        return Settings(
+    def _parameters(self, *, stream: bool = False) -> Parameters:
+        """Return the parameters of a call."""
+        return Parameters(
             budget=int(self.budget),
-            alpha=self._alpha(rows, targets, n_rows, random, stream=stream),
-            n_passes=1 if stream else int(self.max_iter),
+            max_iter=int(self.max_iter),
             maintenance=self.maintenance,
-            fit_intercept=bool(self.fit_intercept),
-            polish=bool(self.polish) and not stream,
-            thorough=self.polish == "thorough",
-            n_threads=n_threads or effective_n_jobs(self.n_jobs),
-            random_state=random,
-        )
-
-    def _training_rows(
-        self, rows: CheckedRows, start: VectorSet | None, elsewhere: Elsewhere | None
-    ) -> Rows:
-        """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
-        if elsewhere is not None and start is None:
-            warn_about_scales(rows.X, self.gamma)
-            return Rows(rows, rows.core(elsewhere.dtype), elsewhere.gamma)
-        if start is None:
-            ready = training_rows(rows, self.gamma, n_threads=effective_n_jobs(self.n_jobs))
-            warn_about_scales(rows.X, self.gamma)
-            return ready
-        wanted = 1.0 / rows.n_features if self.gamma == "auto" else self.gamma
-        if wanted not in ("scale", start.gamma):
-            raise ValueError(
-                f"gamma={self.gamma!r} differs from the gamma_={start.gamma} of the model to be "
-                "continued. Its support vectors were found with that kernel: keep gamma, or fit "
-                "with warm_start=False."
-            )
-        dtype = start.states[0].vectors.dtype
-        return training_rows(
-            rows,
-            start.gamma,
-            least_dtype="float32" if dtype == np.float32 else "float64",
+            polish=self.polish,
             n_threads=effective_n_jobs(self.n_jobs),
+            random_state=check_random_state(self.random_state),
+            gamma=self.gamma,
+            C=float(getattr(self, "C", 1.0)),
+            alpha=getattr(self, "alpha", None),
+            fit_intercept=bool(self.fit_intercept),
+            half_life=math.inf if self.half_life is None else float(self.half_life),
+            is_stream=stream,
         )
 
-    def _say(self, message: object) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {message}")
+    def _start(self, *, stream: bool) -> Model | None:
+        """Return the model that a call continues from, if it continues."""
+        return vars(self).get("_model") if stream or self.warm_start else None
 
-    def _adopt(self, model: Model, *, keeps_scaler: bool = False) -> None:
-        """Set the fitted attributes in one step: an interrupt leaves no mixture of two models."""
-        dropped = {"feature_names_in_"} if keeps_scaler else {"feature_names_in_", "scaler_"}
-        kept = {key: value for key, value in vars(self).items() if key not in dropped}
-        self.__dict__ = kept | _fitted_attributes(model)
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
+        """Fit the model to rows in memory, or to a data set."""
+        task, start = self._what(), self._start(stream=False)
+        dataset = as_dataset(X)
+        if dataset is None:
+            given = given_data(X, y, sample_weight, **more)
+            source = self._in_memory(X, y, sample_weight, start, **more)
+            self._model = self._trained(task, source, given, start)
+            return self
+        check_alone(y=y, sample_weight=sample_weight, **more)
+        with dataset.opened(task.needs, None if start is None else start.layout) as source:
+            given = given_data(dataset, None, None)
+            self._model = self._trained(task, source, given, start, dataset.preparing)
+        return self
+
+    def _in_memory(
+        self, X: Any, y: Any, sample_weight: Any, start: Model | None, qid: Any = None
+    ) -> InMemory:
+        """Check rows in scikit-learn's way; self stays as it is."""
+        probe, needs = copy.copy(self), self._what().needs
+        layout = None if start is None else start.layout
+        if reset := start is None:
+            probe.__dict__.pop("_model", None)
+        if needs.labelled:
+            options = {"numeric": needs.queries, "multi_output": needs.many}
+            rows, y = check_rows_and_targets(probe, X, y, reset=reset, layout=layout, **options)
+        else:
+            rows = check_rows(probe, X, reset=reset, layout=layout)
+            y = np.zeros(rows.n_rows)
+        names = getattr(probe, "feature_names_in_", None)
+        layout = layout or Layout(rows.n_features, None if names is None else names.tolist())
+        return InMemory(rows, y, sample_weight, qid, layout)
+
+    def _trained(
+        self,
+        task: Task,
+        source: Source,
+        given: dict[str, Any],
+        start: Model | None,
+        preparing: Preparing | None = None,
+        *,
+        parameters: Parameters | None = None,
+    ) -> Model:
+        """Return the model of a call of `fit` or `partial_fit`, and tell the callbacks."""
+        parameters = parameters or self._parameters()
+        watch = FitWatch(self, given, is_stream=parameters.is_stream)
+        model = fit(task, source, parameters, watch, start=start, preparing=preparing)
+        assert model.training is not None
+        if model.training.profile.seconds_polish:
+            watch.say(model.training.profile.polish_line())
+        watch.end(model)
+        return model
 
     def to_model(self) -> Model:
         """Return the fitted model, with the state that further training continues from.
@@ -274,27 +251,14 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             The model; its arrays are not copied.
         """
         check_is_fitted(self)
-        parameters = self.get_params(deep=False)
-        return Model(
-            vectors=self.support_vectors_,
-            dual_coef=self.dual_coef_,
-            intercept=self.intercept_,
-            gamma=float(self.gamma_),
-            classes=getattr(self, "classes_", None),
-            feature_names=getattr(self, "feature_names_in_", None),
-            preparation=Preparation.of([self.scaler_]) if hasattr(self, "scaler_") else None,
-            training=Training(
-                self._state,
-                float(self.alpha_),
-                self.profile_,
-                type(self).__name__,
-                parameters,
-                scaled_reservoir(self),
-            ),
-            task=self._task,
-            loss=self._loss,
-            quantile=self._quantile,
+        assert self._model.training is not None
+        training = replace(
+            self._model.training,
+            estimator=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            reservoir=scaled_reservoir(self._model),
         )
+        return replace(self._model, training=training)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file, for `pocketsvm.load_model`.
@@ -314,40 +278,66 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values (n_rows, n_outputs)."""
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
-        if hasattr(self, "scaler_"):
-            rows = checked_rows(self.scaler_.transform(rows.X))
-        return decision_values(
-            self.support_vectors_,
-            self.dual_coef_,
-            self.intercept_,
-            self.gamma_,
-            rows,
-            effective_n_jobs(self.n_jobs),
-        )
+        if (dataset := as_dataset(X)) is not None:
+            needs = Needs(numbers=True, labelled=False)
+            values = [found for _, found in self._decided(dataset, needs)]
+            return np.concatenate(values) if values else np.empty((0, len(self._model.intercept)))
+        return self._decide(check_rows(copy.copy(self), X, reset=False, layout=self._model.layout))
+
+    def _decide(self, rows: CheckedRows) -> NDArray[np.float64]:
+        """Return the decision values of rows before the preparation."""
+        model = self._model
+        parts: Iterable[CheckedRows] = [rows]
+        if model.preparation is not None:
+            parts = map(checked_rows, in_parts(model.preparation.steps, rows.X))
+        numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
+        n_threads = effective_n_jobs(self.n_jobs)
+        values = [decision_values(*numbers, part, n_threads) for part in parts]
+        return values[0] if len(values) == 1 else np.concatenate(values)
+
+    def _decided(
+        self, dataset: Dataset, needs: Needs
+    ) -> Iterator[tuple[Chunk, NDArray[np.float64]]]:
+        """Yield the chunks of a data set that have rows, and their decision values."""
+        layout = self._model.layout
+        with dataset.opened(needs, layout) as source:
+            for chunk in source.read():
+                if chunk.n_rows:
+                    check_width(chunk.X, layout, chunk.place)
+                    yield chunk, self._decide(checked_rows(chunk.X))
+
+    def _scored(self, X: Any, **given: Any) -> tuple[Any, Any, Any, NDArray[np.float64]] | None:
+        """Return targets, weights, queries and decision values of a data set, if X is one."""
+        if (dataset := as_dataset(X)) is None:
+            return None
+        check_alone(**given)
+        check_is_fitted(self)
+        found = list(self._decided(dataset, replace(self._what().needs, ignored=())))
+        if not found:
+            raise ValueError("The data set has no rows.")
+        chunks, values = zip(*found, strict=True)
+        weight = None
+        if any(chunk.weight is not None for chunk in chunks):
+            weight = np.concatenate([chunk.weights for chunk in chunks])
+        queries = None if chunks[0].qid is None else np.concatenate([c.qid for c in chunks])
+        return np.concatenate([c.y for c in chunks]), weight, queries, np.concatenate(values)
 
 
-def _fitted_attributes(model: Model) -> dict[str, Any]:
-    """Return the attributes of an estimator that has this model."""
-    training = model.training
-    assert training is not None
-    attributes = {
-        "support_vectors_": model.vectors,
-        "dual_coef_": model.dual_coef,
-        "intercept_": model.intercept,
-        "gamma_": model.gamma,
-        "alpha_": training.alpha,
-        "n_iter_": training.vectors.n_passes,
-        "profile_": training.profile,
-        "n_features_in_": model.vectors.shape[1],
-        "_state": training.vectors,
-        "_loss": model.loss,
-        "_quantile": model.quantile,
-    }
-    if training.reservoir is not None:
-        attributes["_reservoir"] = training.reservoir
-    if model.classes is not None:
-        attributes["classes_"] = model.classes
-    if model.feature_names is not None:
-        attributes["feature_names_in_"] = model.feature_names
-    return attributes
+def check_alone(**given: Any) -> None:
+    """Refuse what a data set has itself."""
+    for name, value in given.items():
+        if value is not None:
+            what = "queries" if name == "qid" else "labels and weights"
+            raise ValueError(f"A data set has its {what} itself: leave out {name}.")
+
+
+def _state(model: Model) -> VectorSet:
+    state = state_of(model)
+    assert state is not None
+    return state
+
+
+def _scaler(model: Model) -> Any:
+    """Return the scaler of a model whose only preparation it is."""
+    steps = () if model.preparation is None else model.preparation.steps
+    return steps[0] if len(steps) == 1 and isinstance(steps[0], SCALERS) else None

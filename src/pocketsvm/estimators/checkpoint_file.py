@@ -14,17 +14,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._replacing import PathLike
-from ..data.batch import RowBatch
 from ..model.container import read_array, read_head, take, write_arrays
 from ..model.file import MAX_BYTES, errors_naming
 from ..profile import Profile
-from ..solving.elsewhere import PartOfFirst
+from ..rows.chunk import Chunk
+from ..rows.source import Trace
+from ..solving.readings import PartOfFirst
 from ..training.state import PassState, VectorSet
 
 Array = NDArray[Any]
 
 KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (VectorSet, PassState, Profile, PartOfFirst, RowBatch)
+    kind.__name__: kind for kind in (VectorSet, PassState, Profile, PartOfFirst, Chunk, Trace)
 }
 
 
@@ -96,6 +97,8 @@ def _pack(value: Any, arrays: dict[str, Array]) -> Any:
     if is_sparse:
         parts = (value.data, value.indices, value.indptr)
         return {"sparse": [_pack(part, arrays) for part in parts], "shape": list(value.shape)}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        return {"objects": _pack(_parts_of(value), arrays), "shape": list(value.shape)}
     if isinstance(value, np.ndarray):
         return _pack_array(value, arrays)
     name = type(value).__name__
@@ -103,6 +106,23 @@ def _pack(value: Any, arrays: dict[str, Array]) -> Any:
         raise TypeError(f"a checkpoint cannot keep {name}.")
     found = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
     return {"kind": name, "fields": found}
+
+
+def _parts_of(values: Array) -> tuple[Array, Array, Array]:
+    """Return numbers, where texts have codes; which of them are texts; and the texts."""
+    flat = values.ravel()
+    is_text = np.array([isinstance(value, str) for value in flat.tolist()], dtype=bool)
+    texts, codes = np.unique(flat[is_text].astype(str), return_inverse=True)
+    numbers = np.zeros(len(flat))
+    numbers[is_text], numbers[~is_text] = codes, flat[~is_text]
+    return numbers, is_text, texts
+
+
+def _objects(numbers: Array, is_text: Array, texts: Array) -> Array:
+    """Return the numbers and texts of which these are the parts."""
+    flat = numbers.astype(object)
+    flat[is_text] = texts.astype(object)[numbers[is_text].astype(np.intp)]
+    return flat
 
 
 def _pack_array(value: Array, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -124,6 +144,9 @@ def _unpack(value: Any, arrays: Mapping[str, Array]) -> Any:
     if "sparse" in value:
         parts = [_unpack(each, arrays) for each in take(value, "sparse", list)]
         return sp.csr_array(tuple(parts), shape=tuple(take(value, "shape", list)))
+    if "objects" in value:
+        parts = _unpack(value["objects"], arrays)
+        return _objects(*parts).reshape(take(value, "shape", list))
     if "array" in value:
         array = arrays[take(value, "array", str)]
         if not value.get("texts"):

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from .._replacing import PathLike
 from .._versions import instruction_set
-from ..solving.elsewhere import Reading, Spread
+from ..rows.source import Reading, Source
 from ..training.passes import PassReport
 from ..training.state import VectorSet
 from .checkpoint_file import Progress, read_checkpoint, write_checkpoint
@@ -100,9 +100,9 @@ class Course:
     def passed(self, report: PassReport) -> None:
         """Take note of a pass."""
 
-    def followed(self, spread: Spread) -> Spread:
-        """Return rows whose sums are kept."""
-        return spread
+    def followed(self, source: Source) -> Source:
+        """Return rows whose scans are kept."""
+        return source
 
     def end(self) -> None:
         """Take note that the fit is complete."""
@@ -141,9 +141,9 @@ class KeptCourse(Course):
             self.progress.vectors = report.snapshot()
             self.save_if_due()
 
-    def followed(self, spread: Spread) -> Spread:
-        """Return rows whose sums are kept."""
-        return _KeptSums(spread, self)
+    def followed(self, source: Source) -> Source:
+        """Return rows whose scans are kept."""
+        return _KeptScans(source, self)
 
     def end(self) -> None:
         """Remove the file."""
@@ -151,20 +151,21 @@ class KeptCourse(Course):
             os.unlink(self._path)
 
 
-class _KeptSums:
-    """Sums over rows elsewhere: known ones are not read again."""
+class _KeptScans(Source):
+    """Rows whose scans are kept: known ones are not made again."""
 
-    def __init__(self, spread: Spread, course: KeptCourse) -> None:
-        self._spread, self._course, self._number = spread, course, 0
+    def __init__(self, source: Source, course: KeptCourse) -> None:
+        self._source, self._course, self._number = source, course, 0
+        self.n_threads = source.n_threads
 
-    def sum(self, reading: Reading[T], follow: Any = None) -> T:
-        """Return the sum, or go on with it."""
+    def scan(self, reading: Reading[T], follow: Any = None) -> T:
+        """Return the result of a scan, or go on with it."""
         progress, number = self._course.progress, self._number
         self._number += 1
         if number < len(progress.sums):
             known: T = progress.sums[number]
             return known
-        found = self._spread.sum(reading, self)
+        found = self._source.scan(reading, self)
         progress.sums.append(found)
         progress.part, progress.part_rows = None, 0
         self._course.save_if_due()

@@ -8,20 +8,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from .._sklearn import Interval, StrOptions, available_if, check_partial_fit_first_call, fit_context
-from ..data.batch import RowBatch
-from ..data.opening import as_dataset
-from ..data.rows import CheckedRows, check_rows_and_targets
-from ..data.targets import ClassTargets, check_classes, class_targets, class_weights
 from ..model.model import TASKS
 from ..model.prediction import log_probabilities, probabilities
 from ..profile import Profile
-from .base import BudgetedMachine
-from .callbacks import given_data
+from ..tasks.classification import Classification
+from .base import BudgetedMachine, fitted
 from .drift import warn_about_drift
-from .elsewhere import Elsewhere, fit_dataset
-from .streams import PolishedStreams, keep_rows
+from .streams import PolishedStreams, kept_rows
+from .watching import given_data
 
 LOSSES = TASKS["classification"]
 
@@ -240,7 +237,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
     _task: ClassVar[str] = "classification"
     class_weight: Any
-    classes_: NDArray[Any]
+    classes_: NDArray[Any] = fitted("classes")
 
     def __init__(
         self,
@@ -304,49 +301,14 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         self : BudgetedSVC
             The fitted estimator.
         """
-        if (dataset := as_dataset(X)) is not None:
-            fit_dataset(self, dataset, y, sample_weight)
-            return self
-        start = self._previous(stream=False)
-        given = given_data(X, y, sample_weight)
-        checked = copy.copy(self)  # holds what validation sets; self stays as it is until the end
-        rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
-        rows, targets = class_targets(rows, y, sample_weight, self.class_weight, self.loss)
-        self._check_classes(targets.classes)
-        self._train(checked, rows, targets, given, stream=False)
-        return self
+        return self._fit(X, y, sample_weight)
 
-    def _fit_sample(
-        self, rows: CheckedRows, batch: RowBatch, elsewhere: Elsewhere, given: Any
-    ) -> None:
-        """Fit the model to rows elsewhere, of which a sample is given."""
-        summary = elsewhere.survey.summary
-        weights = summary.class_weight(self.class_weight)
-        self._check_classes(summary.labels)
-        rows, targets = class_targets(
-            rows, batch.y, batch.weight, weights, self.loss, summary.labels
-        )
-        elsewhere = replace(
-            elsewhere, class_weights=class_weights(weights, summary.labels, batch.y, None)
-        )
-        targets = targets.take(np.arange(rows.n_rows), elsewhere.survey.factors)
-        given = given_data(given, None, None)
-        self._train(copy.copy(self), rows, targets, given, stream=False, elsewhere=elsewhere)
+    def _what(self) -> Classification:
+        return Classification(self.loss, self.class_weight)
 
-    def _fold_targets(
-        self, rows: CheckedRows, y: NDArray[Any], sample_weight: Any, classes: NDArray[Any] | None
-    ) -> tuple[CheckedRows, ClassTargets]:
-        """Return the targets of the training rows of a fold, which may lack some classes."""
-        return class_targets(rows, y, sample_weight, self.class_weight, self.loss, classes)
-
-    def _check_classes(self, classes: NDArray[Any]) -> None:
-        """Refuse classes that a continued model does not have, or too many for the budget."""
-        if self._previous(stream=False) is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"warm_start=True continues a model of the classes {self.classes_!r}, "
-                f"but y holds {classes!r}."
-            )
-        check_classes(classes, self.budget)
+    def _stream_task(self, classes: Any = None) -> Classification:
+        classes = self.classes_ if classes is None else classes
+        return Classification(self.loss, self.class_weight, classes)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -390,36 +352,33 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
                 "to properly estimate the class frequency distributions. Pass the resulting "
                 "weights as the class_weight parameter."
             )
-        if (start := self._previous(stream=True)) is not None:
+        start = self._start(stream=True)
+        if start is not None:
             self._check_continued()
-        given = given_data(X, y, sample_weight)
-        checked = copy.copy(self)
-        check_partial_fit_first_call(checked, classes)
-        rows, y = check_rows_and_targets(checked, X, y, reset=start is None)
-        X, kept = rows.X, None if start is None else getattr(self, "_reservoir", None)
-        rows, targets = class_targets(
-            rows, y, sample_weight, self.class_weight, self.loss, checked.classes_
-        )
-        check_classes(targets.classes, self.budget)
+        given, probe = given_data(X, y, sample_weight), copy.copy(self)
+        check_partial_fit_first_call(probe, classes)
+        source = self._in_memory(X, y, sample_weight, start)
         before = getattr(self, "profile_", Profile())
-        self._train(checked, rows, targets, given, stream=True)
+        model = self._trained(
+            self._stream_task(probe.classes_),
+            source,
+            given,
+            start,
+            parameters=self._parameters(stream=True),
+        )
+        assert model.training is not None
+        kept = kept_rows(self, start, source.rows.X, source.y, sample_weight)
+        self._model = replace(model, training=replace(model.training, reservoir=kept))
         if self.half_life is None and self.loss != "log_loss":  # there, every row has a slope
             warn_about_drift(before, self.profile_)
-        keep_rows(self, kept, X, y, sample_weight)
         return self
-
-    def _stream_targets(
-        self, rows: CheckedRows, y: Any, sample_weight: Any
-    ) -> tuple[CheckedRows, ClassTargets]:
-        """Return rows of the stream with the targets of the model."""
-        return class_targets(rows, y, sample_weight, self.class_weight, self.loss, self.classes_)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Evaluate the decision function.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -437,7 +396,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -445,10 +404,37 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         labels : ndarray of shape (n_samples,)
             The predicted class of each row.
         """
-        values = self.decision_function(X)
-        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return self._labels(self._decision_values(X))
+
+    def _labels(self, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the labels for decision values (n_rows, n_outputs)."""
+        codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(np.intp)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X, y and the weights.
+
+        y : array-like of shape (n_samples,)
+            The class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The share of the rows that are predicted correctly.
+        """
+        if (found := self._scored(X, y=y, sample_weight=sample_weight)) is None:
+            return float(super().score(X, y, sample_weight))
+        y, weight, _, values = found
+        return float(accuracy_score(y, self._labels(values), sample_weight=weight))
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -460,7 +446,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -476,7 +462,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns

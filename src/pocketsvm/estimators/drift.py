@@ -1,7 +1,6 @@
 """A warning about streams that a classifier no longer follows."""
 
-import warnings
-
+from .._warnings import warn
 from ..profile import Profile
 
 # Warn if this share of the rows violates the margin, in two calls of at least so many steps.
@@ -21,11 +20,10 @@ def warn_about_drift(before: Profile, after: Profile) -> None:
     """
     calls = (before, after)
     if all(c.steps >= LEAST_STEPS and c.violations >= NEARLY_ALL * c.steps for c in calls):
-        warnings.warn(
+        warn(
             f"More than {NEARLY_ALL:.0%} of the rows of the last two calls of partial_fit violate "
             "the margin. If the stream changes with time, set half_life, the number of rows after "
             "which a row counts half as much. If it does not, the classes overlap almost entirely, "
             "or the regularisation is too strong: use a larger C or a smaller alpha.",
             DriftWarning,
-            stacklevel=4,
         )

@@ -74,24 +74,33 @@ def load_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> Any:
 def read_estimator(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Any, dict[str, Any]]:
     """Return the estimator of a model file, as `load_model` does, and the `extra` of `save_model`.
 
+    A model with a preparation is a pipeline.
+    """
+    machine, extra = read_machine(path, max_bytes=max_bytes)
+    model = machine._model
+    if model.preparation is None:
+        return machine, extra
+    # The names are those of the rows before the preparation.
+    machine._model = replace(model, feature_names=None, preparation=None)
+    model.preparation.set_names(model.feature_names)
+    return join(model.preparation.steps, machine), extra
+
+
+def read_machine(
+    path: PathLike, *, max_bytes: int = MAX_BYTES
+) -> tuple[BudgetedMachine, dict[str, Any]]:
+    """Return the fitted machine of a model file, whose model may have a preparation, and `extra`.
+
     The command line keeps the layout of its data files as `extra`.
     """
     model, extra = read_model(path, max_bytes=max_bytes)
     with errors_naming(path):
-        return _estimator(model), extra
-
-
-def _estimator(model: Model) -> Any:
-    """Return the estimator of a model that comes from a file, or a pipeline with its steps."""
-    machine = _unfitted(model)
-    check_parameters(machine)
-    if model.preparation is None:
-        machine._adopt(model)
-        return machine
-    # The names are those of the rows before the preparation.
-    machine._adopt(replace(model, feature_names=None))
-    model.preparation.set_names(model.feature_names)
-    return join(model.preparation.steps, machine)
+        machine = _unfitted(model)
+        check_parameters(machine)
+    assert model.training is not None
+    training = replace(model.training, estimator="", parameters={})
+    machine._model = replace(model, training=training)
+    return machine, extra
 
 
 def _unfitted(model: Model) -> BudgetedMachine:

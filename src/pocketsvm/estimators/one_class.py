@@ -1,32 +1,16 @@
 """`BudgetedOneClassSVM`: novelty detection."""
 
-import copy
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
 from .._sklearn import Interval, fit_context
-from ..data.novelty import NoveltyTargets, lower_quantile, mean_kernel, novelty_targets
-from ..data.opening import as_dataset
-from ..data.rows import CheckedRows, Rows, check_rows
-from ..data.sampling import AnyTargets
-from ..model.model import Model
-from ..model.prediction import decision_values
-from ..training.regularisation import ASSUMED_STREAM_ROWS, check_alpha
-from ..training.settings import Choices, Settings
-from ..training.state import VectorSet
+from ..tasks.novelty import Novelty
 from .base import BudgetedMachine
-from .callbacks import given_data
-from .elsewhere import Elsewhere, fit_dataset
-
-# Scores of normal rows differ by little from each other, so that the loss must have a sharp kink
-# and be solved for precisely, and all vectors have the same sign, so that few merges are enough.
-CHOICES = Choices(hinge_width=0.003, merges_per_vector=20, factor_tolerance=1e-3)
+from .watching import given_data
 
 
 class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
@@ -189,8 +173,9 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or data set
-            The rows. A data set, such as `pocketsvm.open_dataset` returns, is read once: the model
-            is fitted to 512 rows per support vector, drawn at random. Its labels are ignored.
+            The rows. A data set, such as `pocketsvm.open_dataset` returns, need not fit into
+            memory. It is read several times, and ``offset_`` is the `nu` quantile of the scores of
+            all rows. It needs no labels; those that it has are ignored.
 
         y : Ignored
             Not used, present for API consistency.
@@ -203,13 +188,10 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         self : BudgetedOneClassSVM
             The fitted estimator.
         """
-        if (dataset := as_dataset(X)) is not None:
-            fit_dataset(self, dataset, y, sample_weight)
-            return self
-        given = given_data(X, None, sample_weight)
-        data = self._check(X, sample_weight, self._previous(stream=False))
-        self._train(*data, given, stream=False)
-        return self
+        return self._fit(X, None, sample_weight)
+
+    def _what(self) -> Novelty:
+        return Novelty(float(self.nu))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -236,9 +218,10 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         self : BudgetedOneClassSVM
             The fitted estimator.
         """
-        given = given_data(X, None, sample_weight)
-        data = self._check(X, sample_weight, self._previous(stream=True))
-        self._train(*data, given, stream=True)
+        start, given = self._start(stream=True), given_data(X, None, sample_weight)
+        source = self._in_memory(X, None, sample_weight, start)
+        parameters = self._parameters(stream=True)
+        self._model = self._trained(self._what(), source, given, start, parameters=parameters)
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -246,7 +229,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -261,7 +244,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -276,7 +259,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -285,80 +268,3 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
             1 for normal rows, -1 for outliers.
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
-
-    def _check(
-        self, X: Any, sample_weight: Any, start: VectorSet | None
-    ) -> tuple[Self, CheckedRows, NoveltyTargets]:
-        """Check the data; the copy of the estimator holds what validation sets."""
-        checked = copy.copy(self)
-        rows = check_rows(checked, X, reset=start is None)
-        offset = 0.0 if start is None else float(start.offset)
-        return checked, *novelty_targets(rows, sample_weight, float(self.nu), offset)
-
-    def _alpha(
-        self,
-        rows: Rows,
-        targets: AnyTargets,
-        n_rows: int,
-        random: np.random.RandomState,
-        *,
-        stream: bool,
-    ) -> float:
-        """Return the lambda with which the passes find scores of about one.
-
-        For uniform coefficients, scores are about n nu times the mean kernel value. Divided by this
-        scale, they solve the problem of the hinge loss with C = 1 / scale.
-        """
-        if stream and hasattr(self, "alpha_"):
-            return self.alpha_
-        weights = targets.row_weight()
-        alpha = float(self.nu) * mean_kernel(rows, weights, random) * float(weights.mean())
-        check_alpha(alpha, targets.weight_unit, f"nu={self.nu!r}")
-        return alpha
-
-    def _settings(
-        self,
-        rows: Rows,
-        targets: AnyTargets,
-        *,
-        stream: bool,
-        elsewhere: Elsewhere | None = None,
-    ) -> Settings:
-        settings = super()._settings(rows, targets, stream=stream, elsewhere=elsewhere)
-        return replace(settings, choices=CHOICES)
-
-    def _completed(self, model: Model, rows: Rows, targets: AnyTargets, stream: bool) -> Model:
-        """Give scores the scale of `sklearn.svm.OneClassSVM`, and set the offset."""
-        training = model.training
-        assert training is not None
-        state, weights = training.vectors, targets.row_weight()
-
-        def offset_of(vectors: NDArray[Any], dual_coef: NDArray[np.float64]) -> float:
-            n_threads, nothing = effective_n_jobs(self.n_jobs), np.zeros(1)
-            scores = decision_values(
-                vectors, dual_coef, nothing, model.gamma, rows.checked, n_threads
-            )
-            return -lower_quantile(scores.ravel(), weights, float(self.nu))
-
-        offset = offset_of(model.vectors, model.dual_coef)
-        before = float(targets.offset)
-        if stream and before:  # a mean over all batches so far; the later ones count more
-            share = min(2 * rows.n_rows / state.states[0].weight, 1.0)
-            offset = before + share * (offset - before)
-        # Further passes continue from the last iterate, which has scores of its own.
-        is_polished = training.profile.seconds_polish > 0
-        kept = offset_of(state.vectors, state.dual_coef) if is_polished else offset
-        scale = training.alpha * (ASSUMED_STREAM_ROWS if stream else rows.n_rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            dual_coef, intercept = scale * model.dual_coef, np.array([scale * offset])
-        if not (np.isfinite(dual_coef).all() and np.isfinite(intercept).all()):
-            raise ValueError(
-                f"The scores are too large for float64: lambda is {training.alpha:g} and the "
-                f"offset of earlier rows is {targets.offset:g}. Fit the model again."
-            )
-        return replace(
-            model,
-            dual_coef=dual_coef,
-            intercept=intercept,
-            training=replace(training, vectors=replace(state, offset=kept)),
-        )

@@ -1,19 +1,15 @@
 """`BudgetedRanker`: learning to rank."""
 
-import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._sklearn import fit_context
-from ..data.opening import as_dataset
-from ..data.queries import RankTargets, rank_targets
-from ..data.rows import CheckedRows, check_rows_and_targets
 from ..metrics import mean_ndcg
+from ..tasks.ranking import Ranking
 from .base import BudgetedMachine
-from .callbacks import given_data
-from .elsewhere import fit_dataset
+from .watching import given_data
 
 
 class BudgetedRanker(BudgetedMachine):
@@ -188,9 +184,10 @@ class BudgetedRanker(BudgetedMachine):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or data set
             The rows. A data set, such as `pocketsvm.open_dataset` returns with `qid`, takes the
-            place of X, y, qid and the weights. It is read once, or twice if many queries have no
-            pair: the model is fitted to whole queries, drawn at random, of at most 512 rows per
-            support vector in total.
+            place of X, y, qid and the weights, and need not fit into memory. If the rows of each
+            query are contiguous, the model is fitted to all of them. Otherwise, it is fitted to
+            whole queries, drawn at random, of at most 512 rows per support vector in total, and
+            ``verbose=1`` says so.
 
         y : array-like of shape (n_samples,)
             The relevance of each row: any numbers, of which only the order in a query counts.
@@ -208,15 +205,10 @@ class BudgetedRanker(BudgetedMachine):
         self : BudgetedRanker
             The fitted estimator.
         """
-        if (dataset := as_dataset(X)) is not None:
-            if qid is not None:
-                raise ValueError("A data set has its queries itself: leave out qid.")
-            fit_dataset(self, dataset, y, sample_weight)
-            return self
-        given = given_data(X, y, sample_weight, qid)
-        data = self._check(X, y, qid, sample_weight, reset=self._previous(stream=False) is None)
-        self._train(*data, given, stream=False)
-        return self
+        return self._fit(X, y, sample_weight, qid=qid)
+
+    def _what(self) -> Ranking:
+        return Ranking()
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -252,9 +244,10 @@ class BudgetedRanker(BudgetedMachine):
         self : BudgetedRanker
             The fitted estimator.
         """
-        given = given_data(X, y, sample_weight, qid)
-        data = self._check(X, y, qid, sample_weight, reset=self._previous(stream=True) is None)
-        self._train(*data, given, stream=True)
+        start, given = self._start(stream=True), given_data(X, y, sample_weight, qid)
+        source = self._in_memory(X, y, sample_weight, start, qid)
+        parameters = self._parameters(stream=True)
+        self._model = self._trained(self._what(), source, given, start, parameters=parameters)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -262,7 +255,7 @@ class BudgetedRanker(BudgetedMachine):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -272,13 +265,13 @@ class BudgetedRanker(BudgetedMachine):
         """
         return self._decision_values(X).ravel()
 
-    def score(self, X: Any, y: Any, qid: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any = None, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG of the queries.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X, y and qid.
 
         y : array-like of shape (n_samples,)
             The relevance of each row, not negative.
@@ -292,12 +285,7 @@ class BudgetedRanker(BudgetedMachine):
             The mean of `sklearn.metrics.ndcg_score` over the queries that have a pair; NaN if none
             has. Relevance is the gain. The best ranking has the score 1.
         """
+        if (found := self._scored(X, y=y, qid=qid)) is not None:
+            y, _, qid, values = found
+            return mean_ndcg(y, values.ravel(), qid)
         return mean_ndcg(y, self.predict(X), qid)
-
-    def _check(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, *, reset: bool
-    ) -> tuple[Self, CheckedRows, RankTargets]:
-        """Check the data; the copy of the estimator holds what validation sets."""
-        checked = copy.copy(self)
-        rows, relevance = check_rows_and_targets(checked, X, y, reset=reset, numeric=True)
-        return checked, *rank_targets(rows, relevance, qid, sample_weight)

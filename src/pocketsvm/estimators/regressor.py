@@ -1,6 +1,5 @@
 """`BudgetedSVR`: regression."""
 
-import copy
 from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral, Real
@@ -12,18 +11,11 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
 
 from .._sklearn import Interval, StrOptions, fit_context
-from ..data.batch import RowBatch
-from ..data.opening import as_dataset
-from ..data.rows import CheckedRows, Rows, check_rows_and_targets
-from ..data.sampling import AnyTargets
-from ..data.scales import warn_about_targets
-from ..data.targets import ValueTargets, check_outputs, check_targets, value_targets
-from ..model.model import TASKS, Model
-from ..training.state import VectorSet
+from ..model.model import TASKS
+from ..tasks.regression import Regression
 from .base import BudgetedMachine
-from .callbacks import given_data
-from .elsewhere import Elsewhere, fit_dataset
-from .streams import PolishedStreams, check_unchanged, keep_rows
+from .streams import PolishedStreams, check_unchanged, kept_rows
+from .watching import given_data
 
 LOSSES = TASKS["regression"]
 
@@ -269,7 +261,8 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows. A data set takes the place of X and y, and need not fit into memory: what
             `pocketsvm.open_dataset` returns, a ``pyarrow.dataset.Dataset``, or any object whose
-            method ``batches()`` yields ``(X, y)`` or ``(X, y, sample_weight)``.
+            method ``batches()`` yields ``(X, y)`` or ``(X, y, sample_weight)``. It may have several
+            targets, as ``open_dataset(..., label=["a", "b"])`` has.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             The targets. Several quantiles need one target.
@@ -282,26 +275,14 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         self : BudgetedSVR
             The fitted estimator.
         """
-        if (dataset := as_dataset(X)) is not None:
-            fit_dataset(self, dataset, y, sample_weight)
-            return self
-        given = given_data(X, y, sample_weight)
-        data = self._check(X, y, sample_weight, self._previous(stream=False))
-        self._warn_about(data[2])
-        self._train(*data, given, stream=False)
-        return self
+        return self._fit(X, y, sample_weight)
 
-    def _fit_sample(
-        self, rows: CheckedRows, batch: RowBatch, elsewhere: Elsewhere, given: Any
-    ) -> None:
-        """Fit the model to rows elsewhere, of which a sample is given."""
-        check_targets(elsewhere.survey.summary.largest_target)
-        weights = elsewhere.survey.factors * batch.weights
-        rows, targets = self._targets(rows, batch.y, weights, self._previous(stream=False))
-        targets = replace(targets, known_spreads=targets.spreads())
-        self._warn_about(targets)
-        given = given_data(given, None, None)
-        self._train(copy.copy(self), rows, targets, given, stream=False, elsewhere=elsewhere)
+    def _what(self) -> Regression:
+        quantile = self._quantiles() if self.loss == "quantile" else 0.5
+        return Regression(self.loss, float(self.epsilon), quantile)
+
+    def _stream_task(self, classes: Any = None) -> Regression:
+        return self._what()
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -333,15 +314,15 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         self : BudgetedSVR
             The fitted estimator.
         """
-        given = given_data(X, y, sample_weight)
-        if (start := self._previous(stream=True)) is not None:
+        start, given = self._start(stream=True), given_data(X, y, sample_weight)
+        if start is not None:
             self._check_continued()
-        kept = None if start is None else getattr(self, "_reservoir", None)
-        checked = copy.copy(self)
-        rows, values = check_rows_and_targets(checked, X, y, reset=start is None, multi_output=True)
-        data = self._targets(rows, values, sample_weight, start)
-        self._train(checked, *data, given, stream=True)
-        keep_rows(self, kept, rows.X, values, sample_weight)
+        source = self._in_memory(X, y, sample_weight, start)
+        parameters = self._parameters(stream=True)
+        model = self._trained(self._what(), source, given, start, parameters=parameters)
+        assert model.training is not None
+        kept = kept_rows(self, start, source.rows.X, source.y, sample_weight)
+        self._model = replace(model, training=replace(model.training, reservoir=kept))
         return self
 
     def _check_continued(self) -> None:
@@ -350,18 +331,12 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         if self.loss == "quantile":
             check_unchanged("quantile", self._quantiles(), self._quantile)
 
-    def _stream_targets(
-        self, rows: CheckedRows, y: Any, sample_weight: Any
-    ) -> tuple[CheckedRows, ValueTargets]:
-        """Return rows of the stream with the targets of the model."""
-        return self._targets(rows, y, sample_weight, self._state)
-
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -371,18 +346,21 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
             of a list. Quantiles do not decrease in a row. The values do not depend on how the rows
             are split into batches.
         """
-        values = self._decision_values(X)
-        if isinstance(self._quantile, tuple):
+        return self._predicted(self._decision_values(X))
+
+    def _predicted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what decision values (n_rows, n_outputs) predict."""
+        if isinstance(self._model.quantile, tuple):
             return np.sort(values, axis=1)
         return values.ravel() if values.shape[1] == 1 else values
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, or its counterpart for quantiles.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X, y and the weights.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             The targets.
@@ -396,29 +374,22 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
             R^2; with the loss "quantile", the mean `sklearn.metrics.d2_pinball_score` of the
             quantiles, the share of the pinball loss of a constant that the model saves.
         """
-        values = self.predict(X)
-        if self._quantile is None:
+        if (found := self._scored(X, y=y, sample_weight=sample_weight)) is not None:
+            y, sample_weight, _, decisions = found
+            values = self._predicted(decisions)
+        else:
+            values = self.predict(X)
+        quantile = self._model.quantile
+        if quantile is None:
             return float(r2_score(y, values, sample_weight=sample_weight))
-        parts: Any = [(values, self._quantile)]
-        if isinstance(self._quantile, tuple):
-            parts = zip(values.T, self._quantile, strict=True)
+        parts: Any = [(values, quantile)]
+        if isinstance(quantile, tuple):
+            parts = zip(values.T, quantile, strict=True)
         scores = [
             d2_pinball_score(y, predicted, sample_weight=sample_weight, alpha=share)
             for predicted, share in parts
         ]
         return float(np.mean(scores))
-
-    def _warn_about(self, targets: ValueTargets) -> None:
-        """Warn if C limits the model; the slope of a squared error has no limit."""
-        if self.alpha is not None or self.loss == "squared_error":
-            return
-        name, slope = ("C * epsilon", self.epsilon) if self.loss == "huber" else ("C", 1.0)
-        weight = float(targets.row_weight().mean())
-        warn_about_targets(float(targets.spreads().max()), self.C * slope * weight, name)
-
-    def _completed(self, model: Model, rows: Rows, targets: AnyTargets, stream: bool) -> Model:
-        """Return the model with the quantiles that it predicts."""
-        return replace(model, quantile=self._quantiles() if self.loss == "quantile" else None)
 
     def _quantiles(self) -> float | tuple[float, ...]:
         """Return the quantiles, checked: a float, or an increasing tuple."""
@@ -435,39 +406,3 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
                 f"increase, got {self.quantile!r}."
             )
         return found
-
-    def _check(
-        self, X: Any, y: Any, sample_weight: Any, start: VectorSet | None
-    ) -> tuple[Self, CheckedRows, ValueTargets]:
-        """Check the data; the copy of the estimator holds what validation sets."""
-        checked = copy.copy(self)
-        rows, values = check_rows_and_targets(checked, X, y, reset=start is None, multi_output=True)
-        return checked, *self._targets(rows, values, sample_weight, start)
-
-    def _fold_targets(
-        self, rows: CheckedRows, y: NDArray[Any], sample_weight: Any, classes: NDArray[Any] | None
-    ) -> tuple[CheckedRows, ValueTargets]:
-        """Return the targets of the training rows of a fold."""
-        return self._targets(rows, y, sample_weight, None)
-
-    def _targets(
-        self, rows: CheckedRows, values: NDArray[Any], sample_weight: Any, start: VectorSet | None
-    ) -> tuple[CheckedRows, ValueTargets]:
-        n_targets = 1 if values.ndim == 1 else values.shape[1]
-        if self.loss == "huber" and not self.epsilon:
-            raise ValueError("epsilon must be positive with the Huber loss, got 0.")
-        parameters = (float(self.epsilon),) * n_targets
-        if self.loss == "quantile":
-            parameters = tuple(np.ravel(self._quantiles()).tolist())
-            if n_targets > 1 and len(parameters) > 1:
-                raise ValueError(
-                    f"{len(parameters)} quantiles need one target, but y has {n_targets} columns. "
-                    "Fit one model for each target, for example with MultiOutputRegressor."
-                )
-            parameters *= n_targets
-        n_before = None if start is None else len(start.states)
-        check_outputs(len(parameters), int(self.budget), n_before)
-        offset: float | NDArray[np.float64] | None = 0.0
-        if self.fit_intercept:
-            offset = None if start is None else start.offset
-        return value_targets(rows, values, sample_weight, self.loss, parameters, offset)

@@ -1,6 +1,7 @@
 """Streams: `partial_fit` keeps some rows, on which a model can be polished."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,50 +10,46 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.batch import RowBatch
-from ..data.errors import DataError
-from ..data.rows import CheckedRows, checked_rows
-from ..data.sampling import AnyTargets
-from ..data.stream import StreamReservoir
-from ..solving.solve import solve
+from ..files.errors import DataError
+from ..fit import polished
+from ..model.model import Model
+from ..rows.checked import checked_rows
+from ..rows.chunk import Chunk
+from ..rows.memory import InMemory
+from ..rows.preparation import transformed
+from ..rows.stream import StreamReservoir
+from ..tasks.base import Task
+from ..training.settings import Parameters
+from .watching import FitWatch
 
 
-def keep_rows(
-    estimator: Any, before: StreamReservoir | None, X: Any, y: Any, sample_weight: Any
-) -> None:
-    """Add the rows of a call of `partial_fit` to the reservoir, if there is one."""
+def kept_rows(
+    estimator: Any, before: Model | None, X: Any, y: NDArray[Any], sample_weight: Any
+) -> StreamReservoir | None:
+    """Return the reservoir after the rows of a call of `partial_fit`, if there is one."""
     if estimator.reservoir is None:
-        estimator.__dict__.pop("_reservoir", None)
-        return
-    if before is None:
+        return None
+    found = None
+    if before is not None and before.training is not None:
+        found = before.training.reservoir
+    if found is None:
         random = check_random_state(estimator.random_state)
-        before = StreamReservoir(int(random.randint(2**63, dtype=np.uint64)))
+        found = StreamReservoir(int(random.randint(2**63, dtype=np.uint64)))
     weight = None
     if sample_weight is not None:  # one number is the weight of all rows
         weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
-    batch = RowBatch(X, np.asarray(y), weight, "the stream")
-    half_life = estimator._half_life(stream=True)
-    estimator._reservoir = before.added(batch, int(estimator.reservoir), half_life)
+    half_life = estimator._parameters(stream=True).half_life
+    return found.added(Chunk(X, y, weight, "the stream"), int(estimator.reservoir), half_life)
 
 
-def scaled_reservoir(estimator: Any) -> StreamReservoir | None:
+def scaled_reservoir(model: Model) -> StreamReservoir | None:
     """Return the rows that were kept, as the kernel sees them, for a model file."""
-    found: StreamReservoir | None = getattr(estimator, "_reservoir", None)
-    if found is None or found.rows is None or not hasattr(estimator, "scaler_"):
+    assert model.training is not None
+    found = model.training.reservoir
+    if found is None or found.rows is None or model.preparation is None:
         return found
-    return replace(found, rows=replace(found.rows, X=estimator.scaler_.transform(found.rows.X)))
-
-
-def reservoir_rows(estimator: Any) -> tuple[CheckedRows, Any, NDArray[np.float64]]:
-    """Return the rows of the reservoir, their targets and their weights."""
-    found: StreamReservoir | None = getattr(estimator, "_reservoir", None)
-    if found is None or found.rows is None:
-        raise DataError(
-            "there are no rows to polish on: set reservoir, the number of rows to keep, and call "
-            "partial_fit."
-        )
-    weight = found.factors(estimator._half_life(stream=True)) * found.rows.weights
-    return checked_rows(found.rows.X), found.rows.y, weight
+    X = transformed(model.preparation.steps, found.rows.X)
+    return replace(found, rows=replace(found.rows, X=X))
 
 
 def check_unchanged(name: str, wanted: Any, fitted: Any) -> None:
@@ -70,17 +67,16 @@ class PolishedStreams:
     loss: str
     reservoir: int | None
     _loss: str
-    _reservoir: StreamReservoir
+    _model: Model
+    _parameters: Callable[..., Parameters]
+
+    @abstractmethod
+    def _stream_task(self, classes: Any = None) -> Task:
+        """Return the task of a stream."""
 
     def _check_continued(self) -> None:
         """Refuse to continue a stream with another loss."""
         check_unchanged("loss", self.loss, self._loss)
-
-    @abstractmethod
-    def _stream_targets(
-        self, rows: CheckedRows, y: Any, sample_weight: Any
-    ) -> tuple[CheckedRows, AnyTargets]:
-        """Return rows of the stream with the targets of the model to be continued."""
 
     def polish_stream(self) -> Self:
         """Solve for the coefficients on the reservoir, and move the vectors, as `fit` does.
@@ -95,18 +91,16 @@ class PolishedStreams:
         """
         check_is_fitted(self)
         self._check_continued()
-        polish_on(self, *self._stream_targets(*reservoir_rows(self)))
+        assert self._model.training is not None
+        found = self._model.training.reservoir
+        if found is None or found.rows is None:
+            raise DataError(
+                "there are no rows to polish on: set reservoir, the number of rows to keep, and "
+                "call partial_fit."
+            )
+        parameters = self._parameters(stream=True)
+        weight = found.factors(parameters.half_life) * found.rows.weights
+        source = InMemory(checked_rows(found.rows.X), found.rows.y, weight)
+        watch = FitWatch(self, {}, is_stream=True)
+        self._model = polished(self._stream_task(), source, parameters, watch, self._model)
         return self
-
-
-def polish_on(estimator: Any, rows: CheckedRows, targets: Any) -> None:
-    """Solve for the coefficients of a stream's vectors, and move these, on some rows."""
-    start = estimator._state
-    if hasattr(estimator, "scaler_"):
-        rows = checked_rows(estimator.scaler_.transform(rows.X))
-    ready = estimator._training_rows(rows, start, None)
-    settings = estimator._settings(ready, targets, stream=True)
-    model = solve(start, ready, targets, replace(settings, polish=True))
-    model = estimator._completed(model, ready, targets, True)
-    names = getattr(estimator, "feature_names_in_", None)
-    estimator._adopt(replace(model, feature_names=names), keeps_scaler=True)

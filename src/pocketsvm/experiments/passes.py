@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.precision import training_rows
-from ..data.rows import Rows, checked_rows
-from ..data.targets import ClassTargets, class_targets
+from ..rows.checked import Rows, checked_rows
+from ..rows.precision import training_rows
+from ..tasks.classification import ClassTargets, class_targets
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
-from ..data.precision import training_rows
-from ..data.rows import checked_rows
-from ..data.targets import ValueTargets, class_targets, value_targets
 from ..estimators import BudgetedSVC
 from ..model.prediction import decision_values
+from ..rows.checked import checked_rows
+from ..rows.precision import training_rows
 from ..solving.solve import solve
+from ..tasks.classification import class_targets
+from ..tasks.regression import value_targets
 from ..training.passes import passes
 from ..training.settings import Choices, Settings
 from ..training.state import VectorSet
@@ -159,7 +160,7 @@ class Split:
             model = solve(self._passes(settings), self.rows, self.targets, settings)
         model_of_rows = model.vectors, model.dual_coef, model.intercept, model.gamma
         values = decision_values(*model_of_rows, self.held_out, 1)
-        if isinstance(self.targets, ValueTargets):
+        if self.targets.has_values:
             return 100 * float(r2_score(self.truth, values[:, 0]))
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
         return 100 * float(np.mean(self.targets.classes[codes] == self.truth))

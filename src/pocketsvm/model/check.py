@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.precision import FLOAT32_GAMMA
+from ..rows.precision import FLOAT32_GAMMA
 from ..training.regularisation import ALPHA_RANGE
 from .container import Array, Described, Entry, take
 from .model import TASKS

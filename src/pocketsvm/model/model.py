@@ -7,8 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.stream import StreamReservoir
+from ..files.columns import Layout
 from ..profile import Profile
+from ..rows.stream import StreamReservoir
 from ..training.state import VectorSet
 from .preparation import Preparation, split
 
@@ -126,6 +127,15 @@ class Model:
     def n_inputs(self) -> int:
         """The number of features of rows before the preparation."""
         return self.vectors.shape[1] if self.preparation is None else self.preparation.n_features
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of rows before the preparation."""
+        names = None if self.feature_names is None else list(map(str, self.feature_names))
+        if self.preparation is None:
+            return Layout(self.n_inputs, names)
+        columns = self.preparation.columns
+        return Layout(self.n_inputs, names, texts=list(columns.texts), missing=columns.fills_all)
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":

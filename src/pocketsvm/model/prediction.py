@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from .. import _core
-from ..data.rows import CheckedRows
+from ..rows.checked import CheckedRows
 
 
 def decision_values(

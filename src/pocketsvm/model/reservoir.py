@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.batch import RowBatch
-from ..data.rows import checked_rows
-from ..data.stream import StreamReservoir
-from ..data.targets import encode_labels
+from ..rows.checked import checked_rows
+from ..rows.chunk import Chunk
+from ..rows.stream import StreamReservoir
+from ..rows.labels import encode_labels
 from .container import Array, Described, Entry, take
 from .sections import Section
 from .strings import shape_of
@@ -19,7 +19,7 @@ PREFIX = "reservoir."
 LARGEST_SEED = 2**64
 
 
-def describe(reservoir: StreamReservoir, rows: RowBatch, classes: Array | None) -> Section:
+def describe(reservoir: StreamReservoir, rows: Chunk, classes: Array | None) -> Section:
     """Return the section of a reservoir, which holds these rows."""
     dropped = reservoir.dropped
     values = {
@@ -110,7 +110,7 @@ def restore(
     return StreamReservoir(
         seed=section["seed"],
         n_seen=section["n_seen"],
-        rows=RowBatch(X, y, weight, "the stream"),
+        rows=Chunk(X, y, weight, "the stream"),
         positions=positions,
         priorities=found["priorities"],
         dropped=math.inf if dropped is None else float(dropped),

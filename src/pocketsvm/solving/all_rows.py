@@ -78,8 +78,9 @@ class AllRows:
         wanted = Wanted(n_bent, most_near, int(random.integers(2**63)))
         first = self.readings.first(self.vectors, point, wanted)
         bent = Problem(self.vectors, first.bent, self.fit_intercept, self.n_threads)
+        decisions = bent.place(point).decisions if first.bent.loss.has_pairs else None
         factor = bent.factor(
-            first.curvatures, random, ROWS_PER_VECTOR, first.decisions, self.readings.total_c
+            first.curvatures, random, ROWS_PER_VECTOR, decisions, self.readings.total_c
         )
         conjugate = Conjugate(factor)
         penalised = bent.penalty.product(point[:, :-1])

@@ -1,6 +1,5 @@
 """Losses on classes: y is +1 in the rows of an output's positive class, and -1 in all others."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -10,6 +9,7 @@ from scipy.special import expit, logsumexp
 
 from .. import _core
 from .ramps import ramp, ramp_derivatives
+from .row_loss import RowLoss
 
 Array = NDArray[Any]
 
@@ -18,12 +18,9 @@ LOG_LOSS_WIDTH = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class ClassLoss(ABC):
+class ClassLoss(RowLoss):
     """The base of losses that are functions of the margin y f, one output per positive class."""
 
-    coupled: ClassVar[bool] = False
-    everywhere: ClassVar[bool] = False
-    name: ClassVar[str]
     codes: Array
     positives: tuple[int, ...]
     width: float
@@ -38,19 +35,6 @@ class ClassLoss(ABC):
         """The number of decision values of a row."""
         return len(self.positives)
 
-    @property
-    @abstractmethod
-    def largest_curvature(self) -> float:
-        """A bound on the second derivative in one decision value."""
-
-    @abstractmethod
-    def values(self, decisions: Array) -> Array:
-        """Return the loss of each row and output."""
-
-    @abstractmethod
-    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
-        """Return the slopes and curvatures of each row's loss in its decision values."""
-
     def take(self, chosen: Array | slice) -> Self:
         """Return the loss of the chosen rows."""
         return replace(self, codes=self.codes[chosen])
@@ -60,7 +44,7 @@ class ClassLoss(ABC):
         near: NDArray[np.bool_] = self._margins(decisions).min(axis=1) < 1 + reach * self.width
         return near
 
-    def core(self) -> _core.RowLosses:
+    def _core(self) -> _core.RowLosses:
         """Return the loss as the core sees it."""
         return _core.RowLosses.classes(self.name, self.codes, list(self.positives), self.width)
 
@@ -178,3 +162,8 @@ class Softmax(ClassLoss):
             0, -reach * self.width
         )
         return near
+
+
+CLASS_LOSSES: dict[str, type[ClassLoss]] = {
+    loss.name: loss for loss in (Hinge, SquaredHinge, LogLoss)
+}

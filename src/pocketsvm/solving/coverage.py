@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .problem import Problem
-from .sample import Sample, slices
-from .value_losses import Quantile
+from .sample import Sample
+from .slices import slices
 
 Array = NDArray[Any]
 
@@ -38,12 +38,13 @@ def intercept_shifts(
     vectors: Array,
     point: Array,
     sample: Sample,
-    loss: Quantile,
     random: np.random.Generator,
     n_threads: int,
     rows_per_vector: int = ROWS_PER_VECTOR,
 ) -> Array:
     """Return what is added to the intercept of each quantile."""
+    levels, targets = sample.loss.levels, sample.loss.targets  # type: ignore[attr-defined]
+    assert levels is not None
     decisions = Problem(vectors, sample, True, n_threads).place(point).decisions
     few, scale = sample, 1.0
     chosen: Array | slice = slice(None)
@@ -56,13 +57,13 @@ def intercept_shifts(
     def quantiles(values: Array, weights: Array) -> Array:
         found = [
             np.quantile(column, level, weights=weights, method="inverted_cdf")
-            for column, level in zip(values.T, loss.parameters, strict=True)
+            for column, level in zip(values.T, levels, strict=True)
         ]
         return np.array(found)
 
-    shifts = quantiles(loss.targets[chosen] - without, few.c)
+    shifts = quantiles(targets[chosen] - without, few.c)
     if few is not sample:  # what the choice of rows adds by chance cancels
-        residuals = loss.targets - decisions
+        residuals = targets - decisions
         shifts += quantiles(residuals, sample.c) - quantiles(residuals[chosen], few.c)
     return shifts
 

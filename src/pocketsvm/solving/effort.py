@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
-from .pairs import PairwiseHinge
 from .problem import LEAST_FACTOR_VECTORS, ROWS_PER_VECTOR
 from .sample import Sample
 
@@ -95,7 +94,7 @@ class Effort:
         value = n_features + EXPONENTIAL
         all_passes = settings.n_passes * n_rows * settings.budget * value
         # The exact machine of a ranking has many more kernel values: those of pairs of rows.
-        exact = math.inf if isinstance(sample.loss, PairwiseHinge) else per_pair * n_rows**2 * value
+        exact = math.inf if sample.loss.has_pairs else per_pair * n_rows**2 * value
         work = min(exact, max(least_work, all_passes))
         least_loss = 0.0 if values else LEAST_LOSS
         return cls(
@@ -108,6 +107,8 @@ class Effort:
 
     def most_near(self, n_vectors: int) -> int:
         """Return the largest number of near rows on which vectors move."""
+        if not self.most_steps:  # vectors stay
+            return 0
         return MOST_KEPT // (4 * n_vectors) if self.keeps else self.n_rows
 
     def most_inner(self, n_steps: int, n_outputs: int) -> float:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from .. import _core
 from .descent import TOLERANCE, predicted_share
 from .factor import INTERCEPT_CURVATURE
-from .losses import KnownToCore
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -65,7 +64,7 @@ def solve_exactly(
     vectors: Array, sample: Sample, fit_intercept: bool, n_threads: int
 ) -> ExactSolution | None:
     """Solve for the coefficients of all rows, given as vectors; None if the core cannot."""
-    losses = sample.loss.core() if isinstance(sample.loss, KnownToCore) else None
+    losses = sample.loss.core
     if losses is None or not losses.separable:
         return None
     rows, bound = sample.rows, sample.loss.largest_curvature

@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsymm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _core
-from .sample import in_order, slices
+from .slices import in_order, slices
 
 Array = NDArray[Any]
 # Yields kernel values (n_rows, n_vectors), the numbers of some of these rows, and their weights.

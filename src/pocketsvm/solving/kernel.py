@@ -1,14 +1,15 @@
 """The kernel values of rows: decision values, and what the rows pull at."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data.rows import Rows
-from .sample import slices
+from ..rows.checked import Rows
+from .slices import slices
 
 Array = NDArray[Any]
 
@@ -71,3 +72,15 @@ class KernelRows:
         """Return the derivative in coefficients and intercepts of losses with these slopes."""
         pull = _core.kernel_pull(kernel, slopes, self.n_threads)
         return np.column_stack([pull, slopes.sum(axis=0)])
+
+    def decisions_of(self, points: Sequence[Array]) -> list[Array]:
+        """Return the decision values of all rows at some points."""
+        found = [np.empty((self.rows.n_rows, len(point))) for point in points]
+        for at, kernel in self.blocks():
+            for decisions, point in zip(found, points, strict=True):
+                decisions[at] = self.decisions(kernel, point)
+        return found
+
+    def pull_of(self, slopes: Array) -> Array:
+        """Return the derivative of losses with these slopes of all rows."""
+        return reduce(np.add, (self.pull(kernel, slopes[at]) for at, kernel in self.blocks()))

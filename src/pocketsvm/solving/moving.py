@@ -23,7 +23,8 @@ from scipy.optimize import OptimizeResult, minimize
 
 from .descent import Solution, resume
 from .problem import Problem
-from .sample import Sample, in_order, slices
+from .sample import Sample
+from .slices import in_order, slices
 
 Array = NDArray[Any]
 

@@ -8,15 +8,18 @@ The rows of a query depend on each other: the second derivative is not diagonal.
 a diagonal bound on it. Factors are made of pairs of rows, drawn at random.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data.queries import Queries
+from ..rows.queries import Queries
+from .row_loss import Loss
+from .slices import in_order
 
 if TYPE_CHECKING:
     from .sample import Sample
@@ -25,18 +28,19 @@ Array = NDArray[Any]
 
 # All pairs are on the quadratic part of a loss of this width.
 ANY_WIDTH = 1e300
+# Rows whose pairs are summed up at once.
+ROWS_AT_ONCE = 2**15
 # Pairs whose kernel values are computed at once.
 PAIRS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseHinge:
+class PairwiseHinge(Loss):
     """The loss of rows that are sorted by query."""
 
     name: ClassVar[str] = "pairwise_hinge"
+    has_pairs: ClassVar[bool] = True
     n_outputs: ClassVar[int] = 1
-    coupled: ClassVar[bool] = False
-    everywhere: ClassVar[bool] = False
     queries: Queries
     width: float
 
@@ -47,13 +51,14 @@ class PairwiseHinge:
         most = np.maximum.reduceat(queries.n_partners, queries.begins[:-1])
         return float((most * queries.scales).max() / self.width)
 
+    @property
+    def begins(self) -> Array:
+        """The first row of each query, and the number of rows."""
+        return self.queries.begins
+
     def take(self, chosen: Array | slice) -> Self:
         """Return the loss of the chosen rows, which should be those of whole queries."""
         return replace(self, queries=self.queries.take(chosen))
-
-    def slices(self, n_rows: int) -> list[slice]:
-        """Cut the rows into slices of whole queries, of about this many rows."""
-        return self.queries.slices(n_rows)
 
     def values(self, decisions: Array) -> Array:
         """Return the loss of each row: that of its pairs with less relevant rows."""
@@ -64,9 +69,51 @@ class PairwiseHinge:
         _, slopes, curvatures, _ = self._sums(decisions, self.width)
         return slopes, curvatures
 
-    def products(self, decisions: Array) -> Array:
-        """Return the second derivative times the decision values."""
-        return self._sums(decisions, self.width)[3]
+    def slopes(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array]:
+        """Return the sums of the losses of rows with the weights c, and their weighted slopes."""
+        slopes = np.empty_like(decisions)
+
+        def read(at: slice, loss: Self) -> Array:
+            values, first, _, _ = loss._sums(decisions[at], self.width)
+            slopes[at] = first * c[at, None]
+            total: Array = (values * c[at, None]).sum(axis=0)
+            return total
+
+        return reduce(np.add, self._parts(read, n_threads)), slopes
+
+    def curvatures(self, decisions: Array, c: Array, n_threads: int) -> Array:
+        """Return the weighted curvature of every row."""
+
+        def read(at: slice, loss: Self) -> Array:
+            curvatures: Array = loss.derivatives(decisions[at])[1][:, 0] * c[at]
+            return curvatures
+
+        return np.concatenate(list(self._parts(read, n_threads)))
+
+    def along(
+        self, decisions: Array, change: Array, length: Array, c: Array, n_threads: int
+    ) -> tuple[Array, Array]:
+        """Return the first and second derivative of the losses along a change, at some lengths."""
+
+        def read(at: slice, loss: Self) -> Array:
+            some = change[at]
+            weighted = some * c[at, None]
+            slopes, bends = loss.derivatives(decisions[at] + length * some)
+            return np.stack(
+                [(slopes * weighted).sum(axis=0), (bends * some * weighted).sum(axis=0)]
+            )
+
+        first, second = reduce(np.add, self._parts(read, n_threads))
+        return first, second
+
+    def _parts(self, read: Callable[[slice, Self], Array], n_threads: int) -> Iterator[Array]:
+        """Read the rows in slices of whole queries, whose number does not depend on threads."""
+        parts = self.queries.slices(ROWS_AT_ONCE)
+        return in_order(lambda at: read(at, self.take(at)), parts, n_threads)
+
+    def bent_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:
+        """Return the second derivative of the weighted losses times the decision values."""
+        return self._sums(decisions, self.width)[3] * c[:, None]
 
     def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
         """Tell which queries have a pair with a slope, or would have one within `reach` widths."""

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.rows import Rows
-from ..data.sampling import AnyTargets, sampled
 from ..model.model import Model
+from ..rows.checked import Rows
+from ..training.passes import sampled
 from ..training.settings import Settings
 from ..training.state import VectorSet
+from ..training.targets import Targets
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
 from .descent import STEPS_PER_FACTOR, descend, newton
 from .problem import Place, Problem
-from .sample import Sample
-from .solve import Solver, distinct, last_iterate, sample_of
-from .value_losses import Quantile
+from .sample import Sample, sample_of
+from .solve import Solver, distinct, last_iterate
 
 Array = NDArray[Any]
 
@@ -64,7 +64,7 @@ class Shared:
     """
 
     rows: Rows
-    targets: AnyTargets
+    targets: Targets
     n_rows: int
     counts: Sequence[NDArray[np.bool_]]
 
@@ -77,7 +77,7 @@ class Shared:
 def solve_path(
     vectors: VectorSet,
     rows: Rows,
-    targets: AnyTargets,
+    targets: Targets,
     settings: Settings,
     factors: Sequence[float],
     *,
@@ -122,7 +122,8 @@ def solve_path(
     with ONE_BLAS_THREAD:
         if shared is not None:
             seed = int(random.integers(2**63))
-            rows, targets = sampled(rows, targets, START_PER_VECTOR * settings.budget, 0, seed)
+            n_rows = START_PER_VECTOR * settings.budget
+            rows, targets = sampled(rows, targets, settings, n_rows, seed, least=0)
         solver = Solver.of(rows, targets, replace(settings, choices=choices), random)
         points = distinct(model.vectors)
         if vectors.profile.merges and choices.fills:
@@ -183,17 +184,15 @@ class _Path:
     def _covering(self, model: int, point: Array, factor: float) -> Array:
         """Shift the intercepts of quantiles as the final fit does."""
         problem, random = self.models[model]
-        if not isinstance(problem.sample.loss, Quantile) or not problem.fit_intercept:
+        if problem.sample.loss.levels is None or not problem.fit_intercept:
             return point
         counted = replace(problem.sample, c=problem.sample.c * factor)
         counted = counted.take(np.flatnonzero(counted.c))
-        assert isinstance(counted.loss, Quantile)
         shifted = point.copy()
         shifted[:, -1] += intercept_shifts(
             problem.rows.vectors,
             point,
             counted,
-            counted.loss,
             random,
             problem.n_threads,
             ROWS_PER_VECTOR,

@@ -7,9 +7,9 @@ intercepts:
     minimise over beta, b    1/2 beta' (K + jitter I) beta + sum_i c_i loss_i(k_i beta + b) + t b,
 
 where K holds the kernel values among the vectors, k_i those of row i, and c_i is C times the weight
-of the row. The tilt t is zero, except in novelty detection. `losses.py` rounds off the kinks of the
-losses. All outputs share the kernel values. A point is an array (n_outputs, n_vectors + 1) of the
-coefficients and intercepts.
+of the row. The tilt t is zero, except in novelty detection. The losses round off their kinks. All
+outputs share the kernel values. A point is an array (n_outputs, n_vectors + 1) of the coefficients
+and intercepts.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
+from ..rows.sampling import draw_members
 from .factor import INTERCEPT_CURVATURE, Factor, Penalty
 from .kernel import KernelRows
-from .losses import KnownToCore
-from .pairs import PairwiseHinge, pair_blocks
-from .readings import Wanted, drawn_bent
+from .pairs import pair_blocks
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -91,7 +90,7 @@ class Problem:
     @property
     def knows_bends(self) -> bool:
         """Whether curvatures are second derivatives, and not only a bound on them."""
-        return not isinstance(self.sample.loss, PairwiseHinge)
+        return not self.sample.loss.has_pairs
 
     @cached_property
     def small(self) -> _core.RowLosses | None:
@@ -102,8 +101,7 @@ class Problem:
         fits = n_values <= SMALL_VALUES and n_values * n_outputs <= SMALL_VALUES_OF_ALL
         if not (self.sample.few and fits and n_vectors <= n_rows):
             return None
-        losses = loss.core() if isinstance(loss, KnownToCore) else None
-        return losses if losses is not None and losses.separable else None
+        return loss.core if loss.core is not None and loss.core.separable else None
 
     def newton(
         self, losses: _core.RowLosses, near: Array | None, n_steps: int, tolerance: float
@@ -131,9 +129,7 @@ class Problem:
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
-        decisions = np.empty((len(self.sample.c), len(point)))
-        for at, kernel in self.rows.blocks():
-            decisions[at] = self.rows.decisions(kernel, point)
+        (decisions,) = self.rows.decisions_of([point])
         return Place(point, self.penalty.product(point[:, :-1]), decisions)
 
     def start(self) -> Place:
@@ -170,16 +166,11 @@ class Problem:
 
     def bent_products(self, decisions: Array, curvatures: Array) -> Array:
         """Return the second derivative of the losses times the decision values."""
-        if not isinstance(self.sample.loss, PairwiseHinge):
-            return curvatures[:, None] * decisions
-        return self.sample.loss.products(decisions) * self.sample.c[:, None]
+        return self.sample.loss.bent_products(decisions, curvatures, self.sample.c)
 
     def pull(self, slopes: Array) -> Array:
         """Return the derivative of losses with these slopes."""
-        total = np.zeros(self.shape)
-        for at, kernel in self.rows.blocks():
-            total += self.rows.pull(kernel, slopes[at])
-        return total
+        return self.rows.pull_of(slopes)
 
     def slope_along(self, place: Place, step: Place, length: Array) -> tuple[Array, Array]:
         """Return the objective's first and second derivative along a step, at some lengths."""
@@ -215,7 +206,7 @@ class Problem:
         n_rows = rows_per_vector * max(self.shape[1], LEAST_FACTOR_VECTORS)
         curvatures = thinned(curvatures, n_rows, random, self.n_threads)
         loss = self.sample.loss
-        if isinstance(loss, PairwiseHinge):
+        if loss.has_pairs:
             partners = loss.partners(np.flatnonzero(curvatures), decisions, random)
             pairs = self.rows.vectors, self.sample, curvatures, partners, self.n_threads
             return self.penalty.factor(partial(pair_blocks, *pairs), 1.0, fit_intercept=False)
@@ -233,12 +224,13 @@ def thinned(
     curvatures: Array, n_rows: int, random: np.random.Generator, n_threads: int = 1
 ) -> Array:
     """Draw rows among those that bend; the others get no curvature, the drawn ones more."""
-    if np.count_nonzero(curvatures) <= n_rows:
+    bends = curvatures != 0
+    if np.count_nonzero(bends) <= n_rows:
         return curvatures
-    wanted = Wanted(n_rows, 0, int(random.integers(2**63)))
+    drawn = draw_members(bends, n_rows, int(random.integers(2**63)), n_threads)
+    found = curvatures[drawn]
     thin = np.zeros_like(curvatures)
-    drawn, found = drawn_bent(curvatures, wanted, n_threads)
-    thin[drawn] = found
+    thin[drawn] = found * (_core.total(curvatures, n_threads) / found.sum(dtype=float))
     return thin
 
 

@@ -1,8 +1,6 @@
 """The solver: the vectors of the passes in, the model out."""
 
 import time
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +9,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
-from ..data.novelty import NoveltyTargets
-from ..data.rows import Rows
-from ..data.sampling import AnyTargets, sampled
-from ..data.targets import ClassTargets, ValueTargets
+from .._warnings import warn
 from ..model.model import Model, Training
+from ..rows.checked import Rows
+from ..training.passes import sampled
 from ..training.settings import Settings
 from ..training.state import VectorSet
+from ..training.targets import Targets
 from .all_rows import MUCH, AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
@@ -26,14 +24,11 @@ from .effort import Effort
 from .exact import solve_exactly
 from .factor import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
-from .losses import REACH, KnownToCore, loss_of
 from .moving import Path
-from .pairs import PairwiseHinge
 from .problem import ROWS_PER_VECTOR, Problem, row_products
-from .query_readings import in_memory
-from .readings import Readings, near_rows
-from .sample import Sample
-from .value_losses import Quantile
+from .readings import Readings, in_memory, near_rows, read
+from .row_loss import REACH
+from .sample import Sample, sample_of
 
 Array = NDArray[Any]
 
@@ -55,9 +50,9 @@ NOT_CONVERGED = 0.5
 def solve(
     vectors: VectorSet,
     rows: Rows,
-    targets: AnyTargets,
+    targets: Targets,
     settings: Settings,
-    whole: Callable[[Sample], Readings] | None = None,
+    whole: Readings | None = None,
 ) -> Model:
     """Solve for the coefficients and the intercept, and move the vectors if that pays.
 
@@ -75,9 +70,8 @@ def solve(
     settings : Settings
         How to train; without `polish`, the model is the last iterate of the passes.
 
-    whole : callable, default=None
-        Returns the readings of all rows, if the rows given are only a sample of them; it gets the
-        part of the sample that is solved on first.
+    whole : Readings, default=None
+        The readings of all rows, if the rows given are only a sample of them.
 
     Returns
     -------
@@ -107,12 +101,11 @@ def solve(
             answer = solver.move(solver.solve(points))
         answer = solver.covering(answer)
     if answer.remaining > (NOT_CONVERGED if solver.whole is None else MUCH):
-        warnings.warn(
+        warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
             "coefficients are not optimal for these support vectors. A smaller C or gamma, or "
             "standardised columns, make the problem easier.",
             ConvergenceWarning,
-            stacklevel=5,
         )
     profile = replace(
         vectors.profile,
@@ -132,14 +125,14 @@ def solve(
     )
 
 
-def last_iterate(vectors: VectorSet, targets: AnyTargets, settings: Settings) -> Model:
+def last_iterate(vectors: VectorSet, targets: Targets, settings: Settings) -> Model:
     """Return the model that the passes ended with."""
     return Model(
         vectors=vectors.vectors,
         dual_coef=vectors.dual_coef,
         intercept=vectors.offset + vectors.biases,
         gamma=vectors.gamma,
-        classes=targets.classes if isinstance(targets, ClassTargets) else None,
+        classes=targets.classes,
         training=Training(vectors, settings.alpha, vectors.profile),
         task=targets.task,
         loss=targets.loss,
@@ -212,32 +205,23 @@ class Solver:
     def of(
         cls,
         rows: Rows,
-        targets: AnyTargets,
+        targets: Targets,
         settings: Settings,
         random: np.random.Generator,
-        whole: Callable[[Sample], Readings] | None = None,
+        whole: Readings | None = None,
     ) -> "Solver":
         """Return the solver of rows, or of more rows of which these are a sample."""
-        if isinstance(targets, NoveltyTargets):
-            # Its passes have no intercept. Moves gain nothing, and take as long as all the rest.
-            stay = replace(settings.choices, class_moves=0, class_moves_of_small=0)
-            settings = replace(settings, fit_intercept=True, choices=stay)
-        sample = sampled(
-            rows,
-            targets,
-            sample_size(settings, targets.n_problems),
-            settings.least_of_class(targets.n_problems),
-            int(random.integers(2**63)),
-            settings.n_threads,
-        )
+        settings = targets.solver_settings(settings)
+        n_rows, seed = sample_size(settings, targets.n_problems), int(random.integers(2**63))
+        sample = sampled(rows, targets, settings, n_rows, seed)
         part = sample_of(*sample, settings)
         if whole is None and rows.n_rows <= settings.choices.small:
-            part = replace(part, few=isinstance(part.loss, KnownToCore))
+            part = replace(part, few=part.loss.core is not None)
         if whole is None and sample[0] is not rows:
-            whole = readings_of(rows, targets, settings)
-        values = isinstance(targets, ValueTargets)
-        readings = None if whole is None else whole(part)
-        return cls(part, readings, settings, random, values=values)
+            whole = in_memory(sample_of(rows, targets, settings), settings.n_threads)
+        if whole is not None:
+            whole = replace(whole, part=part)
+        return cls(part, whole, settings, random, values=targets.has_values)
 
     def objective(self, vectors: Array, point: Array) -> float:
         """Return the objective of coefficients and intercepts, estimated by the sample."""
@@ -248,7 +232,7 @@ class Solver:
         """Return the objective of the last iterate, in which each output has its own vectors."""
         n_threads, dual_coef = self._settings.n_threads, vectors.dual_coef
         point = np.column_stack([dual_coef, vectors.biases])
-        total = float(in_memory(self.part, n_threads).losses(vectors.vectors, point).sum())
+        total = float(read(vectors.vectors, point, self.part, n_threads).losses.sum())
         begin = 0
         for coefficients, state in zip(dual_coef, vectors.states, strict=True):
             end = begin + len(state.vectors)
@@ -343,10 +327,8 @@ class Solver:
 
     def _near(self, is_near: NDArray[np.bool_], n_vectors: int) -> Sample | None:
         """Return the rows on which vectors move."""
-        # Rows of a query have their losses together, which weights would not keep.
-        seed = None if isinstance(self.part.loss, PairwiseHinge) else self._seed
         most, n_threads = self._effort.most_near(n_vectors), self._settings.n_threads
-        return near_rows(self.part, is_near, most, seed, n_threads)
+        return near_rows(self.part, is_near, most, self._seed, n_threads)
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
         assert self.whole is not None
@@ -424,28 +406,14 @@ class Solver:
 
     def covering(self, answer: Answer) -> Answer:
         """Shift the intercepts of quantiles, so that these cover the shares asked for."""
-        loss, settings = self.part.loss, self._settings
-        if not isinstance(loss, Quantile) or not settings.fit_intercept:
+        settings = self._settings
+        if self.part.loss.levels is None or not settings.fit_intercept:
             return answer
         point = answer.point.copy()
         point[:, -1] += intercept_shifts(
-            answer.vectors, point, self.part, loss, self._random, settings.n_threads
+            answer.vectors, point, self.part, self._random, settings.n_threads
         )
         return replace(answer, point=point)
-
-
-def sample_of(rows: Rows, targets: AnyTargets, settings: Settings) -> Sample:
-    """Return the rows as the solver sees them."""
-    c = targets.row_weight(rows.n_rows * settings.alpha, settings.n_threads)
-    tilt = targets.nu * float(c.sum()) if isinstance(targets, NoveltyTargets) else 0.0
-    return Sample(rows, c, loss_of(targets, settings.choices), tilt)
-
-
-def readings_of(
-    rows: Rows, targets: AnyTargets, settings: Settings
-) -> Callable[[Sample], Readings]:
-    """Return what makes the readings of rows in memory, of which a sample was drawn."""
-    return lambda part: in_memory(sample_of(rows, targets, settings), settings.n_threads)
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:

@@ -1,6 +1,5 @@
 """Losses on target values: one target for every output."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -9,20 +8,19 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .ramps import ramp, ramp_derivatives
+from .row_loss import RowLoss
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class ValueLoss(ABC):
+class ValueLoss(RowLoss):
     """The base of losses on targets (n_rows, n_outputs).
 
     Each output has a parameter of the loss, and a width over which kinks are rounded off.
     """
 
-    coupled: ClassVar[bool] = False
     everywhere: ClassVar[bool] = True
-    name: ClassVar[str]
     targets: Array
     parameters: Array
     widths: Array
@@ -36,23 +34,6 @@ class ValueLoss(ABC):
     def n_outputs(self) -> int:
         """The number of decision values of a row."""
         return len(self.parameters)
-
-    @property
-    @abstractmethod
-    def largest_curvature(self) -> float:
-        """A bound on the second derivative in one decision value."""
-
-    @abstractmethod
-    def values(self, decisions: Array) -> Array:
-        """Return the loss of each row and output."""
-
-    @abstractmethod
-    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
-        """Return the slopes and curvatures of each row's loss in its decision values."""
-
-    @abstractmethod
-    def core(self) -> _core.RowLosses:
-        """Return the loss as the core sees it."""
 
     def take(self, chosen: Array | slice) -> Self:
         """Return the loss of the chosen rows."""
@@ -107,7 +88,7 @@ class Tube(ValueLoss):
         near: NDArray[np.bool_] = np.any(excess > -reach * self.widths, axis=1)
         return near
 
-    def core(self) -> _core.RowLosses:
+    def _core(self) -> _core.RowLosses:
         """Return the loss as the core sees it."""
         down, up, widths = self.down.tolist(), self.up.tolist(), self.widths.tolist()
         return _core.RowLosses.values("tube", self.targets, self.epsilon, down, up, widths)
@@ -136,6 +117,11 @@ class Quantile(Tube):
     """The pinball loss: q (y - f) for targets above f, (1 - q) (f - y) for those below."""
 
     name: ClassVar[str] = "quantile"
+
+    @property
+    def levels(self) -> Array:
+        """The quantiles that the outputs predict."""
+        return self.parameters
 
     @property
     def down(self) -> Array:
@@ -173,7 +159,7 @@ class Huber(ValueLoss):
         slopes = np.clip(residuals, -self.epsilon, self.epsilon)
         return slopes, 1.0 * (np.abs(residuals) <= self.epsilon)
 
-    def core(self) -> _core.RowLosses:
+    def _core(self) -> _core.RowLosses:
         """Return the loss as the core sees it."""
         ones = [1.0] * self.n_outputs
         return _core.RowLosses.values("huber", self.targets, self.epsilon, ones, ones, ones)
@@ -189,3 +175,8 @@ class SquaredError(Huber):
     def epsilon(self) -> float:
         """The largest slope: none."""
         return float("inf")
+
+
+VALUE_LOSSES: dict[str, type[ValueLoss]] = {
+    loss.name: loss for loss in (EpsilonInsensitive, SquaredError, Huber, Quantile)
+}

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _core
-from ..data.novelty import NoveltyTargets
-from ..data.queries import RankTargets
-from ..data.rows import Rows
-from ..data.sampling import AnyTargets, sampled
-from ..data.targets import ClassTargets, ValueTargets
 from ..profile import Profile
+from ..rows.checked import Rows
+from ..rows.sampling import draw
 from .regularisation import check_continuation
 from .settings import Settings
 from .state import PassState, VectorSet
+from .targets import Targets
 
 # A trainer needs two vectors to merge.
 LEAST_BUDGET = 2
@@ -66,7 +64,7 @@ OnPass = Callable[[PassReport], bool]
 
 def passes(
     rows: Rows,
-    targets: AnyTargets,
+    targets: Targets,
     settings: Settings,
     on_pass: OnPass,
     start: VectorSet | None = None,
@@ -109,20 +107,40 @@ def passes(
     return passes_over(rows, targets, settings, on_pass, start, half_life, before)
 
 
-def sample_for_passes(
-    rows: Rows, targets: AnyTargets, settings: Settings
-) -> tuple[Rows, AnyTargets]:
+def sample_for_passes(rows: Rows, targets: Targets, settings: Settings) -> tuple[Rows, Targets]:
     """Draw the rows that the passes see: all rows, or a sample if the solver follows."""
     if not settings.polish or rows.n_rows <= settings.most_sampled:
         return rows, targets
     seed = int(settings.random_state.randint(2**63, dtype=np.uint64))
-    least = settings.least_of_class(targets.n_problems)
-    return sampled(rows, targets, settings.most_sampled, least, seed, settings.n_threads)
+    return sampled(rows, targets, settings, settings.most_sampled, seed)
+
+
+def sampled(
+    rows: Rows,
+    targets: Targets,
+    settings: Settings,
+    n_rows: int,
+    seed: int,
+    least: int | None = None,
+) -> tuple[Rows, Targets]:
+    """Draw a sample of rows that represents all of them; return all if there are no more.
+
+    The mean weighted loss of the sample estimates that of all rows. `least` is the least number of
+    rows of a class; None means that of the settings.
+    """
+    if rows.n_rows <= n_rows or not targets.draws_rows:
+        return rows, targets
+    if least is None:
+        least = settings.least_of_class(targets.n_problems)
+    # The weight of a class does not matter among its rows.
+    weights, n_threads = targets.sample_weight, settings.n_threads
+    chosen, factors = draw(targets.groups(), weights, n_rows, least, seed, n_threads)
+    return rows.take(chosen, n_threads), targets.take(chosen, factors)
 
 
 def passes_over(
     rows: Rows,
-    targets: AnyTargets,
+    targets: Targets,
     settings: Settings,
     on_pass: OnPass,
     start: VectorSet | None = None,
@@ -136,7 +154,7 @@ def passes_over(
 
 def make_trainers(
     rows: Rows,
-    targets: AnyTargets,
+    targets: Targets,
     settings: Settings,
     start: VectorSet | None = None,
     half_life: float = math.inf,
@@ -160,7 +178,7 @@ def make_trainers(
 
 def _trainer(
     rows: Rows,
-    targets: AnyTargets,
+    targets: Targets,
     settings: Settings,
     number: int,
     size: int,
@@ -210,7 +228,7 @@ def _restore(
 def run_passes(
     trainers: Sequence[_core.Trainer],
     rows: Rows,
-    targets: AnyTargets,
+    targets: Targets,
     settings: Settings,
     on_pass: OnPass,
     before: VectorSet | None = None,
@@ -234,7 +252,7 @@ def run_passes(
     for done in range(first, settings.n_passes + 1):
         start, begin = found, time.perf_counter()
         made = earlier.merges + found.merges
-        _make_pass(trainers, rows, targets, settings, _merges_left(made, targets, settings))
+        targets.make_pass(trainers, rows.core, settings, _merges_left(made, targets, settings))
         seconds, found = time.perf_counter() - begin, _profile(trainers)
         report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
         if on_pass(report) or is_enough(done, earlier + found, rows, targets, settings):
@@ -243,19 +261,19 @@ def run_passes(
 
 
 def is_enough(
-    n_passes: int, profile: Profile, rows: Rows, targets: AnyTargets, settings: Settings
+    n_passes: int, profile: Profile, rows: Rows, targets: Targets, settings: Settings
 ) -> bool:
     """Whether further passes would make the vectors worse, or only add vectors of no use."""
     choices = settings.choices
     # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
-    full = isinstance(targets, ValueTargets) and 2 * profile.violations > settings.budget
+    full = targets.all_rows_enter and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
     small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
     enough = profile.merges >= _most_merges(targets, settings)
     return settings.polish and (few or small or enough)
 
 
-def _merges_left(made: int, targets: AnyTargets, settings: Settings) -> int | None:
+def _merges_left(made: int, targets: Targets, settings: Settings) -> int | None:
     """Return after how many merges a trainer ends its pass.
 
     There is no limit if no solver follows, and for several trainers, which do not know of each
@@ -266,73 +284,9 @@ def _merges_left(made: int, targets: AnyTargets, settings: Settings) -> int | No
     return _most_merges(targets, settings) - made
 
 
-def _most_merges(targets: AnyTargets, settings: Settings) -> int:
+def _most_merges(targets: Targets, settings: Settings) -> int:
     """Return the number of merges after which passes end."""
-    weighted = isinstance(targets, ClassTargets) and bool(np.ptp(targets.class_weight) > 0)
-    return settings.most_merges(targets.n_problems, weighted)
-
-
-def _make_pass(
-    trainers: Sequence[_core.Trainer],
-    rows: Rows,
-    targets: AnyTargets,
-    settings: Settings,
-    most_merges: int | None,
-) -> None:
-    if isinstance(targets, ClassTargets):
-        _core.train_pass(
-            list(trainers),
-            rows.core,
-            "hinge" if settings.polish else targets.loss,
-            targets.codes,
-            targets.positives,
-            targets.class_weight,
-            targets.sample_weight,
-            settings.n_threads,
-            most_merges,
-        )
-    elif isinstance(targets, NoveltyTargets):  # all rows are of one class, which is +1
-        _core.train_pass(
-            list(trainers),
-            rows.core,
-            "hinge",
-            targets.groups(),
-            [0],
-            np.ones(1),
-            targets.sample_weight,
-            settings.n_threads,
-            most_merges,
-        )
-    elif isinstance(targets, RankTargets):
-        (trainer,) = trainers
-        places, weight = targets.queries.places, targets.pair_weight()
-        _core.train_pass_on_pairs(trainer, rows.core, places, weight, most_merges)
-    else:
-        for k, trainer in enumerate(trainers):
-            _core.train_pass_on_targets(
-                trainer,
-                rows.core,
-                *_value_slopes(targets, settings, k),
-                np.ascontiguousarray(targets.values[:, k]),
-                targets.sample_weight,
-                most_merges,
-            )
-
-
-def _value_slopes(targets: ValueTargets, settings: Settings, output: int) -> tuple[str, float]:
-    """Return the loss whose slopes the passes use for an output, and its parameter.
-
-    If the solver follows, the passes only find vectors. With a tube, rows close to the model do not
-    enter it, and fewer vectors are merged.
-    """
-    parameter = targets.parameters[output]
-    if targets.loss == "epsilon_insensitive" or not settings.polish:
-        if targets.loss != "squared_error":
-            return targets.loss, parameter
-        # The learning rate starts at 1 / lambda, and slopes without a bound would overflow.
-        largest = float(np.abs(targets.values[:, output]).max())
-        return "huber", largest or 1.0
-    return "epsilon_insensitive", settings.choices.relative_tube * float(targets.spreads()[output])
+    return settings.most_merges(targets.n_problems, targets.are_classes_weighted)
 
 
 def _profile(trainers: Sequence[_core.Trainer]) -> Profile:

@@ -1,5 +1,6 @@
 """The settings of one call of `fit` or `partial_fit`."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,6 +88,58 @@ class Choices:
     class_moves_of_small: int = 10
     steps_on_all_rows: int = 2
     factor_tolerance: float = 0.025
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of an estimator, checked, as a call of `fit` or `partial_fit` uses them.
+
+    Attributes
+    ----------
+    budget, C, gamma, max_iter, maintenance, polish, fit_intercept, alpha, half_life
+        As in `pocketsvm.BudgetedSVC`; a `half_life` of None is infinite.
+
+    n_threads : int
+        Threads; the result does not depend on them.
+
+    random_state : RandomState
+        Draws the sample, and the seeds of new trainers.
+
+    is_stream : bool
+        Whether this is a call of `partial_fit`: one pass, which no solver follows.
+    """
+
+    budget: int
+    max_iter: int
+    maintenance: str
+    polish: bool | str
+    n_threads: int
+    random_state: np.random.RandomState
+    gamma: str | float = "scale"
+    C: float = 1.0
+    alpha: float | None = None
+    fit_intercept: bool = False
+    half_life: float = math.inf
+    is_stream: bool = False
+
+    @property
+    def polishes(self) -> bool:
+        """Whether the solver follows the passes."""
+        return bool(self.polish) and not self.is_stream
+
+    def settings(self, alpha: float) -> "Settings":
+        """Return the settings of this call, with its lambda."""
+        return Settings(
+            budget=self.budget,
+            alpha=alpha,
+            n_passes=1 if self.is_stream else self.max_iter,
+            maintenance=self.maintenance,
+            fit_intercept=self.fit_intercept,
+            polish=self.polishes,
+            thorough=self.polish == "thorough",
+            n_threads=self.n_threads,
+            random_state=self.random_state,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,11 +19,11 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import indexable
 
-from ..data.precision import training_rows
-from ..data.rows import check_rows
-from ..data.scales import TargetWarning
 from ..estimators import BudgetedSVC, BudgetedSVR
 from ..estimators.searching.pipeline import RaceSearchCV
+from ..rows.checked import check_rows
+from ..rows.precision import training_rows
+from ..rows.scales import TargetWarning
 from .halving import FACTOR, rounds
 from .steps import last_step, parameter_name
 from .watch import Watch

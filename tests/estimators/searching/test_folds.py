@@ -7,11 +7,11 @@ from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 
 from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR, BudgetedSVRCV
-from pocketsvm.data.rows import checked_rows
 from pocketsvm.estimators.searching import folds
 from pocketsvm.estimators.searching.base import weighted_scorer
 from pocketsvm.estimators.searching.candidates import evaluate
 from pocketsvm.estimators.searching.folds import make_groups, splits
+from pocketsvm.rows.checked import checked_rows
 
 N_ROWS, BUDGET = 1200, 20
 

@@ -19,19 +19,21 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._replacing import PathLike
 from ..._sklearn import StrOptions, parameter_names, takes_weights
-from ...data.opening import as_dataset
-from ...data.precision import training_rows
-from ...data.rows import CheckedRows, check_rows_and_targets
-from ...data.scales import TargetWarning
-from ...data.targets import ClassTargets, ValueTargets, check_classes, non_negative
+from ...fit import plan_of
 from ...model.model import Model
 from ...profile import Profile
-from ..base import BudgetedMachine
-from ..elsewhere import drawn_rows
+from ...rows.checked import CheckedRows, check_rows_and_targets
+from ...rows.opening import as_dataset
+from ...rows.precision import training_rows
+from ...rows.scales import TargetWarning
+from ...rows.survey import survey
+from ...rows.weights import non_negative
+from ...training.targets import Targets
+from ..base import BudgetedMachine, check_alone
 from ..saving import save_model
 from .board import Board
 from .candidates import Scorer, evaluate, evaluate_budgets
-from .folds import FoldGroup, check_folds, make_groups, splits
+from .folds import FoldGroup, check_folds, make_groups, splits, targets_of
 from .grid import Candidate, Grid
 from .race import Found, Race
 from .results import cv_results, joined, score_array
@@ -142,11 +144,8 @@ class BudgetedSearch(BaseEstimator):
         weights = non_negative(sample_weight, rows)
         check_consistent_length(rows.X, groups)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1)
-        counted, targets = machine._fold_targets(rows, y, weights, None)
-        classes = None
-        if isinstance(targets, ClassTargets):
-            classes = targets.classes
-            check_classes(classes, machine.budget)
+        counted, targets = targets_of(machine, rows, y, weights, None)
+        classes = targets.classes
         grid = self._grid(counted, targets)
         places = splits(self.cv, machine, rows.X, y, groups, seed)
         check_folds(machine, places, y, weights, classes, self.scoring)
@@ -185,10 +184,18 @@ class BudgetedSearch(BaseEstimator):
         """Return the sample of a fit, on which candidates are compared."""
         if groups is not None:
             raise ValueError("A data set has no groups: leave them out.")
+        check_alone(y=y, sample_weight=sample_weight)
         size = LARGEST_BUDGET if self.budget == "auto" else self.budget
-        return drawn_rows(self._plain(budget=size), dataset, y, sample_weight, of_all=True)
+        machine = self._plain(budget=size)
+        needs, plan = machine._what().needs, plan_of(machine._parameters())
+        with dataset.opened(needs) as source:
+            found = survey(source, needs, plan, dataset.preparing)
+        if found.survey is None:
+            return found.rows.X, found.y, found.weight
+        weights = found.survey.weights * (found.survey.n_rows / found.rows.n_rows)
+        return found.rows.X, found.y, weights
 
-    def _choices(self, targets: ClassTargets | ValueTargets) -> list[dict[str, Any]]:
+    def _choices(self, targets: Targets) -> list[dict[str, Any]]:
         """Return the parameters besides C and gamma that are compared, the first by default."""
         return [{}]
 
@@ -219,9 +226,9 @@ class BudgetedSearch(BaseEstimator):
             "best_score_": float(means[chosen]),
         }
 
-    def _grid(self, rows: CheckedRows, targets: ClassTargets | ValueTargets) -> Grid:
+    def _grid(self, rows: CheckedRows, targets: Targets) -> Grid:
         """Return the values to begin with. C is in units of the targets."""
-        unit = unit_of_c(targets)
+        unit = targets.unit_of_c
         gamma = training_rows(rows, "scale").gamma
         return Grid.of(
             checked_values("gammas", self.gammas), checked_values("Cs", self.Cs), gamma, unit
@@ -275,7 +282,7 @@ class BudgetedSearch(BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -309,13 +316,6 @@ class BudgetedSearch(BaseEstimator):
         """
         check_is_fitted(self)
         save_model(self.best_estimator_, path)
-
-
-def unit_of_c(targets: ClassTargets | ValueTargets) -> float:
-    """Return the unit of C: that of the targets, if the slope of the loss is bounded."""
-    if isinstance(targets, ClassTargets) or targets.loss in ("squared_error", "huber"):
-        return 1.0
-    return float(targets.spreads().mean())
 
 
 def checked_values(name: str, values: Any) -> Sequence[float] | None:

@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ...data.precision import training_rows
-from ...data.rows import Rows
 from ...model.model import Model
 from ...model.prediction import decision_values, log_probabilities
+from ...rows.checked import Rows
+from ...rows.precision import training_rows
 from ...solving.path import Shared, solve_path
 from ...solving.solve import last_iterate
 from ...training.passes import passes
 from ...training.settings import Settings
 from ...training.state import VectorSet
+from ...training.targets import Targets
 from ..base import BudgetedMachine
 from .folds import FoldGroup, Held
 
@@ -109,19 +110,18 @@ def _models(
 
     def settings(C: float) -> Settings:
         candidate = clone(machine).set_params(C=C, gamma=gamma, n_jobs=n_threads)
-        found: Settings = candidate._settings(rows, targets, stream=False)
+        found = settings_of(candidate, rows, targets)
         # The rows may be some of those of a fold: lambda is that of the fold.
         return replace(found, alpha=found.alpha * rows.n_rows / folds.n_rows)
 
     def found(settings: Settings) -> VectorSet:
         return passes(rows, targets, settings, lambda _: False)
 
-    def completed(models: Iterable[Model]) -> list[Model]:
-        return [machine._completed(model, rows, targets, False) for model in models]
-
     if not machine.polish:
         each = [settings(C) for C in Cs]
-        return [completed(last_iterate(found(one), targets, one) for one in each)]
+        return [
+            completed(machine, [last_iterate(found(one), targets, one) for one in each], targets)
+        ]
     middle = Cs[len(Cs) // 2]
     shared = settings(middle)
     n_passes = -(-STEPS_PER_VECTOR * shared.budget // rows.n_rows)
@@ -134,7 +134,21 @@ def _models(
     models = solve_path(
         found(shared), rows, targets, shared, factors, moves=folds.moves, shared=whole
     )
-    return [completed(each) for each in models]
+    return [completed(machine, each, targets) for each in models]
+
+
+def settings_of(machine: BudgetedMachine, rows: Rows, targets: Targets) -> Settings:
+    """Return the settings of a fit on some rows."""
+    task, parameters = machine._what(), machine._parameters()
+    random = parameters.random_state
+    alpha = task.alpha(rows, targets, rows.n_rows, parameters, random, None)
+    return task.adapted(parameters.settings(alpha))
+
+
+def completed(machine: BudgetedMachine, models: Iterable[Model], targets: Targets) -> list[Model]:
+    """Return the models with what the task adds to them."""
+    task = machine._what()
+    return [task.completed(model, targets) for model in models]
 
 
 def evaluate_budgets(
@@ -154,7 +168,7 @@ def evaluate_budgets(
     for budget in budgets:
         begin = time.perf_counter()
         candidate = clone(machine).set_params(budget=budget, n_jobs=n_threads)
-        settings: Settings = candidate._settings(rows, fold.targets, stream=False)
+        settings = settings_of(candidate, rows, fold.targets)
         settings = replace(settings, alpha=settings.alpha * rows.n_rows / fold.n_rows)
         if vectors is not None:
             settings = replace(settings, n_passes=1)
@@ -162,7 +176,7 @@ def evaluate_budgets(
         models = [last_iterate(vectors, fold.targets, settings)]
         if machine.polish:
             (models,) = solve_path(vectors, rows, fold.targets, settings, [1.0], moves=fold.moves)
-        models = [machine._completed(model, rows, fold.targets, False) for model in models]
+        models = completed(machine, models, fold.targets)
         seconds = time.perf_counter() - begin
         results += _results([candidate], models, fold.held[0], scorer, seconds, n_threads)
     return results
@@ -184,7 +198,7 @@ def _results(
     shared = (time.perf_counter() - begin) / len(models)
     for candidate, model, decisions in zip(candidates, models, values, strict=True):
         begin = time.perf_counter()
-        candidate._adopt(model)
+        candidate._model = model
         score, parts = (_hits if scorer.is_accuracy else _scores)(
             candidate, decisions, held, scorer
         )

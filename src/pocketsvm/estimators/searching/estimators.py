@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._sklearn import StrOptions, available_if, fit_context
-from ...data.targets import ClassTargets, ValueTargets
+from ...training.targets import Targets
 from ..base import BudgetedMachine
 from ..classifier import LOSSES, BudgetedSVC, has_probabilities
 from ..regressor import BudgetedSVR
@@ -242,7 +242,7 @@ n_features_in_, feature_names_in_
         loss = "hinge" if self.loss == "auto" else self.loss
         return super()._plain(**{"loss": loss} | parameters)
 
-    def _choices(self, targets: ClassTargets | ValueTargets) -> list[dict[str, Any]]:
+    def _choices(self, targets: Targets) -> list[dict[str, Any]]:
         few = targets.n_problems > 1 and len(targets.groups()) <= FEW_ROWS
         if self.loss != "auto" or not few or not self.polish:
             return [{}]
@@ -253,7 +253,7 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -265,13 +265,35 @@ n_features_in_, feature_names_in_
         values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
         return values
 
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X, y and the weights.
+
+        y : array-like of shape (n_samples,)
+            The class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            As `BudgetedSVC.score`.
+        """
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y, sample_weight))
+
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of the classes, with ``loss="log_loss"``.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -289,7 +311,7 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows.
 
         Returns
@@ -442,13 +464,13 @@ feature_names_in_
         self._fit(X, y, sample_weight, groups)
         return self
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the score of `BudgetedSVR`: R2, or its counterpart for quantiles.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X, y and the weights.
 
         y : array-like of shape (n_samples,)
             The targets.

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from ...data.rows import CheckedRows
-from ...data.sampling import draw
-from ...data.targets import ClassTargets, ValueTargets
+from ...rows.checked import CheckedRows
+from ...rows.sampling import draw
+from ...rows.survey import AtHand
+from ...training.targets import Targets
 from ..base import BudgetedMachine
 
 Array = NDArray[Any]
@@ -109,7 +110,7 @@ class FoldGroup:
     """
 
     rows: CheckedRows
-    targets: ClassTargets | ValueTargets
+    targets: Targets
     n_rows: int
     held: tuple[Held, ...]
     training: tuple[NDArray[np.bool_], ...] | None = None
@@ -122,7 +123,7 @@ class FoldGroup:
         """The places of the folds among all folds."""
         return [held.number for held in self.held]
 
-    def common(self) -> tuple[CheckedRows, ClassTargets | ValueTargets]:
+    def common(self) -> tuple[CheckedRows, Targets]:
         """Return the rows that train in all folds."""
         if self.training is None:
             return self.rows, self.targets
@@ -160,10 +161,20 @@ class FoldGroup:
 
 
 def _taken(
-    rows: CheckedRows, targets: ClassTargets | ValueTargets, mask: NDArray[np.bool_]
-) -> tuple[CheckedRows, ClassTargets | ValueTargets]:
+    rows: CheckedRows, targets: Targets, mask: NDArray[np.bool_]
+) -> tuple[CheckedRows, Targets]:
     chosen = np.flatnonzero(mask)
     return rows.take(chosen), targets.take(chosen, np.ones(len(chosen)))
+
+
+def targets_of(
+    machine: BudgetedMachine, rows: CheckedRows, y: Array, weights: Any, classes: Array | None
+) -> tuple[CheckedRows, Targets]:
+    """Return some rows that have a weight, and their targets, which may lack some classes."""
+    task = machine._what()
+    if classes is not None:
+        task = replace(task, classes=classes)  # type: ignore[call-arg]
+    return task.targets(AtHand(rows, y, weights), machine._parameters(), None)
 
 
 def splits(
@@ -255,7 +266,7 @@ def _shared(
     given = part(every)
     if classes is not None and not np.isin(classes, given[1][common]).all():
         return None  # the vectors of a class would be missing
-    rows, targets = machine._fold_targets(*given, classes)
+    rows, targets = targets_of(machine, *given, classes)
     if rows.n_rows < len(every):  # rows of no weight
         return None
     held = tuple(
@@ -263,24 +274,12 @@ def _shared(
         for number, (_, test) in enumerate(places)
     )
     group = FoldGroup(rows, targets, int(np.mean(n_rows)), held, training, moves=False)
-    group = replace(group, targets=_as_in_common(machine, group, given, classes))
+    # What depends on all targets is learnt from the common rows.
+    counted, y, weights = given
+    weights = None if weights is None else weights[common]
+    _, learnt = targets_of(machine, counted.take(common), y[common], weights, classes)
+    group = replace(group, targets=targets.learnt_from(learnt))
     return group.thinned(_most_rows(machine), seed)
-
-
-def _as_in_common(
-    machine: BudgetedMachine, group: FoldGroup, given: Part, classes: Array | None
-) -> ClassTargets | ValueTargets:
-    """Return the targets, with what depends on all of them taken from the common rows."""
-    assert group.training is not None
-    common, (rows, y, weights) = np.logical_and.reduce(group.training), given
-    part = rows.take(common), y[common], None if weights is None else weights[common]
-    _, targets = machine._fold_targets(*part, classes)
-    if isinstance(targets, ValueTargets) and isinstance(group.targets, ValueTargets):
-        return replace(group.targets, known_spreads=targets.spreads())
-    if getattr(machine, "class_weight", None) == "balanced":
-        factor = targets.weight_unit / group.targets.weight_unit
-        return replace(group.targets, class_weight=targets.class_weight * factor)
-    return group.targets
 
 
 def make_fold(
@@ -292,7 +291,7 @@ def make_fold(
     seed: int,
 ) -> FoldGroup:
     """Return a fold of rows, targets and weights; `classes` are those of all rows."""
-    rows, targets = machine._fold_targets(*training, classes)
+    rows, targets = targets_of(machine, *training, classes)
     if classes is not None:
         _, y, weights = training
         classes = np.intersect1d(classes, y if weights is None else y[weights > 0])
@@ -363,7 +362,7 @@ def _check_regression(places: Sequence[tuple[Array, Array]], scoring: Any) -> No
 
 
 def _drawn(
-    targets: ClassTargets | ValueTargets, n_rows: int, seed: int
+    targets: Targets, n_rows: int, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Draw a sample of rows that represents all of them, and what their weights change by."""
     least = n_rows // (8 * targets.n_problems)

@@ -9,13 +9,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils import indexable
 
 from ..._sklearn import callback_context, safe_indexing
-from ...data.precision import training_rows
-from ...data.rows import CheckedRows, check_rows, check_rows_and_targets
-from ...data.targets import ClassTargets, check_classes, non_negative
+from ...rows.checked import CheckedRows, check_rows, check_rows_and_targets
+from ...rows.labels import check_classes
+from ...rows.precision import training_rows
+from ...rows.weights import non_negative
 from ..base import BudgetedMachine
-from .base import checked_values, run_race, unit_of_c, weighted_scorer
+from .base import checked_values, run_race, weighted_scorer
 from .candidates import Scorer
-from .folds import FoldGroup, check_folds, make_fold, mark_few, splits
+from .folds import FoldGroup, check_folds, make_fold, mark_few, splits, targets_of
 from .grid import Candidate, Grid
 from .race import Race
 from .results import cv_results, joined
@@ -141,16 +142,15 @@ class _Course:
         return X if self.steps is None else clone(self.steps).fit_transform(X, y)
 
     def _grid(self, rows: CheckedRows, Cs: Any, gammas: Any) -> Grid:
-        counted, targets = self.machine._fold_targets(rows, self.y, self.weights, None)
-        self.classes = None
-        if isinstance(targets, ClassTargets):
-            self.classes = targets.classes
+        counted, targets = targets_of(self.machine, rows, self.y, self.weights, None)
+        self.classes = targets.classes
+        if targets.classes is not None:
             for budget in self.budgets:
                 check_classes(targets.classes, budget or self.machine.budget)
         centre = "auto" if self.machine.gamma == "auto" else "scale"
         gamma = training_rows(counted, centre).gamma
         return Grid.of(
-            checked_values("gamma", gammas), checked_values("C", Cs), gamma, unit_of_c(targets)
+            checked_values("gamma", gammas), checked_values("C", Cs), gamma, targets.unit_of_c
         )
 
     def folds(self, machine: BudgetedMachine) -> list[FoldGroup]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ...data.targets import ClassTargets
 from .board import Board
 from .candidates import Result
 from .folds import FoldGroup
@@ -142,7 +141,7 @@ class Race:
         """Refuse a score that is not a finite number for any candidate."""
         for fold in folds:
             if not math.isfinite(board.results[best][fold].score):
-                classifies = isinstance(self.groups[0].targets, ClassTargets)
+                classifies = getattr(self.groups[0].targets, "classes", None) is not None
                 raise ValueError(
                     f"No candidate has a finite score on fold {fold + 1}. Choose another `scoring` "
                     f"or another `cv`{' whose held-out rows have all classes' * classifies}."

@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 
 from ... import _core
-from ...data.opening import open_dataset
-from ...data.svmlight import load_svmlight
 from ...estimators import BudgetedSVC
+from ...files.svmlight import load_svmlight
+from ...rows.opening import open_dataset
 from ..datasets.generated import SUSY_SHARPNESS, many_classes, susy_like
 from ..datasets.registry import named
 from ..models import passes_only

@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from ...dask import DaskBudgetedSVC, estimators, passes
+from ...dask import DaskBudgetedSVC, estimators, partitions
 from ...estimators import BudgetedSVC
 from ..toolkit.measure import peak_memory
 from .child import GAMMA, answer, fitted, labels_beside, timed_call
@@ -124,7 +124,7 @@ def _cluster(n_workers: int) -> Iterator[Any]:
         Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
         # The time of a fit in memory has no time for imports, either.
-        client.run(import_module, passes.__name__)
+        client.run(import_module, partitions.__name__)
         yield client
 
 

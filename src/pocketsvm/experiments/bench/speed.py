@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ... import _core
-from ...data.svmlight import load_svmlight
+from ...files.svmlight import load_svmlight
 from ..datasets.files import find
 from ..datasets.generated import SUSY_SHARPNESS, susy_like
 from ..datasets.problems import QUICK_ROWS, available

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.stats import loguniform, randint
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
 
-from ...data.precision import training_rows
-from ...data.rows import checked_rows
 from ...estimators import BudgetedSVC, BudgetedSVCCV
 from ...estimators.searching.grid import Grid
+from ...rows.checked import checked_rows
+from ...rows.precision import training_rows
 from ..datasets.problems import available
 from ..datasets.tasks import Task
 from ..datasets.tuned import tuned

@@ -9,7 +9,7 @@ from uuid import uuid4
 from distributed import get_worker
 
 from ...dask.partitions import Partitions
-from ...data.batch import RowBatch
+from ...rows.chunk import Chunk
 
 TOPIC = "weighing"
 
@@ -21,7 +21,7 @@ class Weighed:
     reading: Any
     token: str
 
-    def __call__(self, batch: RowBatch, first: int) -> Any:
+    def __call__(self, batch: Chunk, first: int) -> Any:
         """Read a partition."""
         return self._noted("result", self.reading(batch, first))
 

@@ -20,8 +20,8 @@ except ImportError as error:
     raise ImportError("data sets need platformdirs: pip install 'pocketsvm[data]'") from error
 
 from ..._replacing import PathLike
-from ...data.compression import SUFFIXES, decompressed
-from ...data.svmlight import load_svmlight
+from ...files.compression import SUFFIXES, decompressed
+from ...files.svmlight import load_svmlight
 
 ENDINGS = ("", *SUFFIXES)
 TEST_SHARE, SPLIT_SEED = 0.25, 7  # of the random splits; the published results depend on them

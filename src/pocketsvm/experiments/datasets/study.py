@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler, scale
 
-from ...data.svmlight import load_svmlight
+from ...files.svmlight import load_svmlight
 from .files import find
 from .generated import chequerboard
 from .problems import Problem, available, labelled

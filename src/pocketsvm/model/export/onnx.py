@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ..._replacing import PathLike
-from ...data.precision import FLOAT64_SPREAD
+from ...rows.precision import FLOAT64_SPREAD
 from ..column_map import ColumnMap
 from ..container import Array
 from ..model import Model

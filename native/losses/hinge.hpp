@@ -1,0 +1,20 @@
+// max(0, 1 - y f); the solver rounds off its kink.
+#pragma once
+
+#include "loss.hpp"
+
+namespace pocketsvm::POCKETSVM_SET {
+
+struct Hinge : ClassLoss {
+    static constexpr const char* name = "hinge";
+
+    static double step(double y, double decision) { return y * decision >= 1 ? 0 : y; }
+
+    POCKETSVM_INLINE Bend at(double f) const {
+        const Bend bend = RoundedRamp{width}.at(1 - y * f);
+        return {bend.value, -y * bend.slope, bend.curvature};
+    }
+    POCKETSVM_INLINE bool near(double f, double reach) const { return 1 - y * f > -reach * width; }
+};
+
+}  // namespace pocketsvm::POCKETSVM_SET

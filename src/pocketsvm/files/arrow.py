@@ -1,0 +1,249 @@
+"""Tables that pyarrow reads: from its record batches to rows and labels, checked value by value."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .columns import ColumnSelector, Layout, Options, Selection
+from .errors import DataError, Hint
+from .memory import GIB, available_memory
+from .reader import Batch, Labels
+
+DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
+ENCODE = Hint("Categories are encoded with {}; 'text' stands for all columns of words.", "texts")
+IMPUTE = Hint("Missing values are filled in with {}.", "missing")
+TRAINED_WITHOUT = Hint("The model was trained without missing values.", "missing")
+MISSING = "the value is missing."
+MISSING_LABEL = "the label is missing. Leave out rows without a label."
+# How a text says that a value is missing.
+MISSING_WORDS = frozenset(
+    ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None"]
+)
+MISSING_LABELS = MISSING_WORDS - {"None"}  # a class may have this name
+
+
+def check_table_memory(name: str, n_bytes: int) -> None:
+    """Refuse a table of which a part that is read at once needs more memory than there is."""
+    available = available_memory()
+    if available is not None and n_bytes > available:
+        raise DataError(
+            f"{name} is too large: its rows take more than {n_bytes / GIB:,.1f} GiB of memory, and "
+            f"{available / GIB:,.1f} GiB are there. Read fewer columns or rows."
+        )
+
+
+class ArrowTable(ABC):
+    """A table with named or numbered columns.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+
+    options : Options
+        What the user says about it.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns' names, or their numbers from 1.
+
+    has_names : bool
+        Whether the file names its columns.
+
+    n_skipped : int
+        Rows before the first one that is data: messages count them.
+
+    words : frozenset of int
+        Positions of the columns that hold words.
+    """
+
+    names: list[str]
+    has_names: bool
+    n_skipped: int
+    words: frozenset[int]
+
+    def __init__(self, name: str, options: Options) -> None:
+        self.name, self.options = name, options
+
+    @abstractmethod
+    def record_batches(self, selection: Selection) -> Iterator[Any]:
+        """Yield pyarrow's batches, which hold the features in their order and, last, the label."""
+
+    def layout(self) -> Layout:
+        """Return where the table has its features and its label, for a fit."""
+        return self._selector().for_training(self.has_names).layout(self.has_names)
+
+    def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
+        """Yield batches with the features of a model."""
+        return self._selected(self._selector().for_model(layout, labels, self.has_names))
+
+    def named_options(self) -> Options:
+        """Return the options with the names of columns in place of their numbers."""
+        return self._selector().named_options()
+
+    def _selector(self) -> ColumnSelector:
+        return ColumnSelector(self.name, self.names, self.options, self.words)
+
+    def _selected(self, selection: Selection) -> Iterator[Batch]:
+        n_before = self.n_skipped
+        with arrow_errors(self.name):
+            for batch in self.record_batches(selection):
+                found = _arrays(self.name, batch, selection, n_before)
+                if self.options.queries and found.ids is not None:
+                    found = self._with_queries(found, found.ids, selection, n_before)
+                yield found
+                n_before += batch.num_rows
+
+    def _with_queries(
+        self, batch: Batch, ids: list[str], selection: Selection, n_before: int
+    ) -> Batch:
+        """Return a batch with the queries of its rows; refuse a row that has none."""
+        assert selection.ids is not None
+        ids = [query.strip() for query in ids]
+        if not MISSING_LABELS.isdisjoint(ids):
+            row = next(k for k, query in enumerate(ids) if query in MISSING_LABELS)
+            at = place(self.name, n_before + row + 1, selection, selection.ids)
+            raise DataError(f"{at}the query is missing.")
+        return replace(batch, ids=ids)
+
+
+@contextmanager
+def arrow_errors(name: str) -> Iterator[None]:
+    """Make what pyarrow raises a `DataError` that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise DataError(f"{name} is damaged or cannot be read: {error}") from error
+
+
+def place(name: str, row: int, selection: Selection, k: int) -> str:
+    """Return the start of a message about one value.
+
+    Rows count from 1, and a header is the first; columns go by name, or by number from 1.
+    """
+    return f"{name}, row {row}, column {selection.names[k]!r}: "
+
+
+def other_label(problem: str, selection: Selection, k: int) -> DataError:
+    """Return the error of a column that is not a number, but perhaps the label, or text."""
+    hints = [DROP]
+    if selection.label_rule is not None:
+        column = selection.names[k]
+        hints = [Hint(ENCODE.advice, "texts", column), DROP]
+    if selection.label is None:
+        return DataError(problem, *hints)
+    return DataError(
+        f"{problem} The label is taken from column {selection.names[selection.label]!r}.",
+        Hint("If it is in this one, use {}.", "label", selection.names[k]),
+        *hints,
+    )
+
+
+def _missing(at: str, selection: Selection) -> DataError:
+    """Return the error of a missing feature."""
+    if selection.label_rule is not None:
+        return DataError(at + MISSING, IMPUTE)
+    return DataError(at + MISSING, TRAINED_WITHOUT)
+
+
+def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch:
+    """Return a batch of pyarrow as arrays; a missing feature is NaN, if it is allowed."""
+    import pyarrow as pa
+
+    n_features = len(selection.features)
+    single = all(kind == pa.float32() for kind in batch.schema.types[:n_features])
+    kind = object if selection.texts else np.float32 if single else np.float64
+    X = np.empty((batch.num_rows, n_features), dtype=kind)
+    for j, k in enumerate(selection.features):
+        values = _texts(batch.column(j)) if k in selection.texts else _numbers(batch.column(j))
+        is_missing = values != values
+        if is_missing.any() and not selection.missing:
+            row = int(np.flatnonzero(is_missing)[0])
+            raise _missing(place(name, n_before + row + 1, selection, k), selection)
+        if k not in selection.texts and (infinite := np.flatnonzero(np.isinf(values))).size:
+            at = place(name, n_before + int(infinite[0]) + 1, selection, k)
+            raise DataError(f"{at}{values[infinite[0]]} is not a finite number")
+        X[:, j] = values
+    last = iter(batch.columns[n_features:])
+    labels = weights = ids = targets = None
+    if selection.label is not None:
+        labels = _checked_labels(name, next(last), selection, n_before)
+    if selection.weights is not None:
+        weights = _numbers(next(last)).astype(np.float64, copy=False)
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if wrong.size:
+            at = place(name, n_before + int(wrong[0]) + 1, selection, selection.weights)
+            raise DataError(f"{at}a weight must be a number that is not negative.")
+    if selection.ids is not None:
+        ids = [text or "" for text in _strings(next(last)).to_pylist()]
+    if selection.targets:
+        targets = np.column_stack([_numbers(next(last)) for _ in selection.targets])
+        bad = np.argwhere(~np.isfinite(targets))
+        if bad.size:
+            row, k = bad[0].tolist()
+            at = place(name, n_before + row + 1, selection, selection.targets[k])
+            raise DataError(f"{at}a target must be a finite number.")
+    return Batch(X, labels, weights, ids, targets)
+
+
+def _numbers(column: Any) -> Any:
+    """Return a column of numbers or booleans as float64, or float32 if it is; NaN is missing."""
+    import pyarrow as pa
+
+    if column.type == pa.float32():
+        return column.to_numpy(zero_copy_only=False)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def _strings(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.cast(pa.string())
+
+
+def _texts(column: Any) -> Any:
+    """Return a column as texts without surrounding blanks; NaN is missing."""
+    encoded = _strings(column).dictionary_encode()
+    known = [text.strip() for text in encoded.dictionary.to_pylist()]
+    values = np.array(
+        [*(np.nan if text in MISSING_WORDS else text for text in known), np.nan], object
+    )
+    codes = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+    return values[codes]
+
+
+def _checked_labels(name: str, column: Any, selection: Selection, n_before: int) -> Labels:
+    """Return the labels of a batch; each must be there, and on one line."""
+    assert selection.label is not None
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise DataError(place(name, n_before + row + 1, selection, selection.label) + MISSING_LABEL)
+    labels = _labels(column)
+    if empty := labels.first(MISSING_LABELS.__contains__):
+        at = place(name, n_before + empty[0] + 1, selection, selection.label)
+        raise DataError(at + MISSING_LABEL)
+    if broken := labels.first(lambda label: "\n" in label or "\r" in label):
+        at = place(name, n_before + broken[0] + 1, selection, selection.label)
+        raise DataError(f"{at}a label must be one line, got {broken[1]!r}")
+    return labels
+
+
+def _labels(column: Any) -> Labels:
+    import pyarrow as pa
+
+    kind = column.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    encoded = (column if is_number else column.cast(pa.string())).dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    names = [label.strip() for label in encoded.dictionary.cast(pa.string()).to_pylist()]
+    values = encoded.dictionary.to_numpy(zero_copy_only=False) if is_number else None
+    return Labels(codes, names, values)

@@ -1,0 +1,100 @@
+"""What is wrong with a data file, and which option of `Options` may help."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Advice to set one of the options of a data file.
+
+    Attributes
+    ----------
+    advice : str
+        One sentence, with ``{}`` in place of the setting: Python and the command line spell
+        settings in different ways.
+
+    option : {"header", "label", "drop", "texts", "missing", "ids"}
+        The attribute of `Options`.
+
+    column : str or None
+        The column to set it to; None leaves the choice to the user.
+    """
+
+    advice: str
+    option: Literal["header", "label", "drop", "texts", "missing", "ids"]
+    column: str | None = None
+
+
+class DataError(ValueError):
+    """A data file that cannot be used as it is.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, and where.
+
+    *hints : Hint
+        Options that may help.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong, and where.
+
+    hints : tuple of Hint
+        Options that may help. The error's own message spells them as arguments of `Options`, or of
+        `open_dataset` within `hints_for_datasets`.
+    """
+
+    def __init__(self, problem: str, *hints: Hint) -> None:
+        self.problem = problem
+        self.hints = hints
+        super().__init__(self.message(_argument))
+
+    def message(self, spell: Callable[[Hint], str | None]) -> str:
+        """Return the problem and all advice, with settings as `spell` writes them.
+
+        Where `spell` returns None, there is no such setting, and the advice is left out.
+        """
+        spelled = [(hint.advice, spell(hint)) for hint in self.hints]
+        advice = (text.format(setting) for text, setting in spelled if setting is not None)
+        return " ".join([self.problem, *advice])
+
+
+@contextmanager
+def hints_for_datasets() -> Iterator[None]:
+    """Give advice in the words of `open_dataset`."""
+    try:
+        yield
+    except DataError as error:
+        error.args = (error.message(_dataset_argument),)
+        raise
+
+
+def _dataset_argument(hint: Hint) -> str | None:
+    column = "..." if hint.column is None else repr(hint.column)
+    return {
+        "label": f"open_dataset(..., label={column})",
+        "drop": "open_dataset(..., features=[...])",
+        "ids": f"open_dataset(..., qid={column})",
+        "texts": f"open_dataset(..., one_hot=[{column}])",
+        "missing": "open_dataset(..., impute='median')",
+    }.get(hint.option)
+
+
+def _argument(hint: Hint) -> str:
+    if hint.option == "header":
+        return "Options(header=True) or Options(header=False)"
+    if hint.option == "missing":
+        return "Options(missing=True)"
+    column = "..." if hint.column is None else repr(hint.column)
+    if hint.option == "ids":
+        return f"Options(ids={column}, queries=True)"
+    return (
+        f"Options(label={column})"
+        if hint.option == "label"
+        else f"Options({hint.option}=[{column}])"
+    )

@@ -1,0 +1,149 @@
+"""Parquet: tables in columns, read by pyarrow, a few pages of each column at a time.
+
+A file that pandas wrote may hold the index of the data frame in columns of its own. They are
+not data, and are left out unless the user or the model names them.
+"""
+
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from .arrow import DROP, ArrowTable, arrow_errors, check_table_memory, other_label
+from .columns import Layout, Options, Selection
+from .errors import DataError
+from .reader import Batch
+
+MAGIC = b"PAR1"  # the first bytes of every file
+BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
+BUFFER_BYTES = 1 << 20  # bytes of a column read at once: each column has a buffer of this size
+
+
+class ParquetTable(ArrowTable):
+    """A Parquet file, which names its columns and knows their types.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+
+    options : Options
+        What the user says about it.
+
+    stream : stream
+        Its content, decompressed.
+
+    stack : ExitStack
+        Closes the temporary copy that a stream which is not a file needs.
+    """
+
+    has_names = True
+    n_skipped = 0
+
+    def __init__(self, name: str, options: Options, stream: Any, stack: ExitStack) -> None:
+        import pyarrow.parquet as parquet
+
+        super().__init__(name, options)
+        if not isinstance(stream, io.FileIO):  # Parquet is read from its end
+            copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            shutil.copyfileobj(stream, copy)
+            stream = copy
+        self.n_packed = os.fstat(stream.fileno()).st_size
+        with arrow_errors(name):
+            self.file = parquet.ParquetFile(
+                stream,
+                page_checksum_verification=True,
+                pre_buffer=False,  # a pre-buffered row group would be in memory as a whole
+                buffer_size=BUFFER_BYTES,
+            )
+            self.schema = self.file.schema_arrow
+        self._check_chunks()
+        named = {options.label, options.weights, options.ids, *options.drop, *options.texts}
+        self._select_data({*named, *options.targets, *(options.features or ())})
+
+    def _check_chunks(self) -> None:
+        """Refuse a row group with a column that is larger than the memory, as it is read whole."""
+        found = self.file.metadata
+        for k in range(found.num_row_groups):
+            group = found.row_group(k)
+            largest = max(group.column(j).total_uncompressed_size for j in range(group.num_columns))
+            check_table_memory(self.name, largest)
+
+    def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
+        """Yield batches with the features of a model, which may be in the index of this file."""
+        options = self.options
+        named = {options.label, options.weights, options.ids, layout.label}
+        self._select_data({*named, *options.targets, *options.drop, *(layout.names or ())})
+        return super().batches(layout, labels)
+
+    def _select_data(self, named: set[str | int | None]) -> None:
+        """Leave out the columns of a pandas index that nobody names."""
+        left_out = _index_columns(self.schema.metadata) - named
+        self.fields = [field for field in self.schema if field.name not in left_out]
+        self.names = [field.name for field in self.fields]
+        self.words = frozenset(k for k, field in enumerate(self.fields) if is_text(field.type))
+        if not self.names:
+            raise DataError(f"{self.name} has no columns{' beside an index' if left_out else ''}.")
+
+    def record_batches(self, selection: Selection) -> Iterator[Any]:
+        """Yield pyarrow's batches, of numbers and, for the label, numbers or text."""
+        import pyarrow as pa
+
+        keys = checked_names(self.name, self.fields, selection)
+        batch_size = max(BATCH_VALUES // len(keys), 1)
+        for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
+            yield pa.record_batch([batch.column(key) for key in keys], names=keys)
+
+
+def checked_names(name: str, fields: Sequence[Any], selection: Selection) -> list[str]:
+    """Return the names of the columns to read; refuse two of one name, and types of no use."""
+    keys = [fields[k].name for k in selection.used]
+    if len(set(keys)) < len(keys):
+        raise DataError(f"{name} has two columns of one name.")
+    for k in selection.used:
+        _check_type(name, fields[k], selection, k)
+    return keys
+
+
+def _check_type(name: str, field: Any, selection: Selection, k: int) -> None:
+    """Refuse a column whose type cannot be a feature or a label."""
+    from pyarrow import types
+
+    is_label = k == selection.label
+    kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+    is_words = is_text(field.type)
+    if (is_words and (is_label or k in selection.texts)) or k == selection.ids:
+        return
+    numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if any(is_kind(kind) for is_kind in numeric):
+        return
+    what = "a label must be text or a number" if is_label else "a feature must be a number"
+    what = "a target must be a number" if k in selection.targets else what
+    problem = f"{name}, column {field.name!r}: {what}, got {field.type}."
+    raise other_label(problem, selection, k) if is_words else DataError(problem, DROP)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow holds text."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:
+    """Return the columns that hold the index of a pandas data frame.
+
+    pandas describes the frame in the metadata of the file. A range index is described there by its
+    bounds and has no column.
+    """
+    try:
+        described = json.loads((metadata or {}).get(b"pandas", b"{}"))
+    except (ValueError, RecursionError):
+        return set()
+    index = described.get("index_columns") if isinstance(described, dict) else None
+    return {name for name in index if isinstance(name, str)} if isinstance(index, list) else set()

@@ -1,0 +1,257 @@
+"""The road of a fit, from a source of rows to a model.
+
+    source ─► survey ─► rows at hand ─► passes ─► vectors ─► solver ─► model
+
+`fit` is this line. The rows at hand are all rows, or a sample of rows that a source reads several
+times: in memory, on disk, on a cluster. A `Task` says what y means, a `Watch` is told how far the
+fit is. Every step gets one typed object from the step before, and none is called back.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from .files.memory import check_memory
+from .model.model import Model
+from .model.preparation import Preparation
+from .rows.checked import CheckedRows, Dtype, Rows
+from .rows.drawing import Plan
+from .rows.precision import surveyed_rows, training_rows
+from .rows.preparation import Preparing
+from .rows.scales import warn_about_scales
+from .rows.source import Source
+from .rows.survey import AtHand, Survey, survey
+from .solving.readings import Readings, Recipe, in_memory
+from .solving.sample import sample_of
+from .solving.scores import score_quantile
+from .solving.solve import last_iterate, solve
+from .tasks.base import Fitted, Task, state_of
+from .training.passes import PassReport, passes_over, sample_for_passes
+from .training.settings import Choices, Parameters, Settings
+from .training.state import VectorSet
+from .training.targets import Targets
+
+
+class Course(Protocol):
+    """What a fit does again if it is interrupted."""
+
+    def passes(self, make: Any, /) -> VectorSet:
+        """Make the passes; `make` continues from what it is given."""
+
+    def followed(self, source: Source, /) -> Source:
+        """Return rows whose scans are kept."""
+
+
+class Watch(Protocol):
+    """Is told how far a fit is."""
+
+    def begin(self, settings: Settings, model_of: Any, data: tuple[Any, ...], /) -> Course:
+        """Take note of the settings, of what makes a model of vectors, and of what rows there are.
+
+        Returns the course of the fit.
+        """
+
+    def say(self, message: object, /) -> None:
+        """Take note of a message."""
+
+    def on_pass(self, report: PassReport, /) -> bool:
+        """Take note of a pass; return True to stop."""
+
+
+def fit(
+    task: Task,
+    source: Source,
+    parameters: Parameters,
+    watch: Watch,
+    *,
+    start: Model | None = None,
+    preparing: Preparing | None = None,
+) -> Model:
+    """Fit a model.
+
+    Parameters
+    ----------
+    task : Task
+        What y means.
+
+    source : Source
+        The rows.
+
+    parameters : Parameters
+        How to train.
+
+    watch : Watch
+        Is told how far the fit is.
+
+    start : Model, default=None
+        The model to continue from; None starts from nothing.
+
+    preparing : Preparing, default=None
+        What is done to rows before the kernel sees them; a continued model has its own.
+
+    Returns
+    -------
+    model : Model
+        The model, with the state that further training continues from.
+    """
+    begun = _begin(task, source, parameters, watch, start, preparing)
+    found, ready, targets, settings = begun.found, begun.ready, begun.targets, begun.settings
+    state, known = state_of(start), found.survey
+
+    def completed(model: Model, everything: Readings | None) -> Model:
+        model = replace(model, feature_names=_names(found), preparation=_preparation(found))
+
+        def quantile_of(*given: Any) -> float:
+            scans = everything
+            if scans is None:
+                scans = in_memory(sample_of(ready, targets, settings), settings.n_threads)
+            return score_quantile(scans, *given)
+
+        fitted = Fitted(quantile_of, begun.n_rows, parameters.is_stream)
+        return task.completed(model, targets, fitted)
+
+    course = watch.begin(
+        settings,
+        lambda vectors: completed(last_iterate(vectors, targets, settings), None),
+        (ready.checked.X, targets, known and known.summary, state and state.states),
+    )
+    sample = (ready, targets) if known else sample_for_passes(ready, targets, settings)
+    half_life = parameters.half_life if parameters.is_stream else math.inf
+    vectors = course.passes(
+        lambda before: passes_over(*sample, settings, watch.on_pass, state, half_life, before)
+    )
+    everything = None
+    if known is not None:
+        everything = _readings(begun, known, course)
+    elif sample[0] is not ready:
+        everything = in_memory(sample_of(ready, targets, settings), settings.n_threads)
+    return completed(solve(vectors, *sample, settings, everything), everything)
+
+
+def polished(
+    task: Task, source: Source, parameters: Parameters, watch: Watch, start: Model
+) -> Model:
+    """Return a model of a stream whose coefficients are solved for on some rows."""
+    begun = _begin(task, source, parameters, watch, start)
+    state, training = state_of(start), start.training
+    assert state is not None
+    assert training is not None
+    model = solve(state, begun.ready, begun.targets, replace(begun.settings, polish=True))
+    assert model.training is not None
+    return replace(
+        start,
+        vectors=model.vectors,
+        dual_coef=model.dual_coef,
+        intercept=model.intercept,
+        training=replace(model.training, reservoir=training.reservoir),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """What a fit knows before it begins: the rows at hand, their targets, how to train."""
+
+    found: AtHand
+    ready: Rows
+    targets: Targets
+    settings: Settings
+    n_rows: int
+
+
+def _begin(
+    task: Task,
+    source: Source,
+    parameters: Parameters,
+    watch: Watch,
+    start: Model | None,
+    preparing: Preparing | None = None,
+) -> _Begun:
+    """Survey the rows, and settle targets, precision, gamma and lambda."""
+    if start is not None:
+        preparing = Preparing(known=start.preparation.steps if start.preparation else ())
+    random = parameters.random_state
+    before = random.get_state()
+    plan, preparing = plan_of(parameters), preparing or Preparing()
+    found = survey(source, task.needs, plan, preparing, samples=parameters.polishes)
+    if found.survey is None or not task.needs.labelled:
+        random.set_state(before)  # the plan has drawn a number for a sample
+    else:
+        _check_polish(parameters, found)
+    if found.note:
+        watch.say(found.note)
+    rows, targets = task.targets(found, parameters, start)
+    task.warn(targets, parameters)
+    n_rows = rows.n_rows if found.survey is None else found.survey.n_rows
+    most = parameters.budget if start is not None else n_rows * parameters.max_iter
+    check_memory(min(parameters.budget, most), rows.X)
+    ready = _ready(found, rows, parameters, start)
+    previous = start.training.alpha if start is not None and start.training is not None else None
+    alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
+    return _Begun(found, ready, targets, task.adapted(parameters.settings(alpha)), n_rows)
+
+
+def plan_of(parameters: Parameters) -> Plan:
+    """Return how large the sample of a fit is; a random number is its seed."""
+    choices, budget = Choices(), parameters.budget
+    seed = int(parameters.random_state.randint(2**63, dtype=np.uint64))
+    return Plan(choices.rows_per_vector * budget, choices.class_rows_per_vector * budget, seed)
+
+
+def _check_polish(parameters: Parameters, found: AtHand) -> None:
+    """Refuse passes over rows that are not in memory."""
+    if not parameters.polishes:
+        assert found.survey is not None
+        raise ValueError(
+            f"polish=False makes all passes over all {found.survey.summary.n_rows:,} rows in "
+            "random order, which are not in memory; this is possible up to "
+            f"{found.rows.n_rows:,} rows. Use polish=True, or partial_fit for each batch."
+        )
+
+
+def _ready(found: AtHand, rows: CheckedRows, parameters: Parameters, start: Model | None) -> Rows:
+    """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
+    gamma, known = parameters.gamma, found.survey
+    least_dtype: Dtype = "float32"
+    if start is not None:
+        wanted = 1.0 / rows.n_features if gamma == "auto" else gamma
+        if wanted not in ("scale", start.gamma):
+            raise ValueError(
+                f"gamma={gamma!r} differs from the gamma_={start.gamma} of the model to be "
+                "continued. Its support vectors were found with that kernel: keep gamma, or fit "
+                "with warm_start=False."
+            )
+        gamma = start.gamma
+        least_dtype = "float32" if start.vectors.dtype == np.float32 else "float64"
+    if known is not None:
+        ready = surveyed_rows(rows, known, found.steps, gamma, least_dtype)
+    else:
+        n_threads = parameters.n_threads
+        ready = training_rows(rows, gamma, least_dtype=least_dtype, n_threads=n_threads)
+    if start is None:
+        warn_about_scales(rows.X, gamma, None if known is None else known.summary)
+    return ready
+
+
+def _readings(begun: _Begun, known: Survey, course: Course) -> Readings | None:
+    """Return the readings of all rows; None if the sample has to represent them."""
+    if known.scanner is None:
+        return None
+    ready, targets, settings = begun.ready, begun.targets, begun.settings
+    scanner = replace(known.scanner, source=course.followed(known.scanner.source))
+    nothing = targets.take(np.arange(0), np.empty(0))
+    dtype, steps = ready.core.dtype, begun.found.steps
+    recipe = Recipe(nothing, ready.gamma, dtype, known.n_rows, settings, steps)
+    weight = float(targets.whole_weights() @ known.summary.weights)
+    total_c = weight / (known.n_rows * settings.alpha)
+    n_threads = scanner.source.n_threads or settings.n_threads
+    return Readings(scanner, recipe, known.n_rows, total_c, n_threads, is_one_chunk=False)
+
+
+def _names(found: AtHand) -> Any:
+    return None if found.names is None else np.array(found.names, dtype=object)
+
+
+def _preparation(found: AtHand) -> Preparation | None:
+    return Preparation.of(found.steps) if found.steps else None

@@ -1,1 +1,0 @@
-"""Tests of `pocketsvm.data`, one file per module."""

@@ -1,0 +1,1 @@
+"""Tests of `pocketsvm.files`, one file per module."""

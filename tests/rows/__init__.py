@@ -1,0 +1,1 @@
+"""Tests of `pocketsvm.rows`, one file per module."""
