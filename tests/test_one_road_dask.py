@@ -237,3 +237,19 @@ def test_prepared_partitions_beyond_the_sample_predict_as_rows_in_memory():
     frame, labels = dd.from_pandas(X, npartitions=5), dd.from_pandas(pd.Series(y), npartitions=5)
     found = DaskBudgetedSVC(20, random_state=0, **steps).fit(frame, labels)
     assert np.mean(found.predict(frame).compute() == expected.predict(X)) >= 0.995
+
+
+def test_streams_continue_a_preparation_but_learn_none():
+    X, y = flowers()
+    steps = {"impute": "median", "one_hot": ["colour"], "scaler": StandardScaler()}
+    model = DaskBudgetedSVC(ALL, random_state=0, **steps)
+    frame, labels = partitioned(X), partitioned(pd.Series(y))
+    with pytest.raises(ValueError, match="call fit before partial_fit"):
+        model.partial_fit(frame, labels, classes=["no", "yes"])
+    model.fit(frame, labels).partial_fit(frame, labels)
+    assert model.impute == "median"
+    assert model.score(frame, labels) > 0.8
+    with pytest.raises(ValueError, match="impute must be None or one of"):
+        DaskBudgetedSVC(impute="middle").fit(frame, labels)
+    with pytest.raises(ValueError, match="X has no column 'smell'"):
+        DaskBudgetedSVC(one_hot=["smell"]).fit(frame, labels)

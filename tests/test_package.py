@@ -64,8 +64,9 @@ def test_every_parameter_is_documented(estimator):
     documented = re.findall(r"^    (\w+) : ", described, flags=re.MULTILINE)
     parameters = list(inspect.signature(estimator).parameters)
     assert documented[: len(parameters)] == parameters
-    attributes = estimator(max_iter=1).fit([[0.0], [1.0]], [0, 1])
-    public = {name for name in vars(attributes) if name.endswith("_")}
+    fitted = estimator(max_iter=1).fit([[0.0], [1.0]], [0, 1])
+    names = {name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")}
+    public = {name for name in names if hasattr(fitted, name)}
     assert public | {"feature_names_in_"} == set(documented[len(parameters) :])
 
 

@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pocketsvm import load_model
 from pocketsvm.cli import training as on_disk
 from pocketsvm.cli.training import parse_size
-from pocketsvm.files.parquet import ParquetTable
 from pocketsvm.model.preparation import split
 
 from .files import FAST, assert_same_model
@@ -82,7 +81,6 @@ def test_a_small_parquet_file_with_very_many_rows_is_read_in_batches(call, folde
     assert "read in batches" not in call(*arguments)[2]
     monkeypatch.setattr(on_disk, "MOST_UNPACKED", 1 << 20)
     monkeypatch.setattr(on_disk, "MOST_EXPANSION", 10)
-    monkeypatch.setattr(ParquetTable, "read", None)
     code, _, err = call(*arguments)
     assert code == 0
     assert "read in batches" in err
@@ -163,7 +161,6 @@ def test_folders_that_cannot_be_evaluated_are_refused(refuse, succeed, parts):
     ("arguments", "code", "message"),
     [
         (["train", "text", "-v", "3"], 1, "-v needs all rows in memory"),
-        (["train", "text", "m.psvm", "--impute", "mean"], 1, "--impute and --one-hot"),
         (["train", "text", "m.psvm", "--memory", "much"], 2, "is not a size"),
         (["train", "nowhere/*.csv", "m.psvm"], 1, "no file matches nowhere/*.csv"),
         (["train", "text", "m.psvm", "--label", "size"], 1, "has no column 'size'"),
@@ -172,6 +169,28 @@ def test_folders_that_cannot_be_evaluated_are_refused(refuse, succeed, parts):
 )
 def test_what_folders_cannot_do_is_refused(refuse, parts, arguments, code, message):
     refuse(arguments, code, message)
+
+
+def test_folders_are_prepared_as_files(succeed, parts):
+    for data in ("all.csv", "text", "columns/*.parquet"):
+        succeed("train", data, "m.psvm", *TINY, "--impute", "mean", "--memory", "1GB")
+        found = load_model("m.psvm")
+        assert list(found.named_steps) == ["impute", "scale", "svm"]
+        assert_allclose(found["impute"].statistics_, parts[["a", "b", "c"]].mean(), rtol=1e-9)
+
+
+def test_a_folder_that_fits_into_the_memory_is_one_file(call, succeed, parts):
+    memory = ["--memory", "1GB"]
+    for arguments in (["-v", "3"], ["m.psvm"]):
+        expected = call("train", "all.csv", *arguments, *TINY)
+        found = call("train", "text", *arguments, *TINY, *memory)
+        assert found[2] == expected[2].replace("all.csv", "text")
+    succeed("train", "all.csv", "one.psvm", *TINY)
+    assert_same_model(load_model("m.psvm"), load_model("one.psvm"))
+    grid = ["--c", "1,10", "--gamma", "0.1", "-v", "2"]
+    assert (
+        "settings are compared" not in call("tune", "text", "t.psvm", *TINY[:2], *grid, *memory)[2]
+    )
 
 
 def test_a_pandas_model_of_one_file_is_not_changed_by_memory(succeed, parts):

@@ -4,12 +4,14 @@ import sqlite3
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from models import assert_same_model, moons
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
@@ -331,3 +333,76 @@ def test_coefficients_converge_as_in_memory_if_the_classes_hardly_overlap(monkey
     monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
     with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
         assert model.fit(Batches(X, y)).profile_.objective_after > found
+
+
+# --- predictions ----------------------------------------------------------------------------------
+
+
+def write_table(name, X, y, header=True):
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"])
+    frame = frame if y is None else frame.assign(y=y)
+    frame.to_csv(name, index=False, header=header)
+
+
+FILES = {
+    "rows.csv": lambda name, X, y: write_table(name, X, None),
+    "labelled.csv": write_table,
+    "nameless.csv": lambda name, X, y: write_table(name, X, None, header=False),
+    "nameless-labelled.csv": lambda name, X, y: write_table(name, X, y, header=False),
+    "rows.npy": lambda name, X, y: np.save(name, X),
+    "labelled.npy": lambda name, X, y: np.save(name, np.column_stack([X, y])),
+    "narrow.svm": lambda name, X, y: dump_svmlight_file(X, y, name, zero_based=False),
+    "wide.svm": lambda name, X, y: dump_svmlight_file(
+        np.column_stack([X, X]), y, name, zero_based=False
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_predicted_with_and_without_labels(name, folder):
+    X, y = problem()
+    if name == "narrow.svm":
+        X[:, 3] = 0  # no row mentions the last feature
+    model = BudgetedSVC(budget=4, random_state=0).fit(X, y)
+    FILES[name](str(folder / name), X, y)
+    rows = open_dataset(folder / name)
+    assert_array_equal(model.predict(rows), model.predict(X))
+    if "labelled" in name or "svm" in name:
+        assert model.score(rows) == model.score(X, y)
+
+
+def test_other_columns_of_files_are_not_predicted(folder):
+    X, y = problem()
+    names = ["x0", "x1", "x2", "x3"]
+    frame = pd.DataFrame(X, columns=names)
+    model = BudgetedSVC(budget=4, random_state=0).fit(frame, y)
+    frame.assign(z=1.0, w=2.0)[["z", "x3", "w", "x1", "x0", "x2"]].to_parquet(folder / "a.parquet")
+    for rows in (open_dataset(folder), open_dataset(folder, sample_weight="w", label="z")):
+        assert_array_equal(model.predict(rows), model.predict(frame))
+    frame[names[:3]].to_parquet(folder / "b.parquet")
+    with pytest.raises(ValueError, match=r"b.parquet lacks the column 'x3', which the model needs"):
+        model.predict(open_dataset(folder))
+    np.save(folder / "c.npy", X[:, :2])
+    with pytest.raises(ValueError, match=r"c.npy: some rows have 4 features, others 2"):
+        model.predict(open_dataset(folder / "c.npy"))
+
+
+def test_two_files_with_and_without_a_header_are_refused(folder):
+    X, y = problem()
+    write_table(folder / "a.csv", X, y)
+    write_table(folder / "b.csv", X, y, header=False)
+    with pytest.raises(ValueError, match=r"b.csv has no names of columns"):
+        fit(open_dataset(folder))
+
+
+@pytest.mark.parametrize("target", ["word", "empty"])
+def test_more_targets_must_be_numbers(target, folder):
+    X, y = problem()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, word="x", empty=np.nan)
+    features = list("abcd")
+    for form in ("csv", "parquet"):
+        path = folder / f"rows.{form}"
+        frame.to_csv(path, index=False) if form == "csv" else frame.to_parquet(path)
+        rows = open_dataset(path, ["y", target], features=features)
+        with pytest.raises(ValueError, match=rf"rows.{form}.*column '{target}'.*number"):
+            BudgetedSVR(4).fit(rows)

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, BinaryIO
@@ -17,22 +16,14 @@ from ..files import Batch
 from ..model.prediction import probabilities
 from .console import Task, one_line_of_json
 from .escaping import escaped
+from .predict import PredictionOptions
 from .saved import Saved, predicted_codes
 
 Columns = dict[str, NDArray[Any]]  # name -> one value, or one row of values, per row of the file
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is written for a row, besides its label or number."""
-
-    decision: bool = False
-    proba: bool = False
-    ids: bool = False
-
-
 def answers(
-    saved: Saved, batches: Iterable[Batch], wanted: Wanted, task: Task
+    saved: Saved, batches: Iterable[Batch], wanted: PredictionOptions, task: Task
 ) -> Iterator[Columns]:
     """Yield the answers for each batch that has rows."""
     labels = None if saved.is_regression else np.array(saved.labels, dtype=object)
@@ -83,7 +74,9 @@ def is_parquet(path: str | None) -> bool:
     return path is not None and path.lower().endswith((".parquet", ".pq"))
 
 
-def as_parquet(batches: Iterable[Columns], stream: Any, saved: Saved, wanted: Wanted) -> None:
+def as_parquet(
+    batches: Iterable[Columns], stream: Any, saved: Saved, wanted: PredictionOptions
+) -> None:
     """Write batches to a Parquet file, one row group for each.
 
     Columns are "id", "label" or "prediction", "decision" or one "decision_<label>" per class, and
@@ -94,7 +87,7 @@ def as_parquet(batches: Iterable[Columns], stream: Any, saved: Saved, wanted: Wa
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    names = [("id", pa.string())] if wanted.ids else []
+    names = [("id", pa.string())] if wanted.id is not None else []
     found: list[str] = []
     if not saved.is_regression:
         names.append(("label", pa.string()))

@@ -196,8 +196,9 @@ def cross_validate(
     quantile = estimator.quantile if loss == "quantile" else None
     names: list[str] = []
     if is_classifier(estimator):
-        classes, y = np.unique(y, return_inverse=True)
-        names = data.source.spellings or spelled(classes.tolist())
+        classes = np.setdiff1d(y, estimator._what().needs.ignored)
+        y = np.where(np.isin(y, classes), np.searchsorted(classes, y), -1)
+        names = spelled(classes.tolist(), data.source.spellings)
     scores = new_scores(task, names, loss, quantile)
     with reporter.task("cross-validating", total=folds) as progress:
         for fitted, left_out in parts:

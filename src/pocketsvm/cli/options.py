@@ -55,7 +55,7 @@ Memory = Annotated[
         "--memory",
         metavar="SIZE",
         help="Read rows in batches if they would take more memory than this, such as 2GB.",
-        show_default="half of what is there",
+        show_default="half of what is there, 0 for folders",
     ),
 ]
 Checkpoint = Annotated[

@@ -68,7 +68,7 @@ def predict(
     The file may have labels; they are ignored. It is read in batches, so it may be larger than
     memory.
     """
-    from .answers import Wanted, answers, as_json, as_lines, as_parquet, is_parquet, open_output
+    from .answers import answers, as_json, as_lines, as_parquet, is_parquet, open_output
     from .console import Reporter
     from .reading import opened_files
     from .saved import Saved
@@ -96,10 +96,9 @@ def predict(
             yield from file.batches(saved.layout, n_jobs=n_jobs)
 
     with open_output(output.out) as stream, reporter.task("predicting") as task:
-        wanted = Wanted(output.decision, output.proba, output.id is not None)
-        found = answers(saved, batches(), wanted, task)
+        found = answers(saved, batches(), output, task)
         if is_parquet(output.out):
-            as_parquet(found, stream, saved, wanted)
+            as_parquet(found, stream, saved, output)
             return
         for text in as_json(found) if output.json else as_lines(found):
             stream.write(text.encode())

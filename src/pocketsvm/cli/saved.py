@@ -123,9 +123,11 @@ class Saved:
 def save_model(estimator: Any, layout: Layout, spellings: list[str] | None, path: str) -> None:
     """Write the model file of a fitted estimator, or of a pipeline that ends with one."""
     names = None if layout.names is None else np.array(layout.names, dtype=object)
-    kept = asdict(layout)
+    model, kept = replace(Model.of(estimator), feature_names=names), asdict(layout)
+    if spellings is not None and model.classes is not None:  # some may have had no weight
+        spellings = spelled(model.classes.tolist(), spellings)
     extra = {name: kept[name] for name in KEPT} | {"spellings": spellings}
-    write_model(replace(Model.of(estimator), feature_names=names), path, extra)
+    write_model(model, path, extra)
 
 
 def predicted_codes(task: str, values: NDArray[Any]) -> NDArray[np.intp]:
@@ -135,9 +137,11 @@ def predicted_codes(task: str, values: NDArray[Any]) -> NDArray[np.intp]:
     return (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
 
 
-def spelled(labels: Iterable[Any]) -> list[str]:
-    """Return labels as texts, if no file has spelled them."""
-    return [f"{label:.17g}" if isinstance(label, float) else str(label) for label in labels]
+def spelled(labels: Iterable[Any], spellings: Iterable[str] | None = None) -> list[str]:
+    """Return labels as a file spelled these numbers, or as texts if it has not spelled them."""
+    known = {number(text): text for text in spellings or ()}
+    texts = (f"{label:.17g}" if isinstance(label, float) else str(label) for label in labels)
+    return [known.get(number(text), text) for text in texts]
 
 
 def _all(values: Any, kind: type) -> bool:

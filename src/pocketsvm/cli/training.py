@@ -57,7 +57,7 @@ MANY_CLASSES, ROWS_PER_CLASS = 20, 10
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TrainingData(Dataset):
     """Rows to train on, which stay open for several fits.
 
@@ -218,12 +218,13 @@ def set_class_weights(estimator: Any, given: list[str] | None, rows: TrainingDat
         estimator.set_params(class_weight="balanced")
         return
     weights: dict[Any, float] = {}
+    are_texts = rows.has_texts
     for item in given:
         label, _, text = item.rpartition("=")
         weight, value = number(text), number(label)
         if not label or weight is None:
             raise typer.BadParameter(f"{item!r} is not LABEL=WEIGHT.", param_hint="--class-weight")
-        weights[label if value is None or rows.has_texts else value] = weight
+        weights[label if value is None or are_texts else value] = weight
     estimator.set_params(class_weight=weights)
 
 
@@ -352,7 +353,7 @@ class FirstLook:
         unknown = set(weights) - self.labels if isinstance(weights, dict) else set()
         if unknown:
             wrong = spelled(sorted(unknown, key=str))[0]
-            known = rows.source.spellings or spelled(sorted(self.labels))
+            known = spelled(sorted(self.labels), rows.source.spellings)
             raise typer.BadParameter(
                 f"no class is labelled {wrong!r}; there are "
                 f"{', '.join(known[:MOST_CLASSES_NAMED])}.",

@@ -312,7 +312,11 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             return None
         check_alone(**given)
         check_is_fitted(self)
-        found = list(self._decided(dataset, replace(self._what().needs, ignored=())))
+        needs = replace(self._what().needs, ignored=())
+        found = [
+            (replace(chunk, X=np.empty((chunk.n_rows, 0))), values)  # rows need not stay in memory
+            for chunk, values in self._decided(dataset, needs)
+        ]
         if not found:
             raise ValueError("The data set has no rows.")
         chunks, values = zip(*found, strict=True)

@@ -92,6 +92,7 @@ class TextCache:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+        self._kept.clear()
 
     # --- writing ----------------------------------------------------------------------------------
 

@@ -106,10 +106,6 @@ class Chunk:
             kept &= ~np.isin(self.y, ignored)
         return self if kept.all() else self.take(kept)
 
-    def weighted(self, factors: NDArray[np.float64]) -> "Chunk":
-        """Return the same rows with their weights times some factors."""
-        return replace(self, weight=self.weights * factors)
-
     @contextmanager
     def named_errors(self) -> Iterator[None]:
         """Make errors name the place that the rows come from."""

@@ -426,6 +426,11 @@ class ArrowDataset(Dataset):
     dtype: str | None = None
     preparing: Preparing = field(default_factory=Preparing)
 
+    @staticmethod
+    def takes(X: Any) -> bool:
+        """Whether an object is one of pyarrow's data sets."""
+        return type(X).__module__.startswith("pyarrow.") and hasattr(X, "get_fragments")
+
     def __post_init__(self) -> None:
         self.name = "the data set"
         table = self._table(prepared_options(self.options, self.preparing))
@@ -460,6 +465,11 @@ class BatchesDataset(Dataset):
     """An object of a user that follows the protocol."""
 
     dataset: Batches
+
+    @staticmethod
+    def takes(X: Any) -> bool:
+        """Whether an object follows the protocol."""
+        return callable(getattr(X, "batches", None))
 
     def __post_init__(self) -> None:
         self.name = type(self.dataset).__name__

@@ -17,6 +17,8 @@ from .dataset import ArrowDataset, BatchesDataset, FileDataset
 from .npy import NpyDataset
 from .preparation import Preparing
 
+# The data sets that wrap an object of a user; `takes` tells which objects these are.
+KINDS = (BatchesDataset, ArrowDataset)
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 ONE_SHOT = (
@@ -29,13 +31,9 @@ def as_dataset(X: Any) -> Any:
     """Return the data set that takes the place of X; None if X is anything else."""
     if hasattr(X, "opened"):
         return X
-    if callable(getattr(X, "batches", None)):
-        return BatchesDataset(X)
     if hasattr(X, "__next__"):
         raise TypeError(ONE_SHOT)
-    if type(X).__module__.startswith("pyarrow.") and hasattr(X, "get_fragments"):
-        return ArrowDataset(X)
-    return None
+    return next((kind(X) for kind in KINDS if kind.takes(X)), None)
 
 
 def open_dataset(

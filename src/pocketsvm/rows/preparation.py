@@ -325,20 +325,29 @@ def prepared_summary(summary: Summary, steps: Steps) -> Summary:
     for step in numbers:
         is_imputer = isinstance(step, SimpleImputer)
         found = found.filled(step.statistics_) if is_imputer else found.scaled(step)
-    norm = float(np.square([found.least, found.most]).max(axis=0).sum()) + len(summary.texts)
-    parts, n = [found], summary.n_rows
+    norm = float(np.square([found.least, found.most]).max(axis=0).sum())
+    counts = _category_counts(summary, words)
+    shares = counts / summary.n_rows
+    return replace(
+        found,
+        present=np.full(len(found.mean) + len(counts), summary.n_rows),
+        mean=np.append(found.mean, shares),
+        squares=np.append(found.squares, counts * (1 - shares)),
+        least=np.append(found.least, counts == summary.n_rows),
+        most=np.append(found.most, counts > 0),
+        squared_norm=norm + len(summary.texts),  # a row has one category of each column
+        texts={},
+        is_norm_a_bound=True,
+    )
+
+
+def _category_counts(summary: Summary, words: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the number of rows of each category, after missing texts were filled in."""
+    counts = [np.empty(0, np.int64)]
     for k, (column, texts) in enumerate(summary.texts.items()):
-        counts = np.array([texts.get(text, 0) for text in words[-1].categories_[k]])
+        categories = words[-1].categories_[k].tolist()
+        counts.append(np.array([texts.get(text, 0) for text in categories]))
         if len(words) > 1:
-            is_fill = words[-1].categories_[k] == words[0].statistics_[k]
-            counts = counts + np.where(is_fill, n - summary.present[column], 0)
-        ends = (counts == n).astype(np.float64), (counts > 0).astype(np.float64)
-        shares = counts / n
-        every = np.full(len(counts), n)
-        parts.append(replace(found, present=every, mean=shares, squares=counts * (1 - shares)))
-        parts[-1] = replace(parts[-1], least=ends[0], most=ends[1])
-    arrays = ("present", "mean", "squares", "least", "most")
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays
-    }
-    return replace(found, **joined, squared_norm=norm, texts={}, is_norm_a_bound=True)
+            n_missing = summary.n_rows - summary.present[column]
+            counts[-1][categories.index(words[0].statistics_[k])] += n_missing
+    return np.concatenate(counts)

@@ -212,7 +212,7 @@ def line_search(problem: Problem, place: Place, step: Place, gradient: Array) ->
 
 def _next_length(length: Array, slope: Array, bend: Array, low: Array, high: Array) -> Array:
     """Return Newton's length, or the middle of the bracket if that lies outside."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         newton = length - slope / bend
     middle = np.where(np.isinf(high), 2 * length, (low + high) / 2)
     return np.where((newton > low) & (newton < high), newton, middle)

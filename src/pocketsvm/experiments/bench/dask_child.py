@@ -15,7 +15,8 @@ from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from ...dask import DaskBudgetedSVC, estimators, partitions
+from ...dask import DaskBudgetedSVC, estimators
+from ...dask import partitions as read_by_workers
 from ...estimators import BudgetedSVC
 from ..toolkit.measure import peak_memory
 from .child import GAMMA, answer, fitted, labels_beside, timed_call
@@ -124,7 +125,7 @@ def _cluster(n_workers: int) -> Iterator[Any]:
         Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
         # The time of a fit in memory has no time for imports, either.
-        client.run(import_module, partitions.__name__)
+        client.run(import_module, read_by_workers.__name__)
         yield client
 
 

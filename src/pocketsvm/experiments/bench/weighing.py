@@ -31,7 +31,8 @@ class Weighed:
 
     def _noted(self, what: str, found: Any) -> Any:
         sizes = {"argument": _size(self.reading), what: _size(found)}
-        note = {"reading": type(self.reading).__name__, "token": self.token, **sizes}
+        traced = self.reading.reading  # a scanner traces what is read
+        note = {"reading": type(traced).__name__, "token": self.token, **sizes}
         get_worker().log_event(TOPIC, note)
         return found
 

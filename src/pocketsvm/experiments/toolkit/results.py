@@ -26,8 +26,8 @@ STAMP: dict[str, type] = {
     "scipy": str,
     "scikit-learn": str,
 }
-# The packages that decide the result of a fit, beside the native core.
-FITTING = ("data", "training", "solving", "estimators")
+# The packages and modules that decide the result of a fit, beside the native core.
+FITTING = ("files", "rows", "training", "solving", "tasks", "fit", "estimators")
 
 Row = Mapping[str, Any]
 
@@ -37,8 +37,9 @@ def program() -> str:
     """Name this build of pocketsvm: its version alone would not tell a changed source."""
     digest = hashlib.sha256(Path(str(_core.__file__)).read_bytes())
     for name in FITTING:
-        package = import_module(f"pocketsvm.{name}")
-        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
+        module = import_module(f"pocketsvm.{name}")
+        folder = getattr(module, "__path__", [None])[0]
+        for path in sorted(Path(folder).rglob("*.py")) if folder else [Path(str(module.__file__))]:
             digest.update(path.read_bytes())
     return f"pocketsvm {versions()['pocketsvm']}+{digest.hexdigest()[:8]}"
 
