@@ -189,7 +189,7 @@ def test_several_targets_are_fitted_to_all_partitions():
     in_memory = BudgetedSVR(SOME, **parameters).fit(X, y)
     found = DaskBudgetedSVR(SOME, **parameters).fit(*arrays(X, y)).to_local()
     assert_array_equal(vectors_of(found), vectors_of(in_memory))
-    assert_allclose(found.score(X, y), in_memory.score(X, y), atol=0.01)
+    assert found.score(X, y) > in_memory.score(X, y) - 0.01
 
 
 # --- preparation ----------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ def test_several_targets_of_files_give_the_model_of_rows_in_memory(folder, form)
     found = BudgetedSVR(**parameters).fit(rows)
     in_memory = BudgetedSVR(**parameters).fit(X, y)
     assert_array_equal(vectors_of(found), vectors_of(in_memory))
-    assert_allclose(found.score(rows), in_memory.score(X, y), atol=0.01)
+    assert found.score(rows) > in_memory.score(X, y) - 0.01
 
 
 @FORMS

@@ -125,7 +125,9 @@ def fit(
     everything = None
     if known is not None:
         everything = _readings(begun, known, course)
-    elif sample[0] is not ready:
+    elif sample[0] is not ready:  # as for rows elsewhere, of which only a sample is at hand
+        drawn = sample[1].learnt_from(sample[1])
+        sample, targets = (sample[0], drawn), targets.learnt_from(drawn)
         everything = in_memory(sample_of(ready, targets, settings), settings.n_threads)
     return completed(solve(vectors, *sample, settings, everything), everything)
 
@@ -182,7 +184,8 @@ def _begin(
     if found.note:
         watch.say(found.note)
     rows, targets = task.targets(found, parameters, start)
-    task.warn(targets, parameters)
+    if not parameters.is_stream:
+        task.warn(targets, parameters)
     n_rows = rows.n_rows if found.survey is None else found.survey.n_rows
     most = parameters.budget if start is not None else n_rows * parameters.max_iter
     check_memory(min(parameters.budget, most), rows.X)

@@ -222,7 +222,7 @@ def use(clf, X, y):
     if steps:
         Preparation.of(steps).set_names(None)
     else:
-        svm.__dict__.pop("feature_names_in_", None)
+        del svm.feature_names_in_
     svm.set_params(verbose=0, n_jobs=1)
     with np.errstate(over="ignore", invalid="ignore"):
         try:

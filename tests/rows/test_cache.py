@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from pocketsvm import load_svmlight, open_dataset
-from pocketsvm.files import chunks
-from pocketsvm.rows import cache
+from pocketsvm.files import chunks, svmlight
 
 RANDOM = np.random.default_rng(0)
 HELD = 2.0**30 + 128 * RANDOM.integers(0, 9, 300)  # by float32
@@ -26,7 +25,7 @@ COLUMNS = {
 @pytest.mark.parametrize("files", [1, 2])
 def test_all_batches_have_the_precision_of_the_whole_text(name, files, tmp_path, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK", 2000)
-    monkeypatch.setattr(cache, "BATCH_CHUNKS", 1)
+    monkeypatch.setattr(svmlight, "BATCH_CHUNKS", 1)
     column, dtype = COLUMNS[name]
     paths = [tmp_path / f"{k}.txt" for k in range(files)]
     for path, part in zip(paths, np.array_split(column, files), strict=True):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from models import checked_rows
 from numpy.testing import assert_allclose, assert_array_equal
+from one_road import Batches, problem
+from sklearn.base import clone
 
 from pocketsvm import BudgetedSVR
 from pocketsvm.rows.chunk import Chunk
@@ -87,6 +89,22 @@ def test_passes_before_the_solver_use_a_tube(monkeypatch):
         targets.make_pass([None], None, settings, None)
     spread = settings.choices.relative_tube * 2.0
     assert slopes == [("epsilon_insensitive", spread), ("huber", 0.5), ("huber", 4.0)]
+
+
+@pytest.mark.parametrize("few_solved", [False, True])
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "quantile"])
+def test_a_sample_in_memory_gives_the_model_of_batches(loss, few_solved, monkeypatch):
+    """The width of the loss is a share of the spread of targets, which the sample tells."""
+    if few_solved:
+        monkeypatch.setattr("pocketsvm.solving.solve.sample_size", lambda *_: 1000)
+    X, _ = problem(9000)
+    y = np.sin(X[:, 0]) + X[:, 1] ** 3
+    model = BudgetedSVR(8, 10.0, loss=loss, gamma=0.5, fit_intercept=False, random_state=0)
+    found, in_memory = clone(model).fit(Batches(X, y)), clone(model).fit(X, y)
+    assert found.profile_.moves > 0
+    assert_allclose(found.support_vectors_, in_memory.support_vectors_, rtol=1e-5, atol=1e-5)
+    objectives = found.profile_.objective_after, in_memory.profile_.objective_after
+    assert_allclose(*objectives, rtol=1e-7)
 
 
 @pytest.mark.parametrize(

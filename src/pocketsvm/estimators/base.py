@@ -75,7 +75,7 @@ class _Fitted:
         if model is not None and value is None:
             holder = model.training if self.of_training else model
             value = getattr(holder, self.field) if self.read is None else self.read(model)
-        if value is None:
+        if value is None and (model is None or not self.name.startswith("_")):
             name = owner.__name__
             raise AttributeError(f"This {name} has no {self.name}, or is not fitted yet.")
         return value
@@ -92,6 +92,8 @@ class _Fitted:
 
     def __delete__(self, estimator: Any) -> None:
         vars(estimator).pop(self.name, None)
+        if "_model" in vars(estimator):
+            self.__set__(estimator, None)
 
 
 def fitted(name: str, **options: Any) -> Any:

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from ..rows.checked import checked_rows
 from ..rows.chunk import Chunk
-from ..rows.stream import StreamReservoir
 from ..rows.labels import encode_labels
+from ..rows.stream import StreamReservoir
 from .container import Array, Described, Entry, take
 from .sections import Section
 from .strings import shape_of

@@ -31,7 +31,7 @@ def layout_of(X: Any, texts: Sequence[str], *, missing: bool, place: str) -> Lay
     `texts` are the columns to be encoded, as `pocketsvm.files.Options` has them.
     """
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    shape = getattr(X, "shape", ())
+    shape: Any = getattr(X, "shape", ())
     n_features = shape[1] if len(shape) > 1 else 0
     numbers = [str(k + 1) for k in range(n_features)]
     options = Options(texts=texts)

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .chunk import Chunk
-from .drawing import join_chunks
+from .chunk import Chunk, joined
 from .sampling import smallest
 
 
@@ -57,7 +56,7 @@ class StreamReservoir:
         positions = np.arange(self.n_seen, self.n_seen + batch.n_rows)
         with np.errstate(divide="ignore"):
             new = np.log(-np.log(numbers)) - positions * (math.log(2) / half_life)
-        rows = batch if self.rows is None else join_chunks([self.rows, batch])
+        rows = batch if self.rows is None else joined([self.rows, batch])
         positions = np.concatenate([self.positions, positions])
         priorities = np.concatenate([self.priorities, new])
         n_seen, dropped = self.n_seen + batch.n_rows, self.dropped

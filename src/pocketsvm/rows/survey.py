@@ -5,6 +5,7 @@ It counts the rows, learns what gamma, the precision and the preparation need, a
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -138,9 +139,7 @@ class SummariseAndDraw:
 
     def merge(self, parts: Sequence[Summary]) -> Summary:
         """Merge summaries."""
-        total = parts[0]
-        for summary in parts[1:]:
-            total = merged(total, summary)
+        total: Summary = reduce(merged, parts)  # type: ignore[arg-type]
         return total
 
 
@@ -241,6 +240,6 @@ def _survey_queries(source: Source, needs: Needs, plan: Plan, preparing: Prepari
             "to fit it to all of them"
         )
     summary, steps = preparing.learnt(summary, sample, factors, source.names)
-    scanner = replace(scanner, wrap=ByRelevance) if runs.are_whole else None
-    known = Survey(summary, factors, sample.weights * factors, n_rows, scanner)
+    ranks = replace(scanner, wrap=ByRelevance) if runs.are_whole else None
+    known = Survey(summary, factors, sample.weights * factors, n_rows, ranks)
     return replace(_at_hand(sample, known, steps, source.names), note=note)
