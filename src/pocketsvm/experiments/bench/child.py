@@ -200,7 +200,7 @@ def timed_call(call: Callable[[], Any]) -> dict[str, float]:
 def fitted(model: Any) -> dict[str, Any]:
     """Return the time of the solver, the accuracy and a digest of a fitted model."""
     X, y = susy_like(TEST_ROWS, model.n_features_in_, SUSY_SHARPNESS, seed=1)
-    model.__dict__.pop("feature_names_in_", None)
+    del model.feature_names_in_
     return {
         "solving": model.profile_.seconds_polish,
         "accuracy": accuracy_score(y, model.predict(X)),
