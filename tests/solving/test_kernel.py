@@ -79,6 +79,24 @@ def test_decisions_and_derivatives_are_those_of_dense_algebra():
         assert_array_equal(pull[:, -1], slopes[at].sum(axis=0))
 
 
+@pytest.mark.parametrize("n_kept", [0, 2, 9])
+def test_decisions_and_derivatives_of_all_rows_are_those_of_the_blocks(n_kept, monkeypatch):
+    monkeypatch.setattr(kernel, "MOST_KEPT", 8 * BLOCK * n_kept)
+    random, rows = np.random.default_rng(1), kernel_rows()
+    points, slopes = random.normal(size=(2, 3, 13)), random.normal(size=(300, 3))
+    one, two = rows.decisions_of(points)
+    parts = [(rows.decisions(k, points[0]), rows.pull(k, slopes[at])) for at, k in rows.blocks()]
+    assert_array_equal(one, np.concatenate([decisions for decisions, _ in parts]))
+    assert not np.array_equal(one, two)
+    assert_allclose(rows.pull_of(slopes), sum(pull for _, pull in parts))
+
+
+def test_no_rows_have_no_derivative():
+    vectors, sample = class_problem()
+    rows = KernelRows(vectors, sample.rows.take(np.arange(0)), 2, 1)
+    assert_array_equal(rows.pull_of(np.empty((0, 2))), np.zeros((2, N_VECTORS + 1)))
+
+
 def test_many_vectors_or_outputs_give_blocks_of_one_row(monkeypatch):
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 5)
     monkeypatch.setattr(kernel, "MOST_KEPT", 0)

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.chunk import Chunk
-from pocketsvm.rows.queries import query_numbers
 from pocketsvm.tasks.ranking import rank_targets
 
 
@@ -23,16 +22,6 @@ def test_rows_are_sorted_by_query_and_relevance():
     assert_array_equal(targets.queries.numbers, [0, 0, 0, 1, 1, 1])
     assert_array_equal(targets.queries.levels, [0, 1, 2, 0, 1, 2])
     assert_array_equal(targets.queries.begins, [0, 3, 6])
-
-
-def test_places_partners_and_scales():
-    _, targets = targets_of([0, 0, 1, 3, 3, 3, 9], [1, 1, 1, 2, 2, 2, 2])
-    queries = targets.queries
-    assert_array_equal(queries.places[0], [0, 0, 2, 3])
-    assert_array_equal(queries.places[2], [0, 2, 3, 3])
-    assert_array_equal(queries.places[6], [3, 6, 7, 7])
-    assert_array_equal(queries.n_partners, [1, 1, 2, 1, 1, 1, 3])
-    assert_allclose(queries.scales, [3 / 2, 4 / 3])
 
 
 def test_queries_without_a_pair_and_rows_of_zero_weight_are_dropped():
@@ -63,17 +52,6 @@ def test_no_queries_means_one():
 def test_bad_input_is_refused(y, qid, weight, message):
     with pytest.raises(ValueError, match=message):
         targets_of(y, qid, weight)
-
-
-def test_queries_of_several_types_are_refused():
-    with pytest.raises(ValueError, match="qid must be numbers or strings, not both"):
-        targets_of([0, 1, 2], np.array([1, "a", None], dtype=object))
-
-
-def test_texts_of_numbers_have_the_order_of_the_numbers():
-    for qid in (["10", "9", "-1"], np.array(["10", "9", "-1"], dtype=object), [[10], [9], [-1]]):
-        assert_array_equal(query_numbers(qid, np.zeros(3)), [2, 1, 0])
-    assert_array_equal(query_numbers(["10", "9", "07"], np.zeros(3)), [1, 2, 0])
 
 
 def test_targets_of_a_chunk_are_those_of_its_rows():

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from models import ready_rows
+from models import checked_rows, ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from ranking import graded
 
+from pocketsvm.rows.checked import Rows
 from pocketsvm.rows.sampling import draw
 from pocketsvm.tasks.classification import class_targets
 from pocketsvm.tasks.ranking import rank_targets
@@ -33,8 +34,7 @@ def value_rows(weight=None, n=N):
     return rows, value_targets(rows.checked, X[:, 0], weight, "epsilon_insensitive", (0.1,))[1]
 
 
-def sample(rows, targets, n_rows, *, least=0, **changes):
-    """Return a sample with the seed 0."""
+def settings(**changes):
     defaults = {
         "budget": 20,
         "alpha": 1e-3,
@@ -46,7 +46,12 @@ def sample(rows, targets, n_rows, *, least=0, **changes):
         "n_threads": 1,
         "random_state": np.random.RandomState(0),
     }
-    return sampled(rows, targets, Settings(**defaults | changes), n_rows, 0, least)
+    return Settings(**defaults | changes)
+
+
+def sample(rows, targets, n_rows, *, least=0, **changes):
+    """Return a sample with the seed 0."""
+    return sampled(rows, targets, settings(**changes), n_rows, 0, least)
 
 
 @pytest.mark.parametrize("n_rows", [N, N + 1])
@@ -134,8 +139,36 @@ def test_the_settings_tell_the_least_rows_of_a_class():
     assert np.bincount(some.codes).min() == 3 * 20 // targets.n_problems
 
 
-def test_rows_of_queries_stay_together():
-    X, y, qid = graded(300, 20)
-    rows = ready_rows(X, 1.0)
-    ranked, targets = rank_targets(rows.checked, y, qid, None)
-    assert sample(ranked, targets, 400) == (ranked, targets)
+def rank_rows(y, qid):
+    """Return rows of queries, in the order of the targets."""
+    checked, targets = rank_targets(checked_rows(np.arange(float(len(y)))[:, None]), y, qid, None)
+    return Rows(checked, checked.core("float64"), 1.0), targets
+
+
+def test_whole_queries_are_drawn():
+    _, y, qid = graded(300, 20)
+    rows, targets = rank_rows(y, qid)
+    few, some = sample(rows, targets, 410)
+    assert few.n_rows == 400
+    drawn, sizes = np.unique(qid[few.dense()[:, 0].astype(int)], return_counts=True)
+    assert_array_equal(sizes, 20)
+    assert_array_equal(np.unique(some.queries.numbers), drawn)
+    assert_array_equal(some.row_weight(), 1.0)
+    other, _ = sampled(rows, targets, settings(), 410, 1)
+    assert not np.array_equal(other.dense(), few.dense())
+    assert sample(rows, targets, 6000) == (rows, targets)
+
+
+def test_every_query_is_drawn_with_the_same_probability():
+    rows, targets = rank_rows(np.arange(1000) % 5, np.arange(1000) // 5)
+    counts = np.zeros(200)
+    for seed in range(300):
+        _, some = sampled(rows, targets, settings(), 100, seed)
+        counts[np.unique(some.queries.numbers)] += 1
+    assert counts.sum() == 300 * 20
+    assert abs(counts - 30).max() < 5 * np.sqrt(30)
+
+
+def test_a_query_that_is_too_large_is_drawn_alone():
+    rows, targets = rank_rows(np.arange(90) % 7, np.arange(90) // 30)
+    assert sample(rows, targets, 10)[0].n_rows == 30

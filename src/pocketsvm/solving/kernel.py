@@ -83,4 +83,5 @@ class KernelRows:
 
     def pull_of(self, slopes: Array) -> Array:
         """Return the derivative of losses with these slopes of all rows."""
-        return reduce(np.add, (self.pull(kernel, slopes[at]) for at, kernel in self.blocks()))
+        parts = (self.pull(kernel, slopes[at]) for at, kernel in self.blocks())
+        return reduce(np.add, parts, np.zeros((slopes.shape[1], len(self.vectors) + 1)))

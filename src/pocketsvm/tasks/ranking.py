@@ -27,7 +27,6 @@ class RankTargets(Targets):
     """Relevance, in queries that have at least one pair each."""
 
     task: ClassVar[str] = "ranking"
-    draws_rows: ClassVar[bool] = False
     queries: Queries
 
     n_problems = 1
@@ -40,6 +39,18 @@ class RankTargets(Targets):
     def groups(self) -> NDArray[np.int8]:
         """Return the group of each row: all rows are of one group."""
         return np.zeros(self.n_rows, dtype=np.int8)
+
+    def draw(
+        self, n_rows: int, least: int, seed: int, n_threads: int
+    ) -> tuple[NDArray[np.intp], Weights]:
+        """Draw whole queries, of so many rows at most, or one that is larger."""
+        sizes = np.diff(self.queries.begins)
+        order = np.argsort(_core.random_numbers(seed, 0, len(sizes)))
+        n_drawn = np.searchsorted(np.cumsum(sizes[order]), n_rows, side="right")
+        is_drawn = np.zeros(len(sizes), dtype=bool)
+        is_drawn[order[: max(n_drawn, 1)]] = True
+        chosen = np.flatnonzero(np.repeat(is_drawn, sizes))
+        return chosen, np.ones(len(chosen))
 
     def take(self, chosen: Array, factors: Weights) -> Self:
         """Return the targets of the chosen rows, with their weights times some factors."""

@@ -14,7 +14,6 @@ import numpy as np
 from .. import _core
 from ..profile import Profile
 from ..rows.checked import Rows
-from ..rows.sampling import draw
 from .regularisation import check_continuation
 from .settings import Settings
 from .state import PassState, VectorSet
@@ -128,14 +127,12 @@ def sampled(
     The mean weighted loss of the sample estimates that of all rows. `least` is the least number of
     rows of a class; None means that of the settings.
     """
-    if rows.n_rows <= n_rows or not targets.draws_rows:
+    if rows.n_rows <= n_rows:
         return rows, targets
     if least is None:
         least = settings.least_of_class(targets.n_problems)
-    # The weight of a class does not matter among its rows.
-    weights, n_threads = targets.sample_weight, settings.n_threads
-    chosen, factors = draw(targets.groups(), weights, n_rows, least, seed, n_threads)
-    return rows.take(chosen, n_threads), targets.take(chosen, factors)
+    chosen, factors = targets.draw(n_rows, least, seed, settings.n_threads)
+    return rows.take(chosen, settings.n_threads), targets.take(chosen, factors)
 
 
 def passes_over(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..rows.chunk import Chunk
+from ..rows.sampling import draw
 from .settings import Choices, Settings
 
 Array = NDArray[Any]
@@ -47,9 +48,6 @@ class Targets(ABC):
     all_rows_enter : bool
         Whether most rows become vectors in the first pass, so that a second one is of no use.
 
-    draws_rows : bool
-        Whether a sample of rows represents all of them; if not, rows belong together.
-
     has_values : bool
         Whether the model predicts numbers, and small steps of its vectors still gain something.
 
@@ -59,7 +57,6 @@ class Targets(ABC):
 
     task: ClassVar[str]
     all_rows_enter: ClassVar[bool] = False
-    draws_rows: ClassVar[bool] = True
     has_values: ClassVar[bool] = False
     loss: str
     sample_weight: Weights | None
@@ -90,6 +87,16 @@ class Targets(ABC):
     @abstractmethod
     def groups(self) -> NDArray[np.int8] | NDArray[np.int32]:
         """Return the group of each row; a sample represents all groups."""
+
+    def draw(
+        self, n_rows: int, least: int, seed: int, n_threads: int
+    ) -> tuple[NDArray[np.intp], Weights]:
+        """Draw rows that represent all of them, and at least some of each group.
+
+        Returns their positions, and what their weights are multiplied by.
+        """
+        # The weight of a class does not matter among its rows.
+        return draw(self.groups(), self.sample_weight, n_rows, least, seed, n_threads)
 
     @abstractmethod
     def take(self, chosen: Array, factors: Weights) -> Self:
