@@ -108,7 +108,7 @@ def test_a_model_without_rows_has_no_section(tmp_path):
     model = BudgetedSVC(12, **STREAM | {"reservoir": None})
     feed(model, batches(1)).save(tmp_path / "model.psvm")
     assert "reservoir" not in opened(tmp_path / "model.psvm")[0]["sections"]
-    assert not hasattr(load_model(tmp_path / "model.psvm"), "_reservoir")
+    assert load_model(tmp_path / "model.psvm")._reservoir is None
 
 
 def test_a_reader_that_ignores_the_rows_gets_the_same_model(tmp_path):
