@@ -250,10 +250,9 @@ struct Chunk {
 
 // What a reading of rows computes.
 struct Sums {
-    double* losses;     // of each length and loss
-    double* pull;       // n_outputs x (n_vectors + 1): the derivative of the losses
-    bool* near;         // of each row, from the first row of all on; not along a direction
-    float* curvatures;  // likewise: the mean over the outputs
+    double* losses;  // of each length and loss
+    double* pull;    // n_outputs x (n_vectors + 1): the derivative of the losses
+    bool* near;      // of each row, from the first row of all on; not along a direction
 };
 
 // Sums over rows at a point, or at some lengths along a direction.
@@ -376,13 +375,13 @@ struct Core {
     // before them, to the upper triangle of a matrix (n_columns x n_columns).
     void (*add_products)(const double* packed, std::size_t n_rows, std::size_t n_columns,
                          const PanelRange& left, const PanelRange& right, double* square);
-    // The weighted losses of a chunk (n_losses), and the weighted slopes of its rows, from
-    // decision values (n_rows x n_outputs). All arrays start with the first row of all.
-    void (*loss_slopes)(const Losses& losses, const Chunk& chunk, const double* decisions,
-                        double* sums, double* slopes);
-    // The weighted curvature of the rows of a chunk, the mean over the outputs.
-    void (*loss_curvatures)(const Losses& losses, const Chunk& chunk, const double* decisions,
-                            double* curvatures);
+    // The weighted losses of a chunk (n_losses), and the weighted slopes and curvatures of its rows,
+    // from decision values (n_rows x n_outputs). All arrays start with the first row of all.
+    void (*loss_bends)(const Losses& losses, const Chunk& chunk, const double* decisions,
+                       double* sums, double* slopes, double* curvatures);
+    // Whether the rows of a chunk are near.
+    void (*near_rows)(const Losses& losses, const Chunk& chunk, const double* decisions,
+                      bool* near);
     // The first and second derivative of the losses along a change of the decision values, at one
     // length for each loss.
     void (*losses_along)(const Losses& losses, const Chunk& chunk, const double* decisions,

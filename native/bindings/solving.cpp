@@ -148,59 +148,60 @@ class RowLosses {
 
 // Calls task(rows, sums) for chunks of rows, each of which writes n_sums numbers.
 template <class Task>
-void sum_losses(const RowLosses& losses, const Vector& c, std::size_t n_sums, double* total,
+void sum_losses(const RowLosses& losses, const double* c, std::size_t n_sums, double* total,
                 std::size_t n_threads, Task task) {
     without_gil([&](Interrupt& interrupt) {
-        return add_losses(losses.n_rows(), losses.view().n_outputs, c.data(), n_sums, total,
-                          n_threads, interrupt, task);
+        return add_losses(losses.n_rows(), losses.view().n_outputs, c, n_sums, total, n_threads,
+                          interrupt, task);
     });
 }
 
-void check_decisions(const RowLosses& losses, const Matrix& decisions, const Vector& c) {
+void check_decisions(const RowLosses& losses, const Matrix& decisions, std::size_t n_weights) {
     const std::size_t n_rows = losses.n_rows(), n_outputs = losses.view().n_outputs;
     require(decisions.shape(0) == n_rows && decisions.shape(1) == n_outputs,
             "decision values must have " + std::to_string(n_rows) + " rows and " +
                 std::to_string(n_outputs) + " columns, got " + std::to_string(decisions.shape(0)) +
                 " and " + std::to_string(decisions.shape(1)));
-    require(c.shape(0) == n_rows, "c must have one entry per row, " + std::to_string(n_rows) +
-                                      ", got " + std::to_string(c.shape(0)));
+    require(n_weights == n_rows, "c must have one entry per row, " + std::to_string(n_rows) +
+                                     ", got " + std::to_string(n_weights));
 }
 
-nb::tuple loss_slopes(const RowLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
-    check_decisions(losses, decisions, c);
+nb::tuple loss_bends(const RowLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
+    check_decisions(losses, decisions, c.shape(0));
     const Losses view = losses.view();
-    double *sums, *slopes;
+    double *sums, *slopes, *curvatures;
     auto total = make_array<double>({view.n_losses()}, &sums);
-    auto result = make_array<double>({losses.n_rows(), view.n_outputs}, &slopes);
-    sum_losses(losses, c, view.n_losses(), sums, n_threads, [&](const Chunk& chunk, double* to) {
-        core->loss_slopes(view, chunk, decisions.data(), to, slopes);
+    auto slopes_array = make_array<double>({losses.n_rows(), view.n_outputs}, &slopes);
+    auto curvatures_array = make_array<double>({losses.n_rows(), view.n_outputs}, &curvatures);
+    sum_losses(losses, c.data(), view.n_losses(), sums, n_threads, [&](const Chunk& chunk, double* to) {
+        core->loss_bends(view, chunk, decisions.data(), to, slopes, curvatures);
     });
-    return nb::make_tuple(total, result);
+    return nb::make_tuple(total, slopes_array, curvatures_array);
 }
 
-nb::object loss_curvatures(const RowLosses& losses, Matrix decisions, Vector c,
-                           std::size_t n_threads) {
-    check_decisions(losses, decisions, c);
-    const Losses view = losses.view();
-    double* curvatures;
-    auto result = make_array<double>({losses.n_rows()}, &curvatures);
-    sum_losses(losses, c, 0, nullptr, n_threads, [&](const Chunk& chunk, double*) {
-        core->loss_curvatures(view, chunk, decisions.data(), curvatures);
+nb::object near_rows(const RowLosses& losses, Matrix decisions, double reach,
+                     std::size_t n_threads) {
+    check_decisions(losses, decisions, losses.n_rows());
+    bool* near;
+    auto result = make_array<bool>({losses.n_rows()}, &near);
+    sum_losses(losses, nullptr, 0, nullptr, n_threads, [&](Chunk chunk, double*) {
+        chunk.reach = reach;
+        core->near_rows(losses.view(), chunk, decisions.data(), near);
     });
     return nb::cast(result);
 }
 
 nb::object losses_along(const RowLosses& losses, Matrix decisions, Matrix change, Vector lengths,
                         Vector c, std::size_t n_threads) {
-    check_decisions(losses, decisions, c);
-    check_decisions(losses, change, c);
+    check_decisions(losses, decisions, c.shape(0));
+    check_decisions(losses, change, c.shape(0));
     const Losses view = losses.view();
     require(lengths.shape(0) == view.n_losses(), "lengths must have one entry per loss, " +
                                                      std::to_string(view.n_losses()) + ", got " +
                                                      std::to_string(lengths.shape(0)));
     double* sums;
     auto total = make_array<double>({2, view.n_outputs}, &sums);
-    sum_losses(losses, c, 2 * view.n_outputs, sums, n_threads, [&](const Chunk& chunk, double* to) {
+    sum_losses(losses, c.data(), 2 * view.n_outputs, sums, n_threads, [&](const Chunk& chunk, double* to) {
         core->losses_along(view, chunk, decisions.data(), change.data(), lengths.data(), to,
                            to + view.n_outputs);
     });
@@ -220,7 +221,7 @@ nb::tuple solve_small(const RowLosses& losses, AnyMatrix kernel, Matrix penalty,
     require(penalty.shape(0) == n_vectors && penalty.shape(1) == n_vectors,
             "penalty must be square, with one column per column of kernel, " +
                 std::to_string(n_vectors));
-    if (near) check_decisions(losses, *near, c);
+    if (near) check_decisions(losses, *near, c.shape(0));
     SmallSolution to;
     auto point = make_array<double>({n_outputs, n_vectors + 1}, &to.point);
     auto gradient = make_array<double>({n_outputs, n_vectors + 1}, &to.gradient);
@@ -296,7 +297,6 @@ nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const R
     auto sums = make_array<double>({n_each, n_losses}, &total.losses);
     auto pull = make_array<double>({n_outputs, n_vectors + 1}, &total.pull);
     auto near = make_array<bool>({n_rows}, &total.near);
-    auto curvatures = make_array<float>({n_rows}, &total.curvatures);
     const ModelView model{n_vectors,           vectors.shape(1),  n_points, vectors.data(),
                           coefficients.data(), intercepts.data(), gamma};
     without_gil([&](Interrupt& interrupt) {
@@ -305,7 +305,7 @@ nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const R
         return read_all(*reader, model, view, losses.view(), {0, 0, c.data(), reach},
                         n_each * n_losses, total, n_threads, interrupt);
     });
-    return nb::make_tuple(sums, pull, near, curvatures);
+    return nb::make_tuple(sums, pull, near);
 }
 
 }  // namespace
@@ -317,8 +317,8 @@ void bind_solving(nb::module_& module) {
         .def_static("values", &RowLosses::values, "name"_a, "targets"_a, "epsilon"_a, "down"_a,
                     "up"_a, "widths"_a)
         .def_prop_ro("separable", &RowLosses::separable)
-        .def("slopes", &loss_slopes, "decisions"_a, "c"_a, "n_threads"_a)
-        .def("curvatures", &loss_curvatures, "decisions"_a, "c"_a, "n_threads"_a)
+        .def("bends", &loss_bends, "decisions"_a, "c"_a, "n_threads"_a)
+        .def("near", &near_rows, "decisions"_a, "reach"_a, "n_threads"_a)
         .def("along", &losses_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
     module.def("solve_small", &solve_small, "losses"_a, "kernel"_a.noconvert(), "penalty"_a, "c"_a,
                "tilt"_a, "fit_intercept"_a, "bound"_a, "least"_a, "near"_a.none(), "n_steps"_a,

@@ -69,10 +69,10 @@ void with_losses(const Losses& losses, Function function) {
     });
 }
 
-// The losses of some rows, summed with their weights, and the weighted slopes of each row. Arrays
-// start with the first row of all.
-inline void loss_slopes(const Losses& losses, const Chunk& rows, const double* decisions,
-                        double* sums, double* slopes) {
+// The losses of some rows, summed with their weights, and the weighted slopes and curvatures of each
+// row. Arrays start with the first row of all.
+inline void loss_bends(const Losses& losses, const Chunk& rows, const double* decisions,
+                       double* sums, double* slopes, double* curvatures) {
     const std::size_t n_outputs = losses.n_outputs;
     // Not summed up in place: threads that write next to each other slow each other down.
     Buffer<double> totals(losses.n_losses());
@@ -81,22 +81,18 @@ inline void loss_slopes(const Losses& losses, const Chunk& rows, const double* d
             loss.at(i, decisions + i * n_outputs, [&](std::size_t o, const Bend& bend) {
                 totals[loss.coupled ? 0 : o] += rows.c[i] * bend.value;
                 slopes[i * n_outputs + o] = rows.c[i] * bend.slope;
+                curvatures[i * n_outputs + o] = rows.c[i] * bend.curvature;
             });
     });
     for (std::size_t k = 0; k < totals.size(); ++k) sums[k] = totals[k];
 }
 
-// The weighted curvature of some rows, the mean over the outputs.
-inline void loss_curvatures(const Losses& losses, const Chunk& rows, const double* decisions,
-                            double* curvatures) {
-    const std::size_t n_outputs = losses.n_outputs;
+// Tells which of some rows have a slope, or would have one after a small change.
+inline void near_rows(const Losses& losses, const Chunk& rows, const double* decisions,
+                      bool* near) {
     with_losses(losses, [&](auto loss) {
-        for (std::size_t i = rows.begin; i < rows.end; ++i) {
-            double sum = 0;
-            loss.at(i, decisions + i * n_outputs,
-                    [&](std::size_t, const Bend& bend) { sum += bend.curvature; });
-            curvatures[i] = rows.c[i] * sum / double(n_outputs);
-        }
+        for (std::size_t i = rows.begin; i < rows.end; ++i)
+            near[i] = loss.near(i, decisions + i * losses.n_outputs, rows.reach);
     });
 }
 
@@ -140,21 +136,6 @@ inline Losses losses_of(Losses losses, std::size_t output) {
         if (*each != nullptr) *each += output;
     if (losses.positives != nullptr) losses.positives += output;
     return losses;
-}
-
-// The weighted losses of rows in one output, and the weighted slope and curvature of each row.
-inline double loss_bends(const Losses& losses, const Chunk& rows, const double* decisions,
-                         double* slopes, double* curvatures) {
-    double total = 0;
-    with_losses(losses, [&](auto loss) {
-        for (std::size_t i = rows.begin; i < rows.end; ++i)
-            loss.at(i, decisions + i, [&](std::size_t, const Bend& bend) {
-                total += rows.c[i] * bend.value;
-                slopes[i] = rows.c[i] * bend.slope;
-                curvatures[i] = rows.c[i] * bend.curvature;
-            });
-    });
-    return total;
 }
 
 // How far to go along a step, on which the objective has this slope at the start. The losses of one

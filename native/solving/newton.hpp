@@ -82,8 +82,10 @@ class SmallSolver {
     }
 
     double read() {
-        return loss_bends(losses_, {0, n_rows_, problem_.c, 0}, decisions_.data(), slopes_.data(),
-                          curvatures_.data());
+        double total;
+        loss_bends(losses_, {0, n_rows_, problem_.c, 0}, decisions_.data(), &total, slopes_.data(),
+                   curvatures_.data());
+        return total;
     }
 
     // The derivative of losses with these slopes.

@@ -183,7 +183,7 @@ inline bool read_all(const Reader& reader, const ModelView& model, const RowsVie
             Chunk chunk = all;
             chunk.begin = k * at_once;
             chunk.end = std::min(chunk.begin + at_once, rows.n_rows);
-            reader.read(rows, losses, chunk, {sums, sums + n_losses, total.near, total.curvatures});
+            reader.read(rows, losses, chunk, {sums, sums + n_losses, total.near});
         });
     std::copy_n(found.begin(), n_losses, total.losses);
     std::copy_n(found.begin() + std::ptrdiff_t(n_losses), n_pull, total.pull);

@@ -56,7 +56,7 @@ class LossReader final : public Reader {
                 if (lengths_.size())
                     read_along(loss, i + r, losses, f, tried.data(), chunk, slope, sums);
                 else
-                    read_at(loss, i + r, n_outputs, f, chunk, slope, sums);
+                    read_at(loss, i + r, f, chunk, slope, sums);
                 for (std::size_t o = 0; o < n_outputs; ++o) slope_sums[o] += slope[o];
             }
             sums_.add_pull(kernel.data(), n, n_outputs, slopes.data(), pull.data());
@@ -69,17 +69,14 @@ class LossReader final : public Reader {
     }
 
     template <class Loss>
-    void read_at(Loss loss, std::size_t row, std::size_t n_outputs, const double* f,
-                 const Chunk& chunk, double* slope, const Sums& sums) const {
+    void read_at(Loss loss, std::size_t row, const double* f, const Chunk& chunk, double* slope,
+                 const Sums& sums) const {
         const double c = chunk.c[row];
-        double curvature = 0;
         loss.at(row, f, [&](std::size_t o, const Bend& bend) {
             sums.losses[loss.coupled ? 0 : o] += c * bend.value;
             slope[o] = c * bend.slope;
-            curvature += bend.curvature;
         });
         sums.near[row] = loss.near(row, f, chunk.reach);
-        sums.curvatures[row] = float(c * curvature / double(n_outputs));
     }
 
     template <class Loss>

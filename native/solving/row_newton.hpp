@@ -78,8 +78,9 @@ class RowSolver {
     // The objective at the place, and the slopes and curvatures of all rows.
     double look() {
         const Place& here = this->here();
-        const double losses =
-            loss_bends(losses_, rows(), here.decisions.data(), slopes_.data(), curvatures_.data());
+        double losses;
+        loss_bends(losses_, rows(), here.decisions.data(), &losses, slopes_.data(),
+                   curvatures_.data());
         const double penalty = sum_in_parts(0, n_rows_, [&](std::size_t i) {
             return here.coefficients[i] * (here.decisions[i] - here.intercept);
         });

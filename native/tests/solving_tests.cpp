@@ -177,16 +177,19 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     Numbers losses(n_losses);
     core.kernel_decisions(problem.rows(0, n_rows), n_outputs, problem.coefficients.data(),
                           problem.intercepts.data(), decisions.data());
-    core.loss_slopes(of_rows, all, decisions.data(), losses.data(), slopes.data());
+    Numbers curvatures(n_rows * n_outputs);
+    core.loss_bends(of_rows, all, decisions.data(), losses.data(), slopes.data(),
+                    curvatures.data());
     core.kernel_pull(problem.rows(0, n_rows), n_outputs, slopes.data(), pull.data());
 
     const std::unique_ptr<Reader> reader(core.make_reader(precision, model, nullptr, 0));
     Numbers read_losses(n_losses), read_pull(n_outputs * (n_vectors + 1));
     const std::unique_ptr<bool[]> near(new bool[n_rows]);
-    std::vector<float> curvatures(n_rows);
-    reader->read(view, of_rows, all,
-                 {read_losses.data(), read_pull.data(), near.get(), curvatures.data()});
+    reader->read(view, of_rows, all, {read_losses.data(), read_pull.data(), near.get()});
     CHECK(same_bits(read_losses, losses));
+    const std::unique_ptr<bool[]> near_alone(new bool[n_rows]);
+    core.near_rows(of_rows, all, decisions.data(), near_alone.get());
+    CHECK(std::equal(near.get(), near.get() + n_rows, near_alone.get()));
     bool same = true;
     for (std::size_t o = 0; o < n_outputs; ++o)
         for (std::size_t j = 0; j < n_vectors; ++j)
@@ -198,7 +201,7 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     lengths[0] = 0;
     const std::unique_ptr<Reader> along(core.make_reader(precision, model, lengths.data(), 2));
     Numbers along_losses(2 * n_losses), along_pull(n_outputs * (n_vectors + 1));
-    along->read(view, of_rows, all, {along_losses.data(), along_pull.data(), nullptr, nullptr});
+    along->read(view, of_rows, all, {along_losses.data(), along_pull.data(), nullptr});
     CHECK(same_bits(along_pull, read_pull));
     for (std::size_t o = 0; o < n_losses; ++o) CHECK(along_losses[o] == losses[o]);
 }

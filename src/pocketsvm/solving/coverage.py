@@ -11,7 +11,6 @@ and the curvature of its loss, and H is the second derivative of the objective. 
 then shifted such that the right share of the rows lies below these values.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,14 +75,14 @@ def without_each_row(
     The rows stand for `scale` times as many.
     """
     problem = Problem(vectors, sample, True, n_threads)
-    slopes, bends = sample.loss.derivatives(decisions)
+    _, slopes, bends = sample.bends(decisions, n_threads)
     least = LEAST_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
 
     without = decisions.copy()
     for k in range(sample.loss.n_outputs):
-        pulls, curvatures = sample.c * slopes[:, k], sample.c * bends[:, k]
-        blocks = partial(problem.bent_rows, scale * curvatures)
-        factor = problem.penalty.factor(blocks, least, fit_intercept=True)
+        pulls, curvatures = slopes[:, k], np.ascontiguousarray(bends[:, k])
+        hessian = problem.row_hessian(scale * curvatures)
+        factor = problem.penalty.factor(hessian, least, fit_intercept=True)
         for at, kernel in problem.rows.blocks():
             for some in slices(len(kernel), ROWS_AT_ONCE):
                 here = slice(at.start + some.start, at.start + some.stop)

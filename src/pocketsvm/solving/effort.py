@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..training.settings import Settings
 from .kernel import MOST_KEPT
-from .problem import LEAST_FACTOR_VECTORS, ROWS_PER_VECTOR
+from .problem import ROWS_PER_VECTOR
 from .sample import Sample
 
 # The cost of an exponential, and of a row's loss for one output, in multiply-adds.
@@ -81,16 +81,17 @@ class Effort:
         if settings.thorough:
             return cls(THOROUGH_TOLERANCE, 100, 4, math.inf, n_features, n_rows, keeps=False)
         choices, tolerance = settings.choices, CLASS_TOLERANCE
-        n_steps = choices.class_moves_of_small if sample.few else choices.class_moves
+        few = n_rows <= choices.small
+        n_steps = choices.class_moves_of_small if few else choices.class_moves
         # If all rows have a loss, steps take several times as long as the rest of the fit.
         n_steps = 0 if sample.loss.everywhere else n_steps
         least_work, per_pair = LEAST_CLASS_WORK, CLASS_VALUES_PER_PAIR
         if values:
             # With few rows, the calls of a step take longer than its sums.
-            tolerance = VALUE_TOLERANCE_OF_FEW if sample.few else VALUE_TOLERANCE
+            tolerance = VALUE_TOLERANCE_OF_FEW if few else VALUE_TOLERANCE
             n_steps = choices.value_moves
             least_work = LEAST_VALUE_WORK
-            per_pair = VALUE_VALUES_PER_PAIR_OF_FEW if sample.few else VALUE_VALUES_PER_PAIR
+            per_pair = VALUE_VALUES_PER_PAIR_OF_FEW if few else VALUE_VALUES_PER_PAIR
         value = n_features + EXPONENTIAL
         all_passes = settings.n_passes * n_rows * settings.budget * value
         # The exact machine of a ranking has many more kernel values: those of pairs of rows.
@@ -123,7 +124,7 @@ class Effort:
             return 0
         n_inner = _inner_steps(n_outputs) * n_outputs
         value = self.n_features + EXPONENTIAL + 2 * n_inner
-        n_bent = min(n_near, ROWS_PER_VECTOR * max(n_vectors, LEAST_FACTOR_VECTORS))
+        n_bent = min(n_near, ROWS_PER_VECTOR * n_vectors)
         step = n_near * (n_vectors * value + LOSS * n_inner)
         step += n_bent * n_vectors**2 / 2 + n_vectors**3 / 3
         affordable = self.work / step

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .descent import TOLERANCE, predicted_share
-from .factor import INTERCEPT_CURVATURE
+from .hessian import INTERCEPT_CURVATURE
+from .newton import TOLERANCE
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -85,7 +85,7 @@ def solve_exactly(
         return None
     point, gradient, _, objective, predicted, steps = found
     with np.errstate(over="ignore"):
-        remaining = predicted_share(predicted, objective)
+        remaining = float(predicted.sum() / max(objective.sum(), np.finfo(float).tiny))
     certain = sample.c.max() * bound <= LARGEST_CURVATURE and 0 <= remaining <= LARGEST_ERROR
     return ExactSolution(
         point, gradient, float(objective.sum()), int(steps.max()), remaining, bool(certain)

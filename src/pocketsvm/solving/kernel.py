@@ -1,7 +1,6 @@
 """The kernel values of rows: decision values, and what the rows pull at."""
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,16 @@ class KernelRows:
                 decisions[at] = self.decisions(kernel, point)
         return found
 
-    def pull_of(self, slopes: Array) -> Array:
-        """Return the derivative of losses with these slopes of all rows."""
-        parts = (self.pull(kernel, slopes[at]) for at, kernel in self.blocks())
-        return reduce(np.add, parts, np.zeros((slopes.shape[1], len(self.vectors) + 1)))
+    def pull_of(
+        self, slopes: Array, use: Callable[[slice, Array], None] | None = None
+    ) -> Array:
+        """Return the derivative of losses with these slopes of all rows.
+
+        `use` is called with the blocks of kernel values, which are at hand here.
+        """
+        found = np.zeros((slopes.shape[1], len(self.vectors) + 1))
+        for at, kernel in self.blocks():
+            found += self.pull(kernel, slopes[at])
+            if use is not None:
+                use(at, kernel)
+        return found

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
-from .descent import Solution, resume
+from .newton import Solution, minimise
 from .problem import Problem
 from .sample import Sample
 from .slices import in_order, slices
@@ -126,9 +126,10 @@ class Path:
         """Return the objective at a point, relative to the start, and its gradient."""
         vectors = self.vectors(position)
         problem = Problem(vectors, self.sample, self.fit_intercept, self.n_threads)
-        solution = resume(problem, self.decisions, self.random, SOLVER_STEPS, SOLVER_TOLERANCE)
+        place = problem.place(problem.newton_point(self.decisions, self.random))
+        solution = minimise(problem, place, self.random, SOLVER_TOLERANCE, SOLVER_STEPS)
         self.point = solution.place.point
-        self.steps += solution.steps
+        self.steps += solution.steps + 1
         self.first = self.first or solution.objective or 1.0  # no loss at all: nothing to gain
         self.seen, self.gain = position, 1.0 - solution.objective / self.first
         if self.gain >= self.best:  # a step that was too long is no place to start from
@@ -139,7 +140,7 @@ class Path:
     def _gradient(self, problem: Problem, vectors: Array, solution: Solution) -> Array:
         beta = solution.place.point[:, :-1]
         single = beta.astype(np.float32)
-        slopes = problem.row_slopes(solution.place.decisions)
+        slopes = solution.bends.slopes
 
         def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
             at = slice(first + some.start, first + some.stop)
@@ -150,13 +151,6 @@ class Path:
 
         among = problem.penalty.kernel() * (beta.T @ beta)
         total, pull = among.sum(axis=1), among @ vectors
-        if problem.small is not None:
-            ((_, kernel),) = problem.rows.blocks()
-            weights = slopes.astype(np.float32) @ single
-            weights *= kernel
-            total += weights.sum(axis=0)
-            pull += (self.X.T @ weights).T
-            return self._slope(total, pull, vectors)
         for at, kernel in problem.rows.blocks():
             some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(vectors)))
             each = partial(forces, kernel, at.start)

@@ -60,35 +60,17 @@ class PairwiseHinge(Loss):
         """Return the loss of the chosen rows, which should be those of whole queries."""
         return replace(self, queries=self.queries.take(chosen))
 
-    def values(self, decisions: Array) -> Array:
-        """Return the loss of each row: that of its pairs with less relevant rows."""
-        return self._sums(decisions, self.width)[0]
-
-    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
-        """Return the slope of each row's pairs, and a bound on their curvature."""
-        _, slopes, curvatures, _ = self._sums(decisions, self.width)
-        return slopes, curvatures
-
-    def slopes(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array]:
-        """Return the sums of the losses of rows with the weights c, and their weighted slopes."""
-        slopes = np.empty_like(decisions)
+    def bends(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
+        """Return the sums of the losses of rows with the weights c, and their derivatives."""
+        slopes, curvatures = np.empty_like(decisions), np.empty_like(decisions)
 
         def read(at: slice, loss: Self) -> Array:
-            values, first, _, _ = loss._sums(decisions[at], self.width)
-            slopes[at] = first * c[at, None]
+            values, slopes[at], curvatures[at], _ = loss._sums(decisions[at], self.width)
             total: Array = (values * c[at, None]).sum(axis=0)
             return total
 
-        return reduce(np.add, self._parts(read, n_threads)), slopes
-
-    def curvatures(self, decisions: Array, c: Array, n_threads: int) -> Array:
-        """Return the weighted curvature of every row."""
-
-        def read(at: slice, loss: Self) -> Array:
-            curvatures: Array = loss.derivatives(decisions[at])[1][:, 0] * c[at]
-            return curvatures
-
-        return np.concatenate(list(self._parts(read, n_threads)))
+        total = reduce(np.add, self._parts(read, n_threads))
+        return total, slopes * c[:, None], curvatures * c[:, None]
 
     def along(
         self, decisions: Array, change: Array, length: Array, c: Array, n_threads: int
@@ -98,7 +80,7 @@ class PairwiseHinge(Loss):
         def read(at: slice, loss: Self) -> Array:
             some = change[at]
             weighted = some * c[at, None]
-            slopes, bends = loss.derivatives(decisions[at] + length * some)
+            _, slopes, bends, _ = loss._sums(decisions[at] + length * some, self.width)
             return np.stack(
                 [(slopes * weighted).sum(axis=0), (bends * some * weighted).sum(axis=0)]
             )
@@ -115,7 +97,7 @@ class PairwiseHinge(Loss):
         """Return the second derivative of the weighted losses times the decision values."""
         return self._sums(decisions, self.width)[3] * c[:, None]
 
-    def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
+    def near(self, decisions: Array, reach: float, n_threads: int) -> NDArray[np.bool_]:
         """Tell which queries have a pair with a slope, or would have one within `reach` widths."""
         _, slopes, curvatures, _ = self._sums(decisions, reach * self.width)
         return self.queries.whole(((slopes != 0) | (curvatures != 0))[:, 0])
@@ -139,8 +121,8 @@ class PairwiseHinge(Loss):
 
 def pair_blocks(
     vectors: Array, sample: "Sample", curvatures: Array, partners: Array, n_threads: int
-) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield differences of the kernel values of pairs, their numbers and their weights.
+) -> Iterator[tuple[Array, Array]]:
+    """Yield differences of the kernel values of pairs, and their weights.
 
     A pair stands for all pairs of its first row, which has twice the curvature of them; and both
     rows stand for it.
@@ -153,4 +135,4 @@ def pair_blocks(
             for part in (sample.rows.take(chosen[some]), sample.rows.take(partners[some]))
         )
         weights = curvatures[chosen[some]] / 4
-        yield first - second, np.arange(len(weights)), weights
+        yield first - second, weights

@@ -22,10 +22,10 @@ from ..training.state import VectorSet
 from ..training.targets import Targets
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
-from .descent import STEPS_PER_FACTOR, descend, newton
+from .newton import minimise
 from .problem import Place, Problem
 from .sample import Sample, sample_of
-from .solve import Solver, distinct, last_iterate
+from .solve import Solver, distinct, last_iterate, placed
 
 Array = NDArray[Any]
 
@@ -132,7 +132,7 @@ def solve_path(
         if shared is not None:
             many = targets.n_problems >= MANY_OUTPUTS
             n_factors = START_FACTORS_OF_MANY if many else START_FACTORS
-        answer = solver.solve(points, _rows_per_vector(targets.n_problems), n_factors)
+        answer = solver.solve(points, np.column_stack([placed(vectors.dual_coef, model.vectors, points), vectors.biases]))
         if moves:
             answer = solver.move(answer)
         sample = solver.part if shared is None else shared.sample(settings)
@@ -208,14 +208,7 @@ class _Path:
         found = []
         for (model, random), place in zip(self.models, places, strict=True):
             problem = _with_weights(model, factor)
-            if (losses := problem.small) is not None:  # the core solves it as for a single model
-                found.append(newton(problem, losses, place.decisions, STEPS_PER_FACTOR).place)
-                continue
-            curvatures = problem.curvatures(place.decisions)
-            n_rows = _rows_per_vector(problem.shape[0])
-            matrix = problem.factor(curvatures, random, n_rows, place.decisions)
-            n_steps = STEPS_OF_MANY if problem.shape[0] >= MANY_OUTPUTS else STEPS
-            found.append(descend(problem, matrix, place, n_steps, TOLERANCE).place)
+            found.append(minimise(problem, place, random, TOLERANCE, STEPS).place)
         return found
 
 

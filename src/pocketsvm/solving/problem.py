@@ -10,35 +10,32 @@ where K holds the kernel values among the vectors, k_i those of row i, and c_i i
 of the row. The tilt t is zero, except in novelty detection. The losses round off their kinks. All
 outputs share the kernel values. A point is an array (n_outputs, n_vectors + 1) of the coefficients
 and intercepts.
+
+The rows of a problem may stand for more rows. Then a linear term corrects the gradient.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._cached import cached_property
 from ..rows.sampling import draw_members
-from .factor import INTERCEPT_CURVATURE, Factor, Penalty
+from .hessian import INTERCEPT_CURVATURE, HessianFactor, Penalty, RowHessian
 from .kernel import KernelRows
 from .pairs import pair_blocks
 from .sample import Sample
 
 Array = NDArray[Any]
 
-# Rows that a factor is made of, for each vector. With few vectors, a factor takes little time, and
-# one of more rows saves steps: it has as many as for this many vectors.
-ROWS_PER_VECTOR = 16
-LEAST_FACTOR_VECTORS = 2**9
-# Problems of few rows, with at most this many kernel values, are small: the core solves them,
-# because calls from here would take longer than the sums. It solves for each output on its own: the
-# second number is for all of them.
-SMALL_VALUES = 2**17
-SMALL_VALUES_OF_ALL = 2**19
+# Where a Hessian is made of a sample of rows or pairs, there are this many for each vector.
+ROWS_PER_VECTOR = 32
+# Hessians follow the curvatures of rows up to this share of the largest possible curvature.
+SMALL_CHANGE = 0.1
+# Hessians with more values than this are not kept from one step to the next.
+MOST_HESSIANS = 2**23
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,68 +68,84 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
-    """The objective at a place, one for every loss of a row, and its gradient."""
+class Bends:
+    """The objective at a place, and its derivatives.
+
+    Attributes
+    ----------
+    objective : ndarray
+        One value for every loss of a row.
+
+    gradient : ndarray of shape (n_outputs, n_vectors + 1)
+        The gradient in the coefficients and intercepts.
+
+    slopes, curvatures : ndarray of shape (n_rows, n_outputs)
+        The weighted slope and curvature of the loss of each row.
+    """
 
     objective: Array
     gradient: Array
+    slopes: Array
+    curvatures: Array
 
 
 class Problem:
-    """The restricted SVM problem of all outputs."""
+    """The restricted SVM problem of all outputs.
 
-    def __init__(self, vectors: Array, sample: Sample, fit_intercept: bool, n_threads: int) -> None:
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_vectors, n_features)
+        The support vectors.
+
+    sample : Sample
+        The rows.
+
+    fit_intercept : bool
+        Whether there is an intercept.
+
+    n_threads : int
+        Threads; the result does not depend on them.
+
+    penalty : Penalty, default=None
+        The penalty of these vectors, if it is known.
+    """
+
+    def __init__(
+        self,
+        vectors: Array,
+        sample: Sample,
+        fit_intercept: bool,
+        n_threads: int,
+        penalty: Penalty | None = None,
+    ) -> None:
         self.rows = KernelRows(vectors, sample.rows, sample.loss.n_outputs, n_threads)
-        self.penalty = Penalty(vectors, sample.rows.gamma, n_threads)
+        self.penalty = penalty or Penalty(vectors, sample.rows.gamma, n_threads)
         self.sample, self.fit_intercept, self.n_threads = sample, fit_intercept, n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
+        self.linear = np.zeros(self.shape)
+        self.linear[:, -1] = sample.tilt
+        self._hessians: list[RowHessian] = []
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether curvatures are only a bound on second derivatives."""
+        return self.sample.loss.has_pairs or self.sample.loss.coupled
 
     @property
     def knows_bends(self) -> bool:
-        """Whether curvatures are second derivatives, and not only a bound on them."""
+        """Whether second derivatives along a step are known."""
         return not self.sample.loss.has_pairs
 
-    @cached_property
-    def small(self) -> _core.RowLosses | None:
-        """The losses, if the core solves the problem at once; else None."""
-        n_rows, loss = len(self.sample.c), self.sample.loss
-        n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
-        n_values = n_rows * n_vectors
-        fits = n_values <= SMALL_VALUES and n_values * n_outputs <= SMALL_VALUES_OF_ALL
-        if not (self.sample.few and fits and n_vectors <= n_rows):
-            return None
-        return loss.core if loss.core is not None and loss.core.separable else None
-
-    def newton(
-        self, losses: _core.RowLosses, near: Array | None, n_steps: int, tolerance: float
-    ) -> tuple[Array, ...]:
-        """Let the core solve a small problem, from decision values close to the solution."""
-        ((_, kernel),) = self.rows.blocks()
-        return _core.solve_small(
-            losses,
-            kernel,
-            self.penalty.matrix(),
-            self.sample.c,
-            self.sample.tilt,
-            self.fit_intercept,
-            self.sample.loss.largest_curvature,
-            self._least_curvature(),
-            near,
-            n_steps,
-            tolerance,
-        )
-
-    def _least_curvature(self, total_c: float = 0.0) -> float:
-        """Return the least curvature of an intercept; `total_c` is for a sample without rows."""
-        c = self.sample.total_c or total_c
-        return INTERCEPT_CURVATURE * c * self.sample.loss.largest_curvature
+    def correct(self, place: Place, gradient: Array) -> None:
+        """Add the linear term that gives the objective this gradient at a place."""
+        self.linear += gradient - self.gradient(place)
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
         (decisions,) = self.rows.decisions_of([point])
         return Place(point, self.penalty.product(point[:, :-1]), decisions)
 
-    def start(self) -> Place:
+    def zero(self) -> Place:
         """Return the place of zero, at which no kernel value matters."""
         n_outputs, n_rows = self.shape[0], len(self.sample.c)
         point = np.zeros(self.shape)
@@ -140,37 +153,54 @@ class Problem:
 
     def objective(self, place: Place) -> Array:
         """Return the objective at a place, one for every loss of a row."""
-        return self._objective(place, self.sample.slopes(place.decisions, self.n_threads)[0])
+        losses, _, _ = self.sample.bends(place.decisions, self.n_threads)
+        return self._objective(place, losses)
 
-    def slopes(self, place: Place) -> Slopes:
-        """Return the objective at a place, and its gradient."""
-        losses, slopes = self.sample.slopes(place.decisions, self.n_threads)
-        gradient = self.pull(slopes)
+    def gradient(self, place: Place) -> Array:
+        """Return the gradient at a place."""
+        _, slopes, _ = self.sample.bends(place.decisions, self.n_threads)
+        return self._gradient(place, self.rows.pull_of(slopes))
+
+    def bends(self, place: Place) -> Bends:
+        """Return the objective at a place, and its derivatives."""
+        losses, slopes, curvatures = self.sample.bends(place.decisions, self.n_threads)
+        gradient = self._gradient(place, self.rows.pull_of(slopes, self._changing(curvatures)))
+        return Bends(self._objective(place, losses), gradient, slopes, curvatures)
+
+    def _gradient(self, place: Place, pull: Array) -> Array:
+        gradient = pull + self.linear
         gradient[:, :-1] += place.penalised
-        gradient[:, -1] += self.sample.tilt
         if not self.fit_intercept:
             gradient[:, -1] = 0.0
-        return Slopes(self._objective(place, losses), gradient)
+        return gradient
+
+    def _changing(self, curvatures: Array) -> Callable[[slice, Array], None] | None:
+        """Return a function of blocks of kernel values that keeps the Hessians up to date."""
+        n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
+        if self.sample.loss.has_pairs or n_outputs * n_vectors**2 > MOST_HESSIANS:
+            return None
+        if not self._hessians:
+            n_rows = len(curvatures)
+            self._hessians = [
+                RowHessian(n_vectors, n_rows, self.n_threads) for _ in range(n_outputs)
+            ]
+        least = SMALL_CHANGE * self.sample.loss.largest_curvature * self.sample.c
+        differences = [
+            hessian.differences(column, least)
+            for hessian, column in zip(self._hessians, curvatures.T, strict=True)
+        ]
+
+        def change(at: slice, kernel: Array) -> None:
+            for hessian, difference in zip(self._hessians, differences, strict=True):
+                hessian.add(kernel, difference[at])
+
+        return change
 
     def _objective(self, place: Place, losses: Array) -> Array:
-        penalty = 0.5 * self.per_loss(row_products(place.point[:, :-1], place.penalised))
-        tilted = self.per_loss(self.sample.tilt * place.point[:, -1])
-        objective: Array = penalty + losses + tilted
+        quadratic = 0.5 * row_products(place.point[:, :-1], place.penalised)
+        penalty = self.per_loss(quadratic + row_products(place.point, self.linear))
+        objective: Array = penalty + losses
         return objective
-
-    def row_slopes(self, decisions: Array) -> Array:
-        """Return the weighted slope of each row and output."""
-        if self.small is not None:
-            return self.small.slopes(decisions, self.sample.c, self.n_threads)[1]
-        return self.sample.slopes(decisions, self.n_threads)[1]
-
-    def bent_products(self, decisions: Array, curvatures: Array) -> Array:
-        """Return the second derivative of the losses times the decision values."""
-        return self.sample.loss.bent_products(decisions, curvatures, self.sample.c)
-
-    def pull(self, slopes: Array) -> Array:
-        """Return the derivative of losses with these slopes."""
-        return self.rows.pull_of(slopes)
 
     def slope_along(self, place: Place, step: Place, length: Array) -> tuple[Array, Array]:
         """Return the objective's first and second derivative along a step, at some lengths."""
@@ -178,46 +208,83 @@ class Problem:
         coefficients = step.point[:, :-1]
         quadratic = row_products(coefficients, step.penalised)
         slope = slope + row_products(coefficients, place.penalised) + length * quadratic
-        slope = slope + self.sample.tilt * step.point[:, -1]
+        slope = slope + row_products(self.linear, step.point)
         return self.per_loss(slope), self.per_loss(bend + quadratic)
 
     def per_loss(self, sums: Array) -> Array:
         """Add up the sums of all outputs if one loss couples them."""
         return sums.sum(keepdims=True) if self.sample.loss.coupled else sums
 
-    def curvatures(self, decisions: Array) -> Array:
-        """Return the weighted curvature of every row, the mean over the outputs."""
-        return self.sample.curvatures(decisions, self.n_threads)
+    def newton_step(
+        self, place: Place, bends: Bends, random: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Return Newton's direction, and twice the decrease that it predicts for each output."""
+        direction = np.empty(self.shape)
+        for o in range(self.shape[0]):
+            known = self._hessians[o] if self._hessians else None
+            hessian = self._factor(known, bends.curvatures[:, o], random, place.decisions)
+            direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
+        return direction, -row_products(bends.gradient, direction)
 
-    def factor(
+    def bounded_step(self, bends: Bends, random: np.random.Generator) -> tuple[Array, Array]:
+        """Return what `newton_step` does, with the largest curvatures that the losses can have."""
+        curvatures = self.sample.c * self.sample.loss.largest_curvature
+        n_rows = ROWS_PER_VECTOR * self.shape[1]
+        curvatures = thinned(curvatures, n_rows, random, self.n_threads)
+        direction = -self._factor(None, curvatures, random, None).solve(bends.gradient)
+        return direction, -row_products(bends.gradient, direction)
+
+    def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
+        """Return the point where Newton's method goes from decision values, in one step."""
+        _, slopes, curvatures = self.sample.bends(decisions, self.n_threads)
+        bent = self.sample.loss.bent_products(decisions, curvatures, self.sample.c)
+        right = self.rows.pull_of(bent - slopes, self._changing(curvatures)) - self.linear
+        point = np.empty(self.shape)
+        for o in range(self.shape[0]):
+            known = self._hessians[o] if self._hessians else None
+            hessian = self._factor(known, curvatures[:, o], random, decisions)
+            point[o] = hessian.solve(right[o : o + 1])[0]
+        return point
+
+    def _factor(
         self,
+        known: RowHessian | None,
         curvatures: Array,
         random: np.random.Generator,
-        rows_per_vector: int = ROWS_PER_VECTOR,
-        decisions: Array | None = None,
-        total_c: float = 0.0,
-    ) -> Factor:
-        """Factor the second derivative of rows with these weighted curvatures.
+        decisions: Array | None,
+    ) -> HessianFactor:
+        """Factor the Hessian of an output, which may be known up to the penalty.
 
-        If there are many, a random sample of them represents them. Losses of pairs need the
-        decision values too; None gives a bound for any decision values. `total_c` is the sum of the
-        row weights, in case that there are no rows.
+        Losses of pairs need the decision values; None gives a bound for any decision values.
         """
-        n_rows = rows_per_vector * max(self.shape[1], LEAST_FACTOR_VECTORS)
-        curvatures = thinned(curvatures, n_rows, random, self.n_threads)
-        loss = self.sample.loss
+        loss, c = self.sample.loss, self.sample.total_c
         if loss.has_pairs:
-            partners = loss.partners(np.flatnonzero(curvatures), decisions, random)
-            pairs = self.rows.vectors, self.sample, curvatures, partners, self.n_threads
-            return self.penalty.factor(partial(pair_blocks, *pairs), 1.0, fit_intercept=False)
-        blocks = partial(self.bent_rows, curvatures)
-        return self.penalty.factor(blocks, self._least_curvature(total_c), self.fit_intercept)
+            known = self._pair_hessian(curvatures, random, decisions)
+            return self.penalty.factor(known, 1.0, fit_intercept=False)
+        known = known or self.row_hessian(curvatures)
+        least = INTERCEPT_CURVATURE * c * loss.largest_curvature
+        return self.penalty.factor(known, least, self.fit_intercept)
 
-    def bent_rows(self, curvatures: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield blocks of kernel values, the numbers of the rows that bend, and curvatures."""
+    def row_hessian(self, curvatures: Array) -> RowHessian:
+        """Return the Hessian of rows with these weighted curvatures."""
+        hessian = RowHessian(self.shape[1] - 1, len(curvatures), self.n_threads)
         for at, kernel in self.rows.blocks():
-            bent = np.flatnonzero(curvatures[at])
-            yield kernel, bent, curvatures[at][bent]
+            hessian.add(kernel, curvatures[at])
+        return hessian
+
+    def _pair_hessian(
+        self, curvatures: Array, random: np.random.Generator, decisions: Array | None
+    ) -> RowHessian:
+        """Return the Hessian of pairs of rows, of which a random sample represents all."""
+        n_rows = ROWS_PER_VECTOR * self.shape[1]
+        curvatures = thinned(np.ascontiguousarray(curvatures), n_rows, random, self.n_threads)
+        partners = self.sample.loss.partners(np.flatnonzero(curvatures), decisions, random)
+        hessian = RowHessian(self.shape[1] - 1, 0, self.n_threads)
+        for kernel, weights in pair_blocks(
+            self.rows.vectors, self.sample, curvatures, partners, self.n_threads
+        ):
+            hessian.add(kernel, weights)
+        return hessian
 
 
 def thinned(

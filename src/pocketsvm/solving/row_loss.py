@@ -1,4 +1,7 @@
-"""The contract of a loss: what the solver asks of it, for some rows and all outputs at once."""
+"""The contract of a loss: what the solver asks of it, for some rows and all outputs at once.
+
+A loss in Python has a name and parameters. The core has the formulas (`native/losses/`).
+"""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
@@ -11,7 +14,7 @@ from .._cached import cached_property
 
 Array = NDArray[Any]
 
-# Rows further than this from where the loss begins, in units of its width, do not move vectors.
+# Rows further than this from where the loss begins, in units of its width, are not near.
 REACH = 2.0
 
 
@@ -64,28 +67,18 @@ class Loss(ABC):
         """Return the loss of the chosen rows."""
 
     @abstractmethod
-    def values(self, decisions: Array) -> Array:
-        """Return the loss of each row, one for every output; one column if outputs are coupled."""
+    def bends(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
+        """Return the sums of the losses of rows with the weights c, and their derivatives.
 
-    @abstractmethod
-    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
-        """Return the slopes and curvatures of each row's loss in its decision values.
-
-        The curvature is the second derivative in one decision value, or a bound on it; if outputs
-        are coupled, a diagonal matrix that is a bound on the second derivative.
+        The sums are one for each output, or one for all if outputs are coupled. The derivatives are
+        the weighted slopes and curvatures of each row and output. A curvature is the second
+        derivative in one decision value, or a bound on it; if outputs are coupled, a diagonal
+        matrix that is a bound on the second derivative.
         """
 
     @abstractmethod
-    def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
+    def near(self, decisions: Array, reach: float, n_threads: int) -> NDArray[np.bool_]:
         """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
-
-    @abstractmethod
-    def slopes(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array]:
-        """Return the sums of the losses of rows with the weights c, and their weighted slopes."""
-
-    @abstractmethod
-    def curvatures(self, decisions: Array, c: Array, n_threads: int) -> Array:
-        """Return the weighted curvature of every row, the mean over the outputs."""
 
     @abstractmethod
     def along(
@@ -101,7 +94,7 @@ class Loss(ABC):
 
     def bent_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:
         """Return the second derivative of the weighted losses times the decision values."""
-        return curvatures[:, None] * decisions
+        return curvatures * decisions
 
     @property
     def core(self) -> _core.RowLosses | None:
@@ -121,13 +114,13 @@ class RowLoss(Loss):
     def _core(self) -> _core.RowLosses:
         """Return the loss as the core sees it."""
 
-    def slopes(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array]:
-        """Return the sums of the losses of rows with the weights c, and their weighted slopes."""
-        return self.core.slopes(decisions, c, n_threads)
+    def bends(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
+        """Return the sums of the losses of rows with the weights c, and their derivatives."""
+        return self.core.bends(decisions, c, n_threads)
 
-    def curvatures(self, decisions: Array, c: Array, n_threads: int) -> Array:
-        """Return the weighted curvature of every row, the mean over the outputs."""
-        return self.core.curvatures(decisions, c, n_threads)
+    def near(self, decisions: Array, reach: float, n_threads: int) -> NDArray[np.bool_]:
+        """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
+        return self.core.near(decisions, reach, n_threads)
 
     def along(
         self, decisions: Array, change: Array, length: Array, c: Array, n_threads: int

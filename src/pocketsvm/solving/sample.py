@@ -38,15 +38,12 @@ class Sample:
     tilt : float
         What the objective grows by with the intercept, besides the losses.
 
-    few : bool
-        Whether the rows are, or were taken from, so few that problems with few vectors are small.
     """
 
     rows: Rows
     c: Array
     loss: Loss
     tilt: float = 0.0
-    few: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -67,13 +64,9 @@ class Sample:
         """Return the same rows with their weights times some factors."""
         return replace(self, c=self.c * factors)
 
-    def slopes(self, decisions: Array, n_threads: int) -> tuple[Array, Array]:
-        """Return the weighted losses of all rows, and the weighted slope of each row."""
-        return self.loss.slopes(decisions, self.c, n_threads)
-
-    def curvatures(self, decisions: Array, n_threads: int) -> Array:
-        """Return the weighted curvature of every row, the mean over the outputs."""
-        return self.loss.curvatures(decisions, self.c, n_threads)
+    def bends(self, decisions: Array, n_threads: int) -> tuple[Array, Array, Array]:
+        """Return the weighted losses of all rows, and the slope and curvature of each row."""
+        return self.loss.bends(decisions, self.c, n_threads)
 
     def along(
         self, decisions: Array, change: Array, length: Array, n_threads: int

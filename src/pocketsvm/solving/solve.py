@@ -16,35 +16,26 @@ from ..training.passes import sampled
 from ..training.settings import Settings
 from ..training.state import VectorSet
 from ..training.targets import Targets
-from .all_rows import MUCH, AllRows
+from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
-from .descent import Solution, improve, minimise, resume
 from .effort import Effort
 from .exact import solve_exactly
-from .factor import Penalty
+from .hessian import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .moving import Path
-from .problem import ROWS_PER_VECTOR, Problem, row_products
-from .readings import Readings, in_memory, near_rows, read
+from .newton import Solution, minimise, start
+from .problem import Problem, row_products
+from .readings import Readings, in_memory, read, standing_for
 from .row_loss import REACH
 from .sample import Sample, sample_of
 
 Array = NDArray[Any]
 
-# Large data sets are solved on a sample first: as many rows as have their kernel values kept, but
-# at least this many for each vector, and at most as many as the passes see.
-LEAST_ROWS_PER_VECTOR = 64
-# Below this many vectors, the tolerance of factors falls with the square of their number.
-FEW_VECTORS = 500
-# It falls to this share at most.
-LEAST_TOLERANCE = 0.16
-# Above this many vectors, the tolerance grows with their number.
-MANY_VECTORS = 1000
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
 # Not converged if one more step would gain more than half this share of the objective.
-NOT_CONVERGED = 0.5
+NOT_CONVERGED = 2e-3
 
 
 def solve(
@@ -97,10 +88,11 @@ def solve(
             if wants_more and settings.choices.fills:
                 points = solver.filled(points)
             coefficients = placed(vectors.dual_coef, model.vectors, points)
-            before = solver.objective(points, np.column_stack([coefficients, vectors.biases]))
-            answer = solver.move(solver.solve(points))
+            last = np.column_stack([coefficients, vectors.biases])
+            before = solver.objective(points, last)
+            answer = solver.move(solver.solve(points, last))
         answer = solver.covering(answer)
-    if answer.remaining > (NOT_CONVERGED if solver.whole is None else MUCH):
+    if answer.remaining > NOT_CONVERGED:
         warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
             "coefficients are not optimal for these support vectors. A smaller C or gamma, or "
@@ -181,7 +173,16 @@ class Answer:
 
 
 class Solver:
-    """Solves on all rows: at once, or on a sample first if there are many."""
+    """Solves on all rows: at once, or on those near the margin if there are many.
+
+    Attributes
+    ----------
+    part : Sample
+        As many of the rows as have kernel values that fit into memory.
+
+    whole : Readings or None
+        All rows; None if the part is all rows.
+    """
 
     def __init__(
         self,
@@ -192,14 +193,13 @@ class Solver:
         *,
         values: bool,
     ) -> None:
-        self.part, self.whole = part, whole  # whole is None if the part is all rows
+        self.part, self.whole = part, whole
         self._settings, self._random = settings, random
         self._common = settings.fit_intercept, settings.n_threads
         n_rows = len(part.c) if whole is None else whole.n_rows
         self._effort = Effort.of(settings, part, n_rows, values=values)
         self._total_c = part.total_c if whole is None else whole.total_c
         self._last: Problem | None = None
-        self._seed = int(random.integers(2**63))
 
     @classmethod
     def of(
@@ -212,13 +212,11 @@ class Solver:
     ) -> "Solver":
         """Return the solver of rows, or of more rows of which these are a sample."""
         settings = targets.solver_settings(settings)
-        n_rows, seed = sample_size(settings, targets.n_problems), int(random.integers(2**63))
-        sample = sampled(rows, targets, settings, n_rows, seed)
+        seed, sample = int(random.integers(2**63)), (rows, targets)
+        if whole is not None:
+            n_rows = sample_size(settings, targets.n_problems)
+            sample = sampled(rows, targets, settings, n_rows, seed)
         part = sample_of(*sample, settings)
-        if whole is None and rows.n_rows <= settings.choices.small:
-            part = replace(part, few=part.loss.core is not None)
-        if whole is None and sample[0] is not rows:
-            whole = in_memory(sample_of(rows, targets, settings), settings.n_threads)
         if whole is not None:
             whole = replace(whole, part=part)
         return cls(part, whole, settings, random, values=targets.has_values)
@@ -250,9 +248,9 @@ class Solver:
         return self._last
 
     def exact(self) -> Answer | None:
-        """Solve with all rows as vectors, if they are few and fit into the budget."""
+        """Solve with all rows as vectors, if they fit into the budget."""
         part, settings = self.part, self._settings
-        fits = part.few and len(part.c) <= settings.budget and settings.choices.fills
+        fits = self.whole is None and len(part.c) <= settings.budget and settings.choices.fills
         if not fits or settings.thorough:
             return None
         vectors = self._rows(slice(None), part.rows.core.dtype)
@@ -284,63 +282,48 @@ class Solver:
         some = rows if isinstance(chosen, slice) else rows.take(chosen)
         return np.ascontiguousarray(some.dense(), dtype=dtype)
 
-    def solve(
-        self,
-        vectors: Array,
-        rows_per_vector: int = ROWS_PER_VECTOR,
-        most_factors: int | None = None,
-    ) -> Answer:
-        """Solve for the coefficients of these vectors; `minimise` explains the other arguments."""
+    def solve(self, vectors: Array, last: Array) -> Answer:
+        """Solve for the coefficients of these vectors; `last` is the last iterate of the passes."""
         problem, self._last = self._problem(vectors), None  # its kernel values take memory
-        tolerance = self._factor_tolerance(len(vectors))
-        solution = minimise(problem, self._random, tolerance, rows_per_vector, most_factors)
+        solution = minimise(problem, start(problem, last), self._random)
         if self.whole is None:
             return self._answer(vectors, solution)
+        del problem
         answer = self._refined(vectors, solution.place.point)
         return replace(answer, steps=answer.steps + solution.steps)
 
-    def _factor_tolerance(self, n_vectors: int) -> float:
-        """Return the tolerance; few vectors, whose factors take little time, have a smaller one."""
-        few = min(1.0, max((n_vectors / FEW_VECTORS) ** 2, LEAST_TOLERANCE))
-        return self._settings.choices.factor_tolerance * max(few, n_vectors / MANY_VECTORS)
-
-    def _solve_from(self, vectors: Array, point: Array) -> Answer:
+    def _solve_from(self, vectors: Array, point: Array, decisions: Array | None) -> Answer:
         """Solve for the coefficients, starting close to the solution."""
         if self.whole is not None:
             return self._refined(vectors, point)
         problem = Problem(vectors, self.part, *self._common)
-        solution = resume(problem, problem.place(point).decisions, self._random)
-        tolerance = self._factor_tolerance(len(vectors))
-        if solution.remaining > tolerance:
-            solution = improve(problem, solution, self._random, tolerance)
-        return self._answer(vectors, solution)
+        return self._answer(vectors, minimise(problem, problem.place(point), self._random))
 
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
-        is_near = self.part.loss.near(solution.place.decisions, REACH)
-        is_near |= self.part.few  # then all rows take little time, and nothing is left out
+        is_near = self.part.loss.near(solution.place.decisions, REACH, self._settings.n_threads)
         near = self._near(is_near, len(vectors))
-        norm = self._norm(solution.slopes.gradient)
+        norm = self._norm(solution.bends.gradient)
         return Answer(
             vectors, point, objective, norm, solution.remaining, solution.steps, near, is_near
         )
 
     def _near(self, is_near: NDArray[np.bool_], n_vectors: int) -> Sample | None:
-        """Return the rows on which vectors move."""
-        most, n_threads = self._effort.most_near(n_vectors), self._settings.n_threads
-        return near_rows(self.part, is_near, most, self._seed, n_threads)
+        """Return the rows on which vectors move; None if there are too many."""
+        if np.count_nonzero(is_near) > self._effort.most_near(n_vectors):
+            return None
+        return standing_for(self.part, is_near, self._random)
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
         assert self.whole is not None
-        found = AllRows(vectors, self.whole, *self._common).refine(
-            point,
-            self._settings.choices.steps_on_all_rows,
-            self._effort.most_near(len(vectors)),
-            self._random,
-        )
+        rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common)
+        found = rows.minimise(point, most_rows(len(vectors), len(point)), self._random)
+        near = found.near
+        if near is not None and near.n_rows > self._effort.most_near(len(vectors)):
+            near = None
         norm = self._norm(found.gradient)
         return Answer(
-            vectors, found.point, found.objective, norm, found.remaining, found.steps, found.near
+            vectors, found.point, found.objective, norm, found.remaining, found.steps, near
         )
 
     def _norm(self, gradient: Array) -> float:
@@ -354,7 +337,7 @@ class Solver:
         for n_steps in effort.rounds():
             moved = self._moved(answer, n_steps)
             for _ in range(MOST_WIDER):
-                if self.part.few or moved is None or moved.objective < answer.objective:
+                if moved is None or moved.objective < answer.objective:
                     break
                 answer = self._wider(answer, moved)
                 moved = self._moved(answer, n_steps)
@@ -373,7 +356,7 @@ class Solver:
         """
         shape = len(self.part.c), self.part.loss.n_outputs
         losses = [
-            self.part.slopes(np.full(shape, value), self._settings.n_threads)[0]
+            self.part.bends(np.full(shape, value), self._settings.n_threads)[0]
             for value in (-2.0, 2.0)
         ]
         return float(np.min(losses, axis=0).sum())
@@ -400,7 +383,7 @@ class Solver:
         vectors, point, n_moves = path.follow(n_steps, effort.tolerance, most_inner)
         if not path.pays(effort.tolerance) or path.gain < effort.tolerance * n_moves:
             return None
-        found = self._solve_from(vectors, point)
+        found = self._solve_from(vectors, point, None)
         steps = answer.steps + path.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
 
@@ -417,6 +400,10 @@ class Solver:
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:
-    """Return the number of rows that are solved on first."""
-    kept = MOST_KEPT // (4 * (settings.budget + OUTPUT_VALUES * n_outputs))
-    return min(max(kept, LEAST_ROWS_PER_VECTOR * settings.budget), settings.most_sampled)
+    """Return the number of rows that are solved at once."""
+    return min(most_rows(settings.budget, n_outputs), settings.most_sampled)
+
+
+def most_rows(n_vectors: int, n_outputs: int) -> int:
+    """Return the number of rows whose kernel values fit into memory."""
+    return MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))

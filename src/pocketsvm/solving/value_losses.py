@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .ramps import ramp, ramp_derivatives
 from .row_loss import RowLoss
 
 Array = NDArray[Any]
@@ -39,10 +38,6 @@ class ValueLoss(RowLoss):
         """Return the loss of the chosen rows."""
         return replace(self, targets=self.targets[chosen])
 
-    def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
-        """Tell which rows have a slope: all."""
-        return np.ones(len(decisions), dtype=bool)
-
 
 @dataclass(frozen=True, eq=False)
 class Tube(ValueLoss):
@@ -70,33 +65,10 @@ class Tube(ValueLoss):
         factors = np.where(together, self.down + self.up, np.maximum(self.down, self.up))
         return float((factors / (2 * self.widths)).max())
 
-    def values(self, decisions: Array) -> Array:
-        """Return the loss of each row and output."""
-        above, below = self._excess(decisions)
-        values: Array = self.down * ramp(above, self.widths) + self.up * ramp(below, self.widths)
-        return values
-
-    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
-        """Return the slopes and curvatures of each row's loss in its decision values."""
-        above, below = (ramp_derivatives(u, self.widths) for u in self._excess(decisions))
-        slopes = self.up * below[0] - self.down * above[0]
-        return slopes, self.up * below[1] + self.down * above[1]
-
-    def near(self, decisions: Array, reach: float) -> NDArray[np.bool_]:
-        """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
-        excess = np.maximum(*self._excess(decisions))
-        near: NDArray[np.bool_] = np.any(excess > -reach * self.widths, axis=1)
-        return near
-
     def _core(self) -> _core.RowLosses:
         """Return the loss as the core sees it."""
         down, up, widths = self.down.tolist(), self.up.tolist(), self.widths.tolist()
         return _core.RowLosses.values("tube", self.targets, self.epsilon, down, up, widths)
-
-    def _excess(self, decisions: Array) -> tuple[Array, Array]:
-        """Return how far targets are above the tube, and how far below it."""
-        residuals = self.targets - decisions
-        return residuals - self.epsilon, -residuals - self.epsilon
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,19 +117,6 @@ class Huber(ValueLoss):
     def epsilon(self) -> float:
         """The largest slope."""
         return float(self.parameters[0])
-
-    def values(self, decisions: Array) -> Array:
-        """Return the loss of each row and output."""
-        size = np.abs(self.targets - decisions)
-        inner = np.minimum(size, self.epsilon)
-        values: Array = inner * (size - inner / 2)
-        return values
-
-    def derivatives(self, decisions: Array) -> tuple[Array, Array]:
-        """Return the slopes and curvatures of each row's loss in its decision values."""
-        residuals = decisions - self.targets
-        slopes = np.clip(residuals, -self.epsilon, self.epsilon)
-        return slopes, 1.0 * (np.abs(residuals) <= self.epsilon)
 
     def _core(self) -> _core.RowLosses:
         """Return the loss as the core sees it."""

@@ -1,6 +1,5 @@
-"""The penalty of the coefficients, and factors of second derivatives."""
+"""The penalty of the coefficients, and factors of Hessians."""
 
-from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -13,9 +12,6 @@ from .. import _core
 from .slices import in_order, slices
 
 Array = NDArray[Any]
-# Yields kernel values (n_rows, n_vectors), the numbers of some of these rows, and their weights.
-Blocks = Callable[[], Iterable[tuple[Array, Array, Array]]]
-
 # Added to the diagonal of K, which is nearly singular if merged vectors nearly coincide: it keeps
 # the coefficients of such vectors from growing against each other beyond float32.
 JITTER = 1e-6
@@ -88,37 +84,77 @@ class Penalty:
         kernel = upper + upper.T
         return kernel
 
-    def factor(self, blocks: Blocks, least: float, fit_intercept: bool) -> "Factor":
-        """Factor A plus the weighted sum of the outer products of rows.
+    def factor(self, rows: "RowHessian", least: float, fit_intercept: bool) -> "HessianFactor":
+        """Factor A plus the Hessian of the losses of rows.
 
-        The intercepts have at least the curvature `least`. The factor replaces an earlier one.
+        The intercept has at least the curvature `least`. The factor replaces an earlier one.
         """
-        ridge, largest, self._factored = 0.0, 1.0, True
+        square, ridge, largest, self._factored = self._square, 0.0, 1.0, True
         while ridge < MOST_RIDGE * largest:
-            border = self._add(blocks, Border(len(self._square), least), ridge)
-            largest = self._square.diagonal().max()
-            if factored(self._square, self.n_threads) and np.isfinite(largest):
-                return Factor(self._square, border, fit_intercept)
+            for panel in slices(len(square), FACTOR_PANEL):  # K, from the upper triangle
+                upper = np.triu(square[panel, panel], 1)
+                square[panel, panel] = upper + upper.T + rows.square[panel, panel].T
+                square[panel.stop :, panel] = square[panel, panel.stop :].T
+                square[panel.stop :, panel] += rows.square[panel, panel.stop :].T
+            np.fill_diagonal(square, 1.0 + self.jitter + ridge + rows.square.diagonal())
+            largest = square.diagonal().max()
+            if factored(square, self.n_threads) and np.isfinite(largest):
+                return HessianFactor(square, rows.column, max(rows.corner, least), fit_intercept)
             ridge = max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
         # With a smaller ridge, every finite matrix has a factor.
         raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
 
-    def _add(self, blocks: Blocks, border: "Border", ridge: float) -> "Border":
-        """Write A, a ridge and the outer products of rows into the lower triangle."""
-        square, n = self._square, len(self._square)
-        for panel in slices(n, FACTOR_PANEL):
-            upper = np.triu(square[panel, panel], 1)
-            square[panel, panel] = upper + upper.T
-            square[panel.stop :, panel] = square[panel, panel.stop :].T
-        np.fill_diagonal(square, 1.0 + self.jitter + ridge)
-        for kernel, chosen, weights in blocks():
-            border.corner += float(weights.sum())
-            slopes = np.zeros((len(kernel), 1))
-            slopes[chosen, 0] = weights
-            border.column += _core.kernel_pull(kernel, slopes, self.n_threads)[0]
-            # The lower triangle of a matrix in Fortran order is the upper one of its transpose.
-            _core.add_outer_products(square.T, kernel, chosen, np.sqrt(weights), self.n_threads)
-        return border
+
+class RowHessian:
+    """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'.
+
+    It is changed where the curvatures h_i of rows change, which are few from one step of Newton's
+    method to the next.
+
+    Attributes
+    ----------
+    square : ndarray of shape (n_vectors, n_vectors)
+        The second derivative in the coefficients, in the upper triangle.
+
+    column : ndarray of shape (n_vectors,)
+        That in the coefficients and the intercept.
+
+    corner : float
+        That in the intercept.
+    """
+
+    def __init__(self, n_vectors: int, n_rows: int, n_threads: int) -> None:
+        self.n_threads, self.curvatures = n_threads, np.zeros(n_rows)
+        self._reset(n_vectors)
+
+    def _reset(self, n_vectors: int) -> None:
+        self.curvatures[:] = 0.0
+        self.square, self.column = np.zeros((n_vectors, n_vectors)), np.zeros(n_vectors)
+        self.corner = 0.0
+
+    def differences(self, curvatures: Array, least: Array) -> Array:
+        """Return how curvatures have changed; changes up to the least one are left out."""
+        found = curvatures - self.curvatures
+        found[np.abs(found) <= least] = 0.0
+        if np.count_nonzero(found) > np.count_nonzero(curvatures):  # begin anew
+            self._reset(len(self.column))
+            found = curvatures.copy()
+        self.curvatures += found
+        return found
+
+    def add(self, kernel: Array, differences: Array) -> None:
+        """Add rows of kernel values; some of these differences are zero."""
+        for sign in (1.0, -1.0):
+            chosen = np.flatnonzero(sign * differences > 0)
+            if not len(chosen):
+                continue
+            square = self.square if sign > 0 else np.zeros_like(self.square)
+            roots = np.sqrt(np.abs(differences[chosen]))
+            _core.add_outer_products(square, kernel, chosen, roots, self.n_threads)
+            if sign < 0:
+                self.square -= square
+        self.column += _core.kernel_pull(kernel, differences[:, None], self.n_threads)[0]
+        self.corner += float(differences.sum())
 
 
 def factored(square: Array, n_threads: int) -> bool:
@@ -152,21 +188,13 @@ def _solve_panel(
     square[a:b, p:q] = dtrsm(1.0, factor, rest, side=1, lower=1, trans_a=1)
 
 
-class Border:
-    """The part of a second derivative that belongs to the intercepts."""
+class HessianFactor:
+    """The factor of the Hessian in the coefficients and the intercept of an output."""
 
-    def __init__(self, n_vectors: int, least: float) -> None:
-        self.column, self.corner, self.least = np.zeros(n_vectors), 0.0, least
-
-
-class Factor:
-    """The factor of a second derivative in the coefficients and the intercept of an output."""
-
-    def __init__(self, square: Array, border: Border, fit_intercept: bool) -> None:
-        self._square, self._column = square, border.column
+    def __init__(self, square: Array, column: Array, corner: float, fit_intercept: bool) -> None:
+        self._square, self._column = square, column.copy()
         self._fit_intercept = fit_intercept
-        self._solved = self._without_intercept(border.column[None])[0]
-        corner = max(border.corner, border.least)
+        self._solved = self._without_intercept(column[None])[0]
         rest = corner - self._column @ self._solved  # Schur's complement
         self._rest = max(rest, LEAST_REST * corner)
 

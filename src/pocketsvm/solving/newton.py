@@ -1,0 +1,152 @@
+"""Newton's method: the coefficients of fixed support vectors.
+
+The problem (`problem.py`) is convex, and nearly piecewise quadratic. The Hessian is that of the
+working set: the rows whose loss bends at the current point. A step with an exact line search
+follows, and the next working set. This is the primal Newton method for support vector machines
+(Chapelle, 2007; Keerthi, Chapelle and DeCoste, 2006), with a Hessian of at most some rows
+(sub-sampled Newton).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .problem import Bends, Place, Problem, row_products
+
+Array = NDArray[Any]
+
+# Converged if a step predicts a decrease below this share of the objective.
+TOLERANCE = 2e-4
+# The largest number of steps.
+MOST_STEPS = 50
+# A line search ends if the slope is this share of the initial slope, or after this many trials.
+# Where few rows bend, a step may be thousands of times too long.
+FLAT = 0.1
+MOST_TRIALS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The solution of a problem, and how it was reached.
+
+    Attributes
+    ----------
+    place : Place
+        Where the method ended.
+
+    bends : Bends
+        The objective and its derivatives there.
+
+    steps : int
+        The number of steps.
+
+    remaining : float
+        The share of the objective that one more step is predicted to gain, twice.
+    """
+
+    place: Place
+    bends: Bends
+    steps: int
+    remaining: float
+
+    @property
+    def objective(self) -> float:
+        """The sum of the objectives of all outputs."""
+        return float(self.bends.objective.sum())
+
+
+def start(problem: Problem, point: Array) -> Place:
+    """Return the place of the best multiple of a point."""
+    zero, along = problem.zero(), problem.place(point)
+    return zero.plus(line_search(problem, zero, along, problem.gradient(zero)), along)
+
+
+def minimise(
+    problem: Problem,
+    place: Place,
+    random: np.random.Generator,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+    objective: float | None = None,
+    forcing: float = 0.0,
+) -> Solution:
+    """Minimise the objective from a place on.
+
+    The tolerance is a share of the objective, or of the one given: that of the problem itself means
+    nothing if there is a linear term. Steps also end where one gains less than this share
+    (`forcing`) of the first.
+    """
+    least = 0.0
+    bends, steps, conjugate = problem.bends(place), 0, Conjugate()
+    while True:
+        if place.point.any():
+            direction, predicted = problem.newton_step(place, bends, random)
+        else:  # few rows bend at zero
+            direction, predicted = problem.bounded_step(bends, random)
+        total = float(bends.objective.sum()) if objective is None else objective
+        remaining = float(predicted.sum() / max(total, np.finfo(float).tiny))
+        # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
+        least = least or forcing * remaining
+        if (remaining <= max(tolerance, least) and place.point.any()) or steps == most_steps:
+            return Solution(place, bends, steps, remaining)
+        if problem.has_bound:
+            direction = conjugate.direction(direction, bends.gradient, predicted)
+        along = problem.place(direction)
+        place = place.plus(line_search(problem, place, along, bends.gradient), along)
+        bends, steps = problem.bends(place), steps + 1
+
+
+class Conjugate:
+    """Directions of the method of Polak and Ribiere, one per output.
+
+    They make up for Hessians of which only a bound is known.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Array, Array, Array] | None = None
+
+    def direction(self, newton: Array, gradient: Array, predicted: Array) -> Array:
+        """Return the direction that follows from Newton's direction and the last one."""
+        direction = newton.copy()
+        if self._last is not None:
+            last, last_gradient, last_predicted = self._last
+            change = -row_products(gradient - last_gradient, newton)
+            falling = last_predicted > 0
+            turn = np.divide(change, last_predicted, out=np.zeros_like(change), where=falling)
+            direction += np.maximum(turn, 0.0)[:, None] * last
+            uphill = row_products(gradient, direction) >= 0
+            direction[uphill] = newton[uphill]
+        self._last = direction, gradient, predicted
+        return direction
+
+
+def line_search(problem: Problem, place: Place, step: Place, gradient: Array) -> Array:
+    """Return the length of the step for each output, one for all if a loss couples them.
+
+    The objective is convex along the step. Newton's method on its slope, kept within a bracket of
+    the minimum, finds a length at which the objective is nearly flat.
+    """
+    start = problem.per_loss(row_products(gradient, step.point))
+    length = np.where(start < 0, 1.0, 0.0)
+    low, high = np.zeros_like(length), np.full_like(length, np.inf)
+    for _ in range(MOST_TRIALS):
+        slope, bend = problem.slope_along(place, step, length)
+        if not problem.knows_bends:
+            bend = np.divide(slope - start, length, out=bend, where=length > 0)
+        flat = np.abs(slope) <= -FLAT * start
+        if flat.all():
+            break
+        low = np.where(slope < 0, length, low)
+        high = np.where(slope >= 0, length, high)
+        length = np.where(flat, length, _next_length(length, slope, bend, low, high))
+    return np.where(flat, length, low)  # up to `low` the objective falls
+
+
+def _next_length(length: Array, slope: Array, bend: Array, low: Array, high: Array) -> Array:
+    """Return Newton's length, or the middle of the bracket if that lies outside."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        newton = length - slope / bend
+    middle = np.where(np.isinf(high), 2 * length, (low + high) / 2)
+    return np.where((newton > low) & (newton < high), newton, middle)
