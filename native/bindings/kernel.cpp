@@ -42,15 +42,26 @@ nb::object decide(AnyMatrix vectors, Matrix coefficients, Vector intercepts, dou
     return nb::cast(result);
 }
 
-// Writes the kernel values of the rows [begin, end) to out.
+// Writes the kernel values of the rows [begin, end) to out. Those of rows in double may be rounded to
+// float, a few rows at a time, which stay in the cache.
 template <class Real>
 void write_kernel(Real* out, const AnyMatrix& vectors, double gamma, const RowsView& view,
                   std::size_t begin, std::size_t end, std::size_t n_threads) {
     const std::size_t n_vectors = vectors.shape(0);
     const ModelView model{n_vectors, vectors.shape(1), 0, vectors.data(), nullptr, nullptr, gamma};
+    const bool rounds = std::is_same_v<Real, float> && view.precision == Precision::float64;
     predict(view, model, begin, end, n_threads,
             [&](const Predictor& predictor, std::size_t from, std::size_t to) {
-                predictor.kernel(view, from, to, out + (from - begin) * n_vectors);
+                Real* to_rows = out + (from - begin) * n_vectors;
+                if (!rounds) return predictor.kernel(view, from, to, to_rows);
+                constexpr std::size_t at_once = 64;
+                std::vector<double> values(at_once * n_vectors);
+                for (std::size_t i = from; i < to; i += at_once) {
+                    const std::size_t last = std::min(i + at_once, to);
+                    predictor.kernel(view, i, last, values.data());
+                    std::copy_n(values.data(), (last - i) * n_vectors,
+                                to_rows + (i - from) * n_vectors);
+                }
             });
 }
 
@@ -87,10 +98,11 @@ void fill_kernel(Block out, AnyMatrix vectors, double gamma, const Rows& rows, s
             "out must have at most " + std::to_string(view.n_rows - begin) + " rows and " +
                 std::to_string(vectors.shape(0)) + " columns, got " + std::to_string(out.shape(0)) +
                 " and " + std::to_string(out.shape(1)));
-    require(precision_of(out.dtype(), "out") == view.precision,
-            "out and rows must have the same dtype");
+    const Precision precision = precision_of(out.dtype(), "out");
+    require(precision == Precision::float32 || view.precision == Precision::float64,
+            "out must be float32 if the rows are");
     const std::size_t end = begin + out.shape(0);
-    if (view.precision == Precision::float32)
+    if (precision == Precision::float32)
         write_kernel(static_cast<float*>(out.data()), vectors, gamma, view, begin, end, n_threads);
     else
         write_kernel(static_cast<double*>(out.data()), vectors, gamma, view, begin, end, n_threads);

@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 # Kernel values of a block that is not kept: enough work for several threads, and few enough for the
 # last cache.
-BLOCK_VALUES = 2**23
+BLOCK_VALUES = 2**21
 # The memory for one output of a row, in kernel values: decision values, slopes, curvatures.
 OUTPUT_VALUES = 8
 # The first block is kept and has up to this many bytes; others are computed again whenever they are
@@ -26,13 +26,16 @@ class KernelRows:
     """The kernel values of rows with vectors, in blocks.
 
     The core fills blocks, and sums over them, on several threads; the bits of the sums do not
-    depend on their number.
+    depend on their number. Values are float32, which is enough unless nearly all are one.
     """
 
-    def __init__(self, vectors: Array, rows: Rows, n_outputs: int, n_threads: int) -> None:
+    def __init__(
+        self, vectors: Array, rows: Rows, n_outputs: int, n_threads: int, *, dtype: Any = np.float32
+    ) -> None:
         self.vectors, self.rows, self.n_threads = vectors, rows, n_threads
+        self.dtype = np.dtype(dtype)
         n_each = max(1, BLOCK_VALUES // (len(vectors) + OUTPUT_VALUES * n_outputs))
-        row_bytes = vectors.itemsize * (len(vectors) + OUTPUT_VALUES * n_outputs)
+        row_bytes = self.dtype.itemsize * (len(vectors) + OUTPUT_VALUES * n_outputs)
         n_kept = min(rows.n_rows, MOST_KEPT // row_bytes)
         others = [
             slice(n_kept + at.start, n_kept + at.stop)
@@ -55,7 +58,7 @@ class KernelRows:
                 yield at, self._filled(self._spare[: at.stop - at.start], at)
 
     def _new_block(self, at: slice) -> Array:
-        return np.empty((at.stop - at.start, len(self.vectors)), dtype=self.vectors.dtype)
+        return np.empty((at.stop - at.start, len(self.vectors)), dtype=self.dtype)
 
     def _filled(self, block: Array, at: slice) -> Array:
         rows = self.rows

@@ -57,10 +57,10 @@ class Solution:
         return float(self.bends.objective.sum())
 
 
-def start(problem: Problem, point: Array) -> Place:
+def best_multiple(problem: Problem, place: Place) -> Place:
     """Return the place of the best multiple of a point."""
-    zero, along = problem.zero(), problem.place(point)
-    return zero.plus(line_search(problem, zero, along, problem.gradient(zero)), along)
+    zero = problem.zero()
+    return zero.plus(line_search(problem, zero, place), place)
 
 
 def minimise(
@@ -94,7 +94,7 @@ def minimise(
         if problem.has_bound:
             direction = conjugate.direction(direction, bends.gradient, predicted)
         along = problem.place(direction)
-        place = place.plus(line_search(problem, place, along, bends.gradient), along)
+        place = place.plus(line_search(problem, place, along), along)
         bends, steps = problem.bends(place), steps + 1
 
 
@@ -122,13 +122,13 @@ class Conjugate:
         return direction
 
 
-def line_search(problem: Problem, place: Place, step: Place, gradient: Array) -> Array:
+def line_search(problem: Problem, place: Place, step: Place) -> Array:
     """Return the length of the step for each output, one for all if a loss couples them.
 
     The objective is convex along the step. Newton's method on its slope, kept within a bracket of
     the minimum, finds a length at which the objective is nearly flat.
     """
-    start = problem.per_loss(row_products(gradient, step.point))
+    start, _ = problem.slope_along(place, step, np.zeros(problem.n_losses))
     length = np.where(start < 0, 1.0, 0.0)
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
     for _ in range(MOST_TRIALS):

@@ -118,8 +118,10 @@ class Problem:
         n_threads: int,
         penalty: Penalty | None = None,
     ) -> None:
-        self.rows = KernelRows(vectors, sample.rows, sample.loss.n_outputs, n_threads)
         self.penalty = penalty or Penalty(vectors, sample.rows.gamma, n_threads)
+        self.rows = KernelRows(
+            vectors, sample.rows, sample.loss.n_outputs, n_threads, dtype=self.penalty.dtype
+        )
         self.sample, self.fit_intercept, self.n_threads = sample, fit_intercept, n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
         self.linear = np.zeros(self.shape)
@@ -210,6 +212,11 @@ class Problem:
         slope = slope + row_products(coefficients, place.penalised) + length * quadratic
         slope = slope + row_products(self.linear, step.point)
         return self.per_loss(slope), self.per_loss(bend + quadratic)
+
+    @property
+    def n_losses(self) -> int:
+        """The number of losses of a row."""
+        return 1 if self.sample.loss.coupled else self.shape[0]
 
     def per_loss(self, sums: Array) -> Array:
         """Add up the sums of all outputs if one loss couples them."""

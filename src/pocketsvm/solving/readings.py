@@ -389,7 +389,8 @@ def _decisions(
 
     Losses of pairs need all of them before any slope is known.
     """
-    rows = KernelRows(vectors, chunk.rows, chunk.loss.n_outputs, n_threads)
+    n_outputs = chunk.loss.n_outputs
+    rows = KernelRows(vectors, chunk.rows, n_outputs, n_threads, dtype=vectors.dtype)
     return rows, rows.decisions_of(points)
 
 

@@ -24,7 +24,7 @@ from .exact import solve_exactly
 from .hessian import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .moving import Path
-from .newton import Solution, minimise, start
+from .newton import Solution, best_multiple, minimise
 from .problem import Problem, row_products
 from .readings import Readings, in_memory, read, standing_for
 from .row_loss import REACH
@@ -89,8 +89,8 @@ def solve(
                 points = solver.filled(points)
             coefficients = placed(vectors.dual_coef, model.vectors, points)
             last = np.column_stack([coefficients, vectors.biases])
-            before = solver.objective(points, last)
-            answer = solver.move(solver.solve(points, last))
+            before, answer = solver.solve(points, last)
+            answer = solver.move(answer)
         answer = solver.covering(answer)
     if answer.remaining > NOT_CONVERGED:
         warn(
@@ -199,7 +199,6 @@ class Solver:
         n_rows = len(part.c) if whole is None else whole.n_rows
         self._effort = Effort.of(settings, part, n_rows, values=values)
         self._total_c = part.total_c if whole is None else whole.total_c
-        self._last: Problem | None = None
 
     @classmethod
     def of(
@@ -223,7 +222,7 @@ class Solver:
 
     def objective(self, vectors: Array, point: Array) -> float:
         """Return the objective of coefficients and intercepts, estimated by the sample."""
-        problem = self._problem(vectors)
+        problem = Problem(vectors, self.part, *self._common)
         return float(problem.objective(problem.place(point)).sum())
 
     def last_objective(self, vectors: VectorSet) -> float:
@@ -240,12 +239,6 @@ class Solver:
                 total += 0.5 * float(row_products(own, penalised)[0])
             begin = end
         return total
-
-    def _problem(self, vectors: Array) -> Problem:
-        """Return the problem of the sample, which is made once for the same vectors."""
-        if self._last is None or self._last.rows.vectors is not vectors:
-            self._last = Problem(vectors, self.part, *self._common)
-        return self._last
 
     def exact(self) -> Answer | None:
         """Solve with all rows as vectors, if they fit into the budget."""
@@ -282,15 +275,20 @@ class Solver:
         some = rows if isinstance(chosen, slice) else rows.take(chosen)
         return np.ascontiguousarray(some.dense(), dtype=dtype)
 
-    def solve(self, vectors: Array, last: Array) -> Answer:
-        """Solve for the coefficients of these vectors; `last` is the last iterate of the passes."""
-        problem, self._last = self._problem(vectors), None  # its kernel values take memory
-        solution = minimise(problem, start(problem, last), self._random)
+    def solve(self, vectors: Array, last: Array) -> tuple[float, Answer]:
+        """Solve for the coefficients of these vectors; `last` is the last iterate of the passes.
+
+        Returns the objective of the last iterate, estimated by the sample, and the answer.
+        """
+        problem = Problem(vectors, self.part, *self._common)
+        place = problem.place(last)
+        before = float(problem.objective(place).sum())
+        solution = minimise(problem, best_multiple(problem, place), self._random)
         if self.whole is None:
-            return self._answer(vectors, solution)
-        del problem
+            return before, self._answer(vectors, solution)
+        del problem  # its kernel values take memory
         answer = self._refined(vectors, solution.place.point)
-        return replace(answer, steps=answer.steps + solution.steps)
+        return before, replace(answer, steps=answer.steps + solution.steps)
 
     def _solve_from(self, vectors: Array, point: Array, decisions: Array | None) -> Answer:
         """Solve for the coefficients, starting close to the solution."""
