@@ -34,6 +34,9 @@ class Refined:
     near : Sample or None
         The rows that had a loss, or nearly had one, at the last scan; None if there are too many.
 
+    n_near : int
+        The number of near rows.
+
     objective : float
         The objective of all rows.
 
@@ -49,6 +52,7 @@ class Refined:
 
     point: Array
     near: Sample | None
+    n_near: int
     objective: float
     gradient: Array
     remaining: float
@@ -97,6 +101,7 @@ class AllRows:
         return Refined(
             here.point,
             near,
+            here.first.n_near,
             float(here.objective.sum()),
             here.gradient,
             solution.remaining,

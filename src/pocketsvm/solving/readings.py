@@ -51,6 +51,9 @@ class First:
     near : Sample
         The rows that have a loss, or nearly have one, and some that stand for all others.
 
+    n_near : int
+        The number of near rows.
+
     is_complete : bool
         Whether all near rows are among these, and not only a random sample of them.
     """
@@ -58,6 +61,7 @@ class First:
     losses: Array
     pull: Array
     near: Sample
+    n_near: int
     is_complete: bool
 
 
@@ -302,7 +306,7 @@ class Readings:
         )
         near = self._weighted(found)
         is_complete = int(np.count_nonzero(found.is_near)) == found.n_near
-        return First(found.losses, found.pull, near, is_complete)
+        return First(found.losses, found.pull, near, found.n_near, is_complete)
 
     def _weighted(self, found: PartOfFirst) -> Sample:
         """Return the drawn rows with the weight of all rows."""

@@ -19,12 +19,11 @@ from ..training.targets import Targets
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
-from .effort import Effort
 from .exact import solve_exactly
 from .hessian import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
-from .moving import Path
 from .newton import Solution, best_multiple, minimise
+from .positions import Positions
 from .problem import Problem, row_products
 from .readings import Readings, in_memory, read, standing_for
 from .row_loss import REACH
@@ -168,6 +167,7 @@ class Answer:
     remaining: float  # the share of the objective that one more step would gain, twice
     steps: int
     near: Sample | None  # the rows on which vectors move; None: too many
+    n_near: int = 0  # the number of rows near the margin among them
     is_near: NDArray[np.bool_] | None = None  # which of the rows these are, if all are in memory
     moves: int = 0
 
@@ -196,8 +196,7 @@ class Solver:
         self.part, self.whole = part, whole
         self._settings, self._random = settings, random
         self._common = settings.fit_intercept, settings.n_threads
-        n_rows = len(part.c) if whole is None else whole.n_rows
-        self._effort = Effort.of(settings, part, n_rows, values=values)
+        self._is_regression = values
         self._total_c = part.total_c if whole is None else whole.total_c
 
     @classmethod
@@ -290,7 +289,7 @@ class Solver:
         answer = self._refined(vectors, solution.place.point)
         return before, replace(answer, steps=answer.steps + solution.steps)
 
-    def _solve_from(self, vectors: Array, point: Array, decisions: Array | None) -> Answer:
+    def _solve_from(self, vectors: Array, point: Array) -> Answer:
         """Solve for the coefficients, starting close to the solution."""
         if self.whole is not None:
             return self._refined(vectors, point)
@@ -300,28 +299,34 @@ class Solver:
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
         is_near = self.part.loss.near(solution.place.decisions, REACH, self._settings.n_threads)
-        near = self._near(is_near, len(vectors))
+        near = standing_for(self.part, is_near, self._random)
         norm = self._norm(solution.bends.gradient)
         return Answer(
-            vectors, point, objective, norm, solution.remaining, solution.steps, near, is_near
+            vectors,
+            point,
+            objective,
+            norm,
+            solution.remaining,
+            solution.steps,
+            near,
+            int(np.count_nonzero(is_near)),
+            is_near,
         )
-
-    def _near(self, is_near: NDArray[np.bool_], n_vectors: int) -> Sample | None:
-        """Return the rows on which vectors move; None if there are too many."""
-        if np.count_nonzero(is_near) > self._effort.most_near(n_vectors):
-            return None
-        return standing_for(self.part, is_near, self._random)
 
     def _refined(self, vectors: Array, point: Array) -> Answer:
         assert self.whole is not None
         rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common)
         found = rows.minimise(point, most_rows(len(vectors), len(point)), self._random)
-        near = found.near
-        if near is not None and near.n_rows > self._effort.most_near(len(vectors)):
-            near = None
         norm = self._norm(found.gradient)
         return Answer(
-            vectors, found.point, found.objective, norm, found.remaining, found.steps, near
+            vectors,
+            found.point,
+            found.objective,
+            norm,
+            found.remaining,
+            found.steps,
+            found.near,
+            found.n_near,
         )
 
     def _norm(self, gradient: Array) -> float:
@@ -329,23 +334,36 @@ class Solver:
 
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
-        effort = self._effort
-        if effort.least_loss and answer.objective < effort.least_loss * self._constant_loss():
+        choices, thorough = self._settings.choices, self._settings.thorough
+        if not (thorough or self._may_move(answer)):
             return answer
-        for n_steps in effort.rounds():
-            moved = self._moved(answer, n_steps)
+        n_steps = choices.thorough_moves if thorough else choices.moves
+        tolerance = choices.thorough_tolerance if thorough else choices.move_tolerance
+        for _ in range(choices.thorough_rounds if thorough else 1):
+            moved = self._moved(answer, n_steps, tolerance)
             for _ in range(MOST_WIDER):
                 if moved is None or moved.objective < answer.objective:
                     break
                 answer = self._wider(answer, moved)
-                moved = self._moved(answer, n_steps)
+                moved = self._moved(answer, n_steps, tolerance)
             if moved is None or not moved.objective < answer.objective:
                 return answer
             gain = 1 - moved.objective / answer.objective
             answer = moved
-            if gain < effort.tolerance * moved.moves:
+            if gain < tolerance * moved.moves:
                 break
         return answer
+
+    def _may_move(self, answer: Answer) -> bool:
+        """Whether the rows near the margin are enough to determine positions, and worth it."""
+        choices, near = self._settings.choices, answer.near
+        if near is None or not choices.moves:
+            return False
+        if answer.n_near < choices.rows_per_unknown * answer.vectors.size:
+            return False
+        if self._is_regression:
+            return True
+        return answer.objective >= choices.least_loss * self._constant_loss()
 
     def _constant_loss(self) -> float:
         """Return the loss of the best model that predicts the same class for every row.
@@ -364,25 +382,22 @@ class Solver:
         if answer.is_near is None or moved.is_near is None:
             return replace(answer, near=None)
         is_near = answer.is_near | moved.is_near
-        near = self._near(is_near, len(answer.vectors))
-        return replace(answer, near=near, is_near=is_near)
+        return replace(
+            answer, near=standing_for(self.part, is_near, self._random), is_near=is_near
+        )
 
-    def _moved(self, answer: Answer, n_steps: int) -> Answer | None:
-        """Make some steps; None if they cost too much or gain too little."""
-        effort = self._effort
+    def _moved(self, answer: Answer, n_steps: int, tolerance: float) -> Answer | None:
+        """Make some steps; None if they gain too little."""
         if answer.near is None:
             return None
-        n_near, n_outputs = len(answer.near.c), len(answer.point)
-        n_steps = min(n_steps, effort.steps(n_near, answer.vectors.shape, n_outputs))
-        if not n_steps:
+        positions = Positions(
+            answer.vectors, answer.point, answer.near, *self._common, self._random
+        )
+        vectors, point, n_moves = positions.follow(n_steps, tolerance)
+        if not positions.pays(tolerance) or positions.gain < tolerance * n_moves:
             return None
-        path = Path(answer.vectors, answer.point, answer.near, *self._common, self._random)
-        most_inner = effort.most_inner(n_steps, n_outputs)
-        vectors, point, n_moves = path.follow(n_steps, effort.tolerance, most_inner)
-        if not path.pays(effort.tolerance) or path.gain < effort.tolerance * n_moves:
-            return None
-        found = self._solve_from(vectors, point, None)
-        steps = answer.steps + path.steps + found.steps
+        found = self._solve_from(vectors, point)
+        steps = answer.steps + positions.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
 
     def covering(self, answer: Answer) -> Answer:

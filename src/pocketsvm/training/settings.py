@@ -52,21 +52,25 @@ class Choices:
     fills : bool
         Whether the solver uses rows as vectors where the passes left slots of the budget free.
 
-    class_moves, value_moves : int
-        The largest number of steps that move the vectors of a classifier and of a regression.
+    moves : int
+        The largest number of steps that move the vectors.
 
-    class_moves_of_small : int
-        The same for a classifier of at most `small` rows.
+    move_tolerance : float
+        Vectors move until a step gains less than this share of the objective.
 
-    steps_on_all_rows : int
-        The largest number of steps for the coefficients on all rows, after those on a sample. There
-        are more if the sample gave coefficients that are far from the solution on all rows.
+    rows_per_unknown : float
+        Vectors move if there are this many rows near the margin for each value of a vector.
 
-    factor_tolerance : float
-        The solver makes no further factor if a step would gain less than this share of the
-        objective: a smaller one with fewer than 500 vectors, a larger one with more than 1,000.
-        With many classes and vectors, the last per cents take many steps and do not improve
-        predictions.
+    least_loss : float
+        Vectors of a classifier stay if the objective is smaller than this share of the loss of a
+        model that predicts the same class for every row.
+
+    thorough_moves, thorough_rounds : int
+        With polish="thorough", the largest number of steps of a round, and of rounds. A round
+        chooses the rows near the margin anew.
+
+    thorough_tolerance : float
+        The `move_tolerance` of polish="thorough".
     """
 
     intercept_rate: float = 0.1
@@ -83,11 +87,13 @@ class Choices:
     quantile_width: float = 0.05
     relative_tube: float = 0.25
     fills: bool = True
-    class_moves: int = 100
-    value_moves: int = 200
-    class_moves_of_small: int = 10
-    steps_on_all_rows: int = 2
-    factor_tolerance: float = 0.025
+    moves: int = 50
+    move_tolerance: float = 5e-4
+    rows_per_unknown: float = 0.6
+    least_loss: float = 0.01
+    thorough_moves: int = 100
+    thorough_rounds: int = 4
+    thorough_tolerance: float = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
-"""Moving: the support vectors, too, are optimised.
+"""The positions of the support vectors are optimised, too.
 
-With the coefficients solved for, the objective is a function of the vectors alone. It is minimal in
-the coefficients, so its slope in a vector is the slope for fixed coefficients,
+With the coefficients solved for, the objective is a function of the positions alone. It is minimal
+in the coefficients, so its slope in a vector is the slope for fixed coefficients,
 
     2 gamma (sum_i w_ij (x_i - v_j)  +  sum_l w_lj (v_l - v_j)),
 
@@ -9,10 +9,9 @@ the coefficients, so its slope in a vector is the slope for fixed coefficients,
 
 where slope_io is the slope of the loss of row i in output o. L-BFGS makes some steps; each of them
 solves for the coefficients again, starting from the decision values of the step before. Only rows
-that have a loss, or nearly have one, take part.
+near the margin take part.
 """
 
-import math
 from functools import partial
 from typing import Any
 
@@ -21,8 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
-from .newton import Solution, minimise
-from .problem import Problem
+from .newton import minimise
+from .problem import Place, Problem, row_products
 from .sample import Sample
 from .slices import in_order, slices
 
@@ -33,8 +32,7 @@ Array = NDArray[Any]
 # that the scale stays bounded.
 DAMPING = 0.1
 # The most steps for the coefficients after each step of the vectors, and the share of the objective
-# below which they end: L-BFGS compares objectives that differ by little. With heavy rows and a
-# large C, fewer steps do not get there, and then L-BFGS gives up.
+# below which they end: L-BFGS compares objectives that differ by little.
 SOLVER_STEPS = 30
 SOLVER_TOLERANCE = 1e-6
 # Kernel values that a thread takes at once.
@@ -50,7 +48,7 @@ WINDOW = 5
 FIRST_GAINS = 8
 
 
-class Path:
+class Positions:
     """The objective as a function of the vectors: a point is in units of the first step."""
 
     def __init__(
@@ -69,10 +67,15 @@ class Path:
         weight = weight / (weight.mean() or 1.0) + DAMPING
         self.unit = np.sqrt(2 * self.gamma * weight)[:, None] / FIRST_STEP
         self.X, self.centre = _centred(sample)
-        self.first, self.gain, self.steps, self.point = 0.0, 0.0, 0, point
-        self.best = 0.0
+        self.gain, self.best, self.steps, self.point = 0.0, 0.0, 0, point
         problem = Problem(vectors, sample, fit_intercept, n_threads)
-        self.decisions = problem.place(point).decisions
+        place = problem.place(point)
+        self.decisions = place.decisions
+        losses, slopes, _ = sample.bends(place.decisions, n_threads)
+        self.first = float((losses + 0.5 * row_products(point[:, :-1], place.penalised)).sum()) or 1.0
+        gradient = self._gradient(problem, vectors - self.centre, place, slopes) / self.unit
+        self.known: tuple[float, Array] | None = 1.0, (gradient / self.first).ravel()
+        self.seen = self.position(vectors)
 
     def position(self, vectors: Array) -> Array:
         """Return the point of the vectors."""
@@ -84,12 +87,8 @@ class Path:
         vectors: Array = position.reshape(self.shape) / self.unit + self.centre
         return vectors.astype(self.dtype)
 
-    def follow(
-        self, n_steps: int, tolerance: float, most_inner: float = math.inf
-    ) -> tuple[Array, Array, int]:
+    def follow(self, n_steps: int, tolerance: float) -> tuple[Array, Array, int]:
         """Make some steps, until they gain less than `tolerance` each.
-
-        They also end after `most_inner` steps for the coefficients.
 
         Returns the vectors, their coefficients and the number of steps; `pays` tells whether they
         gained enough.
@@ -99,8 +98,6 @@ class Path:
         def stop_if_flat(intermediate_result: OptimizeResult) -> None:
             objectives.append(intermediate_result.fun)
             n_made = len(objectives) - 1
-            if self.steps >= most_inner:
-                raise StopIteration
             if n_made == 1 and not self.pays(tolerance):
                 raise StopIteration
             if n_made >= WINDOW and objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
@@ -124,23 +121,26 @@ class Path:
 
     def look(self, position: Array) -> tuple[float, Array]:
         """Return the objective at a point, relative to the start, and its gradient."""
+        if self.known is not None:  # at the start, the coefficients are known
+            known, self.known = self.known, None
+            return known
         vectors = self.vectors(position)
         problem = Problem(vectors, self.sample, self.fit_intercept, self.n_threads)
         place = problem.place(problem.newton_point(self.decisions, self.random))
         solution = minimise(problem, place, self.random, SOLVER_TOLERANCE, SOLVER_STEPS)
         self.point = solution.place.point
         self.steps += solution.steps + 1
-        self.first = self.first or solution.objective or 1.0  # no loss at all: nothing to gain
         self.seen, self.gain = position, 1.0 - solution.objective / self.first
         if self.gain >= self.best:  # a step that was too long is no place to start from
             self.best, self.decisions = self.gain, solution.place.decisions
-        gradient = self._gradient(problem, vectors - self.centre, solution) / self.unit
+        slopes = solution.bends.slopes
+        gradient = self._gradient(problem, vectors - self.centre, solution.place, slopes) / self.unit
         return solution.objective / self.first, (gradient / self.first).ravel()
 
-    def _gradient(self, problem: Problem, vectors: Array, solution: Solution) -> Array:
-        beta = solution.place.point[:, :-1]
+    def _gradient(self, problem: Problem, vectors: Array, place: Place, slopes: Array) -> Array:
+        """Return the slope in the positions, which are given without the centre."""
+        beta = place.point[:, :-1]
         single = beta.astype(np.float32)
-        slopes = solution.bends.slopes
 
         def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
             at = slice(first + some.start, first + some.stop)
