@@ -34,7 +34,7 @@ DAMPING = 0.1
 # The most steps for the coefficients after each step of the vectors, and the share of the objective
 # below which they end: L-BFGS compares objectives that differ by little.
 SOLVER_STEPS = 30
-SOLVER_TOLERANCE = 1e-6
+SOLVER_TOLERANCE = 1e-5
 # Kernel values that a thread takes at once.
 VALUES_AT_ONCE = 2**20
 # Pairs of steps and changes of the slope that L-BFGS keeps.
@@ -74,8 +74,8 @@ class Positions:
         losses, slopes, _ = sample.bends(place.decisions, n_threads)
         self.first = float((losses + 0.5 * row_products(point[:, :-1], place.penalised)).sum()) or 1.0
         gradient = self._gradient(problem, vectors - self.centre, place, slopes) / self.unit
-        self.known: tuple[float, Array] | None = 1.0, (gradient / self.first).ravel()
-        self.seen = self.position(vectors)
+        self.slope: Array = (gradient / self.first).ravel()
+        self.origin = self.seen = self.position(vectors)
 
     def position(self, vectors: Array) -> Array:
         """Return the point of the vectors."""
@@ -93,19 +93,22 @@ class Positions:
         Returns the vectors, their coefficients and the number of steps; `pays` tells whether they
         gained enough.
         """
+        length = float(np.linalg.norm(self.slope)) or 1.0
+        first = self.origin - self.slope / length  # as L-BFGS does
+        self.look(first)
+        if not self.pays(tolerance):
+            return self.vectors(first), self.point, 1
         objectives = [1.0]
 
         def stop_if_flat(intermediate_result: OptimizeResult) -> None:
             objectives.append(intermediate_result.fun)
             n_made = len(objectives) - 1
-            if n_made == 1 and not self.pays(tolerance):
-                raise StopIteration
             if n_made >= WINDOW and objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
                 raise StopIteration
 
         found = minimize(
             self.look,
-            self.position(self.start),
+            self.origin,
             jac=True,
             method="L-BFGS-B",
             callback=stop_if_flat,
@@ -121,9 +124,8 @@ class Positions:
 
     def look(self, position: Array) -> tuple[float, Array]:
         """Return the objective at a point, relative to the start, and its gradient."""
-        if self.known is not None:  # at the start, the coefficients are known
-            known, self.known = self.known, None
-            return known
+        if np.array_equal(position, self.origin):  # its coefficients are known
+            return 1.0, self.slope
         vectors = self.vectors(position)
         problem = Problem(vectors, self.sample, self.fit_intercept, self.n_threads)
         place = problem.place(problem.newton_point(self.decisions, self.random))

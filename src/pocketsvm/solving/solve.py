@@ -27,7 +27,7 @@ from .positions import Positions
 from .problem import Problem, row_products
 from .readings import Readings, in_memory, read, standing_for
 from .row_loss import REACH
-from .sample import Sample, sample_of
+from .sample import ROWS_TO_COUNT, Sample, sample_of
 
 Array = NDArray[Any]
 
@@ -359,11 +359,13 @@ class Solver:
         choices, near = self._settings.choices, answer.near
         if near is None or not choices.moves:
             return False
-        if answer.n_near < choices.rows_per_unknown * answer.vectors.size:
+        n_unknowns = len(answer.vectors) * effective_dimension(near)
+        if answer.n_near < choices.rows_per_unknown * n_unknowns:
             return False
         if self._is_regression:
             return True
-        return answer.objective >= choices.least_loss * self._constant_loss()
+        constant = self._constant_loss()
+        return choices.least_loss <= answer.objective / constant <= choices.most_loss
 
     def _constant_loss(self) -> float:
         """Return the loss of the best model that predicts the same class for every row.
@@ -420,3 +422,16 @@ def sample_size(settings: Settings, n_outputs: int) -> int:
 def most_rows(n_vectors: int, n_outputs: int) -> int:
     """Return the number of rows whose kernel values fit into memory."""
     return MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
+
+
+def effective_dimension(sample: Sample) -> float:
+    """Return how many features the rows have, where correlated ones count for less.
+
+    It is tr(S)^2 / tr(S^2) for the covariance S of some rows.
+    """
+    some = sample.rows.take(np.arange(0, sample.n_rows, max(1, sample.n_rows // ROWS_TO_COUNT)))
+    X = some.dense().astype(np.float64)
+    X -= X.mean(axis=0)
+    products = X.T @ X if X.shape[1] < len(X) else X @ X.T
+    square = float(np.square(products).sum())
+    return float(np.trace(products)) ** 2 / square if square > 0 else 1.0

@@ -265,9 +265,9 @@ def is_enough(
     # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
     full = targets.all_rows_enter and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
-    small = rows.n_rows <= choices.small and n_passes >= choices.passes_of_small
+    many = n_passes >= choices.most_passes
     enough = profile.merges >= _most_merges(targets, settings)
-    return settings.polish and (few or small or enough)
+    return settings.polish and (few or many or enough)
 
 
 def _merges_left(made: int, targets: Targets, settings: Settings) -> int | None:

@@ -32,9 +32,8 @@ class Choices:
     passes_of_few : int
         If the solver follows and all rows fit into the budget, this many passes find the vectors.
 
-    small, passes_of_small : int
-        If the solver follows, the second number of passes is enough for at most the first number
-        of rows. The core solves small problems of so few rows by Newton's method.
+    most_passes : int
+        If the solver follows, the largest number of passes.
 
     hinge_width : float
         How far the solver rounds off the kink of a hinge, in units of the margin.
@@ -59,11 +58,13 @@ class Choices:
         Vectors move until a step gains less than this share of the objective.
 
     rows_per_unknown : float
-        Vectors move if there are this many rows near the margin for each value of a vector.
+        Vectors move if there are this many rows near the margin for each unknown: each vector has
+        as many as there are features, where correlated features count for less.
 
-    least_loss : float
-        Vectors of a classifier stay if the objective is smaller than this share of the loss of a
-        model that predicts the same class for every row.
+    least_loss, most_loss : float
+        Vectors of a classifier move if the objective is between these shares of the loss of a model
+        that predicts the same class for every row. With a smaller one there is nothing to gain, and
+        with a larger one, noise hides it.
 
     thorough_moves, thorough_rounds : int
         With polish="thorough", the largest number of steps of a round, and of rounds. A round
@@ -80,17 +81,17 @@ class Choices:
     merges_of_several: int = 100
     merges_of_weighted: int = 400
     passes_of_few: int = 2
-    small: int = 1000
-    passes_of_small: int = 8
+    most_passes: int = 5
     hinge_width: float = 0.5
     relative_width: float = 0.1
     quantile_width: float = 0.05
     relative_tube: float = 0.25
     fills: bool = True
-    moves: int = 50
+    moves: int = 40
     move_tolerance: float = 5e-4
-    rows_per_unknown: float = 0.6
+    rows_per_unknown: float = 1.5
     least_loss: float = 0.01
+    most_loss: float = 0.35
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
