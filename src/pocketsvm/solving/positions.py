@@ -41,6 +41,8 @@ VALUES_AT_ONCE = 2**20
 MEMORY = 20
 # The length of the first step, in kernel widths. L-BFGS finds the lengths of the others itself.
 FIRST_STEP = 0.1
+# It is tried at these lengths, until one of them gains something.
+FIRST_LENGTHS = 1.0, 0.25, 0.05
 # Steps are judged by the gain of this many in a row, because a single one may gain little.
 WINDOW = 5
 # The first step gains most. Vectors stay if it gains less than so many times what each step must
@@ -93,11 +95,13 @@ class Positions:
         Returns the vectors, their coefficients and the number of steps; `pays` tells whether they
         gained enough.
         """
-        length = float(np.linalg.norm(self.slope)) or 1.0
-        first = self.origin - self.slope / length  # as L-BFGS does
-        self.look(first)
+        unit = self.slope / (float(np.linalg.norm(self.slope)) or 1.0)
+        for length in FIRST_LENGTHS:
+            self.look(self.origin - length * unit)
+            if self.gain > 0:
+                break
         if not self.pays(tolerance):
-            return self.vectors(first), self.point, 1
+            return self.vectors(self.seen), self.point, 1
         objectives = [1.0]
 
         def stop_if_flat(intermediate_result: OptimizeResult) -> None:
