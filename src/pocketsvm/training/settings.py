@@ -87,11 +87,11 @@ class Choices:
     quantile_width: float = 0.05
     relative_tube: float = 0.25
     fills: bool = True
-    moves: int = 40
+    moves: int = 30
     move_tolerance: float = 5e-4
     rows_per_unknown: float = 1.5
     least_loss: float = 0.01
-    most_loss: float = 0.35
+    most_loss: float = 0.32
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
