@@ -184,7 +184,7 @@ def open_dataset(
         found = FileDataset(paths, options, dtype, preparing, n_jobs)
     named = {"label": label, "features": features, "sample_weight": sample_weight}
     for name in (name for name, given in named.items() if given is not None):
-        if found.formats[0] == "libsvm":
+        if not found.is_table:
             raise ValueError(
                 f"{paths[0]} is LIBSVM text, which has its labels at the start of the lines and no "
                 f"columns of other kinds: leave out {name}."
