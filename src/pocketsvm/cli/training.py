@@ -166,6 +166,7 @@ def opened_rows(
             files.on_batch = lambda progress: reading.advance(progress.n_new, progress.n_new)
             source = opened.enter_context(files.opened(estimator._what().needs))
             rows = TrainingData(name, files, source, preparing)
+            rows.say = reporter.say
             set_class_weights(estimator, machine.class_weight, rows)
             if estimator.gamma == "auto" and rows.layout.n_features >= WIDE:
                 # Columns that no row uses are left out, but they count.

@@ -118,10 +118,14 @@ class Dataset(ABC):
 
     preparing : Preparing
         What is done to rows before the kernel sees them.
+
+    say : callable or None
+        Called with messages, for example about a sample.
     """
 
     name: str
     preparing: Preparing
+    say: Callable[[str], object] | None = None
     n_readings: int = 0
     n_rows: int = 0
 
@@ -159,7 +163,8 @@ class Dataset(ABC):
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
             "A data set is not an array: only estimators of pocketsvm take it. To scale its rows, "
-            "pass open_dataset(..., scaler=StandardScaler()) in place of a pipeline."
+            "pass open_dataset(..., scaler=StandardScaler()) in place of a pipeline. A fitted "
+            "pipeline takes X of each batch that the method batches() yields."
         )
 
     def _counted(self, read: Callable[[], Iterator[Chunk]]) -> Callable[[], Iterator[Chunk]]:
