@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Layout, Options
+from .errors import DataError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LARGEST_EXACT = 2**53 - 1  # larger whole numbers may share one float64
@@ -54,6 +55,17 @@ class Labels:
             return self.values.astype(np.float64)[self.codes]
         values = [number(name) for name in self.names]
         return None if None in values else np.array(values, dtype=np.float64)[self.codes]
+
+    def checked_numbers(self, place: str) -> NDArray[np.float64]:
+        """Return the labels as numbers; refuse those of this place if one is not a number."""
+        numbers = self.numbers()
+        if numbers is None:
+            wrong = next(name for name in self.names if number(name) is None)
+            raise DataError(
+                f"{place}: the label {wrong!r} is not a number, which a regression and a ranking "
+                "need."
+            )
+        return numbers
 
     def merged(self) -> "Labels":
         """Return the labels with one spelling, the first, for those that mean the same class.

@@ -380,13 +380,12 @@ def table_chunk(batch: Batch, path: str, dtype: str | None, needs: Needs, layout
         qid = one if batch.ids is None else np.array(batch.ids)
     if batch.labels is None:
         return Chunk(X, np.zeros(X.shape[0]), batch.weights, path, qid, texts)
-    is_number = needs.numbers or batch.targets is not None
-    y = batch.labels.numbers() if is_number else batch.labels.values
-    if is_number and y is None:
-        raise DataError(f"{path}: the labels must be numbers for a regression or a ranking.")
-    if y is None:
-        y = np.array(batch.labels.names)
-    y = y if is_number else y[batch.labels.codes]
+    labels = batch.labels
+    if needs.numbers or batch.targets is not None:
+        y = labels.checked_numbers(path)
+    else:
+        y = np.array(labels.names) if labels.values is None else labels.values
+        y = y[labels.codes]
     y = y if batch.targets is None else np.column_stack([y, batch.targets])
     return Chunk(X, y, batch.weights, path, qid, texts)
 
