@@ -1,11 +1,19 @@
 """Shared settings and fixtures: reproducible Hypothesis runs, rows in both layouts, a cluster."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import settings
 
 from pocketsvm import _core
+
+# Tests of real data sets skip where neither $POCKETSVM_DATA nor this folder beside the clone is.
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+if BESIDE.is_dir():
+    os.environ.setdefault("POCKETSVM_DATA", str(BESIDE))
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")

@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "pocketsvm"
 # Modules and packages import only what stands in a line above them.
 LAYERS = (
-    ("_cached", "_core", "_replacing", "_sklearn", "_warnings", "profile"),
+    ("_cached", "_core", "_formats", "_replacing", "_sklearn", "_warnings", "profile"),
     ("_versions", "files"),
     ("rows",),
     ("training", "metrics"),

@@ -65,14 +65,18 @@ nb::object bent_partners(Vector decisions, Levels levels, Begins begins, double 
     auto result = make_array<std::int64_t>({rows.shape(0)}, &out);
     const std::int64_t *begin = begins.data(), *end = begin + begins.shape(0);
     without_gil([&](Interrupt& interrupt) {
+        BentPartners partners(width);
+        const std::int64_t* known = nullptr;  // the end of the query whose rows are set
         for (std::size_t k = 0; k < rows.shape(0); ++k) {
             if (k % queries_at_once == 0 && interrupt.requested()) return false;
             const std::int64_t* next = std::upper_bound(begin, end, rows.data()[k]);
             const std::size_t at = std::size_t(next[-1]);
-            out[k] =
-                std::int64_t(at + bent_partner(std::size_t(*next) - at, levels.data() + at,
-                                               decisions.data() + at, width,
-                                               std::size_t(rows.data()[k]) - at, draws.data()[k]));
+            if (next != known) {
+                partners.set(std::size_t(*next) - at, levels.data() + at, decisions.data() + at);
+                known = next;
+            }
+            const std::size_t row = std::size_t(rows.data()[k]) - at;
+            out[k] = std::int64_t(at + partners.draw(row, draws.data()[k]));
         }
         return true;
     });

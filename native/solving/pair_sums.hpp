@@ -145,22 +145,84 @@ class PairSums {
     LevelSums all_, low_, high_;
 };
 
-// A random row among those of a query that make a pair with one of its rows on the quadratic part
-// of the loss; the row itself if there is none. `draw` is a random number in [0, 1).
-inline std::size_t bent_partner(std::size_t n, const std::int32_t* levels, const double* decisions,
-                                double width, std::size_t row, double draw) {
-    const auto bends = [&](std::size_t other) {
-        if (levels[other] == levels[row]) return false;
-        const double lead = decisions[row] - decisions[other];
-        const double excess = 1 - (levels[row] > levels[other] ? lead : -lead);
-        return excess >= -width && excess <= width;
-    };
-    std::size_t count = 0;
-    for (std::size_t other = 0; other < n; ++other) count += bends(other);
-    std::size_t left = std::size_t(draw * double(count));
-    for (std::size_t other = 0; other < n; ++other)
-        if (bends(other) && left-- == 0) return other;
-    return row;
-}
+// Draws rows of a query that make a pair with a row on the quadratic part of the loss. For one row,
+// such rows of one level are a range of the rows sorted by f, so that counting them takes two
+// binary searches for each run of rows of one level. Rows of a query are usually sorted by level.
+class BentPartners {
+  public:
+    explicit BentPartners(double width) : width_(width) {}
+
+    // Takes the rows of another query.
+    void set(std::size_t n, const std::int32_t* levels, const double* decisions) {
+        levels_ = levels;
+        decisions_ = decisions;
+        sorted_.assign(decisions, decisions + n);
+        ends_.clear();
+        for (std::size_t begin = 0, end; begin < n; begin = end) {
+            for (end = begin + 1; end < n && levels[end] == levels[begin];) ++end;
+            std::sort(sorted_.begin() + std::ptrdiff_t(begin),
+                      sorted_.begin() + std::ptrdiff_t(end));
+            ends_.push_back(end);
+        }
+        counts_.resize(ends_.size());
+    }
+
+    // A random partner of a row; the row itself if there is none. `draw` is in [0, 1).
+    std::size_t draw(std::size_t row, double draw) {
+        std::size_t total = 0;
+        for (std::size_t run = 0; run < ends_.size(); ++run) {
+            counts_[run] = count(row, begin_of(run), ends_[run]);
+            total += counts_[run];
+        }
+        std::size_t left = std::size_t(draw * double(total));
+        for (std::size_t run = 0; run < ends_.size(); ++run) {
+            if (left < counts_[run]) {
+                std::size_t other = begin_of(run);
+                while (!bends(row, other, decisions_[other]) || left-- > 0) ++other;
+                return other;
+            }
+            left -= counts_[run];
+        }
+        return row;
+    }
+
+  private:
+    std::size_t begin_of(std::size_t run) const { return run == 0 ? 0 : ends_[run - 1]; }
+
+    // 1 less the lead of the more relevant row; `other` is in the same run as the row with f.
+    double excess(std::size_t row, std::size_t other, double f) const {
+        const double lead = decisions_[row] - f;
+        return 1 - (levels_[row] > levels_[other] ? lead : -lead);
+    }
+    bool bends(std::size_t row, std::size_t other, double f) const {
+        const double found = excess(row, other, f);
+        return found >= -width_ && found <= width_;
+    }
+
+    // The number of rows of a run that bend together with a row.
+    std::size_t count(std::size_t row, std::size_t begin, std::size_t end) const {
+        if (levels_[begin] == levels_[row]) return 0;
+        const auto first = sorted_.begin() + std::ptrdiff_t(begin);
+        const auto last = sorted_.begin() + std::ptrdiff_t(end);
+        // The excess grows with f if the row is more relevant, and falls otherwise.
+        const bool grows = levels_[row] > levels_[begin];
+        const auto low = std::partition_point(first, last, [&](double f) {
+            const double found = excess(row, begin, f);
+            return grows ? found < -width_ : found > width_;
+        });
+        const auto high = std::partition_point(low, last, [&](double f) {
+            const double found = excess(row, begin, f);
+            return grows ? found <= width_ : found >= -width_;
+        });
+        return std::size_t(high - low);
+    }
+
+    double width_;
+    const std::int32_t* levels_ = nullptr;
+    const double* decisions_ = nullptr;
+    std::vector<double> sorted_;       // the f of each run, sorted
+    std::vector<std::size_t> ends_;    // of the runs
+    std::vector<std::size_t> counts_;  // of the partners of a row in each run
+};
 
 }  // namespace pocketsvm

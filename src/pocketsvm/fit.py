@@ -53,8 +53,8 @@ class Watch(Protocol):
         Returns the course of the fit.
         """
 
-    def say(self, message: object, /) -> None:
-        """Take note of a message."""
+    def note(self, message: str, /) -> None:
+        """Take note of what a user may want to know."""
 
     def on_pass(self, report: PassReport, /) -> bool:
         """Take note of a pass; return True to stop."""
@@ -182,14 +182,14 @@ def _begin(
     else:
         _check_polish(parameters, found)
     if found.note:
-        watch.say(found.note)
+        watch.note(found.note)
     rows, targets = task.targets(found, parameters, start)
     if not parameters.is_stream:
         task.warn(targets, parameters)
     n_rows = rows.n_rows if found.survey is None else found.survey.n_rows
     most = parameters.budget if start is not None else n_rows * parameters.max_iter
     check_memory(min(parameters.budget, most), rows.X)
-    ready = _ready(found, rows, parameters, start)
+    ready = _ready(found, rows, parameters, start, source.scaling)
     previous = start.training.alpha if start is not None and start.training is not None else None
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     return _Begun(found, ready, targets, task.adapted(parameters.settings(alpha)), n_rows)
@@ -213,7 +213,9 @@ def _check_polish(parameters: Parameters, found: AtHand) -> None:
         )
 
 
-def _ready(found: AtHand, rows: CheckedRows, parameters: Parameters, start: Model | None) -> Rows:
+def _ready(
+    found: AtHand, rows: CheckedRows, parameters: Parameters, start: Model | None, scaling: str
+) -> Rows:
     """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
     gamma, known = parameters.gamma, found.survey
     least_dtype: Dtype = "float32"
@@ -233,7 +235,8 @@ def _ready(found: AtHand, rows: CheckedRows, parameters: Parameters, start: Mode
         n_threads = parameters.n_threads
         ready = training_rows(rows, gamma, least_dtype=least_dtype, n_threads=n_threads)
     if start is None:
-        warn_about_scales(rows.X, gamma, None if known is None else known.summary)
+        summary = None if known is None else known.summary
+        warn_about_scales(rows.X, gamma, summary, scaling)
     return ready
 
 

@@ -10,6 +10,7 @@ from trainers import LAYOUTS, assert_same_bits, make_trainer, settings
 from pocketsvm import _core
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.tasks.ranking import rank_targets
+from pocketsvm.training.targets import Pass
 
 
 def sorted_rows(**options):
@@ -24,7 +25,7 @@ def pair_weight(queries):
 
 
 def run_pass(trainer, rows, targets):
-    targets.make_pass([trainer], rows, None, None)
+    targets.make_pass(Pass([trainer], rows, None))
 
 
 @pytest.mark.parametrize("maintenance", ["gss-precise", "removal"])

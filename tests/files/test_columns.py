@@ -135,14 +135,14 @@ def test_options_name_the_columns(write):
     given = Options(label="-1", drop=["1"], weights="b", ids="3", texts=["text", "2"])
     expected = Options(label="kind", drop=("a",), weights="b", ids="c", texts=("text", "b"))
     with DataFile(write(csv_text(), "a.csv"), given) as file:
-        assert file.named_options() == expected
+        assert file.table.named_options() == expected
     with DataFile(write("1,2,cat\n", "b.csv"), Options(label="-1", ids="1")) as file:
-        assert file.named_options() == Options(label="3", ids="1")
+        assert file.table.named_options() == Options(label="3", ids="1")
     with (
         DataFile(write(csv_text(), "a.csv"), Options(label="5")) as file,
         pytest.raises(ValueError, match=r"a.csv has no column '5'"),
     ):
-        file.named_options()
+        file.table.named_options()
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -150,7 +150,7 @@ def test_options_name_the_columns(write):
 def test_columns_are_known_before_the_rows_are_read(write, content, suffix):
     path = write(COMPRESSORS.get(suffix, bytes)(content), "a")
     with DataFile(path, Options(label="-1")) as file:
-        assert file.columns() == ["a", "b", "c", "kind"]
+        assert file.table.names == ["a", "b", "c", "kind"]
         assert file.layout() == Layout(3, ["a", "b", "c"], "kind")
         (batch,) = file.batches(Layout(2, ["c", "a"], "kind"), labels=True)
     assert_array_equal(batch.X, np.array(ROWS)[:, [2, 0]])
@@ -160,10 +160,10 @@ def test_all_files_have_names_of_columns_or_none(write):
     named, nameless = write(csv_text(), "a.csv"), write(csv_text(header=False), "b.csv")
     with_names, without = Layout(3, ["c", "b", "a"], "kind"), Layout(3, None, 3)
     with DataFile(named) as file:
-        file.check_names(with_names, "first.csv")
+        file.table.check_names(with_names, "first.csv")
         with pytest.raises(ValueError, match=r"a.csv names its columns, such as 'a', but first"):
-            file.check_names(without, "first.csv")
+            file.table.check_names(without, "first.csv")
     with DataFile(nameless) as file:
-        file.check_names(without, "first.csv")
+        file.table.check_names(without, "first.csv")
         with pytest.raises(ValueError, match=r"b.csv has no names .* such as 'c' in first.csv"):
-            file.check_names(with_names, "first.csv")
+            file.table.check_names(with_names, "first.csv")

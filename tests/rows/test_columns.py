@@ -45,9 +45,21 @@ def test_nullable_numbers_are_numbers():
     assert_array_equal(features_of(X, layout)[:, 0].astype(float), [1, np.nan, 3])
 
 
-def test_numbers_in_a_column_to_encode_are_refused():
-    X = frame().assign(colour=[1, 2, np.nan])
-    with pytest.raises(DataError, match=r"column 'colour' is to be encoded, .* texts, got 1\.0"):
+def test_numbers_in_a_column_to_encode_are_texts():
+    X = frame().assign(colour=[1, 2.5, np.nan])
+    found = features_of(X, Layout(3, ["size", "colour", "n"], texts=[1]))[:, 1]
+    assert found.tolist()[:2] == ["1", "2.5"]
+    assert found[2] != found[2]
+    large = [2**60 + 1, 1e300, float("inf")]
+    found = features_of(X.assign(colour=large), Layout(3, texts=[1]))[:, 1]
+    assert found.tolist() == ["1.152921504606847e+18", "1e+300", "inf"]
+    found = features_of(X.assign(colour=2**60 + 1), Layout(3, texts=[1]))[:, 1]
+    assert found[0] == "1152921504606846977"
+
+
+def test_dates_in_a_column_to_encode_are_refused():
+    X = frame().assign(colour=pd.Timestamp("2024-05-01"))
+    with pytest.raises(DataError, match=r"column 'colour' is to be encoded, .*, got Timestamp"):
         features_of(X, Layout(3, ["size", "colour", "n"], texts=[1]))
     with pytest.raises(DataError, match=r"column 2 is to be encoded"):
         features_of(X.to_numpy(dtype=object), Layout(3, texts=[1]))

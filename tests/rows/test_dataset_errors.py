@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as pq
@@ -238,3 +239,12 @@ def test_advice_is_that_for_open_dataset(folder):
     pq.write_table(pa.table({"a": [1.0, None], "y": [0, 1]}), path)
     with pytest.raises(DataError, match=r"row 2, .* is missing\. .* open_dataset\(\.\.\., impute="):
         fit(open_dataset(path))
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_label_that_is_no_number_is_named(folder, form):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["1", "2", "high"]})
+    path = folder / f"rows.{form}"
+    frame.to_parquet(path) if form == "parquet" else frame.to_csv(path, index=False)
+    with pytest.raises(DataError, match=rf"rows.{form}: the label 'high' is not a number, which"):
+        BudgetedSVR(4).fit(open_dataset(path))

@@ -196,7 +196,7 @@ def test_a_model_with_a_preparation_is_continued(tmp_path):
     assert model.to_model().preparation.steps == steps
     model.partial_fit(X[2000:3000], y[2000:3000])
     with pytest.raises(ValueError, match="column 'colour' is to be encoded"):
-        model.partial_fit(X.assign(colour=1)[:10], y[:10])
+        model.partial_fit(X.assign(colour=np.datetime64("2024-05-01"))[:10], y[:10])
     polished = model.polish_stream().predict(X)
     assert np.mean(polished == y) > 0.8
     model.save(tmp_path / "m.psvm")

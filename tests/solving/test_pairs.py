@@ -126,6 +126,27 @@ def test_partners_bend_together_and_are_drawn_equally_often():
     assert (levels[anywhere] != levels).all()
 
 
+@pytest.mark.parametrize("n_levels", [1, 2, 5, 40])
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("width", [0.1, 0.7])
+def test_a_partner_is_the_drawn_one_of_all_rows_that_bend(n_levels, is_sorted, width):
+    """Decision values have ties, and pairs lie exactly on the borders of the quadratic part."""
+    random, n = np.random.default_rng(0), 90
+    levels = random.integers(0, n_levels, n).astype(np.int32)
+    begins = np.array([0, 50, 51, n])
+    if is_sorted:
+        levels = np.concatenate([np.sort(part) for part in np.split(levels, begins[1:-1])])
+    f = random.integers(-20, 20, n) / 10
+    rows, draws = np.arange(n), random.random(n)
+    found = _core.bent_partners(f, levels, begins, width, rows, draws)
+    for row, draw, partner in zip(rows, draws, found.tolist(), strict=True):
+        at = np.arange(*begins[np.searchsorted(begins, row, side="right") + np.array([-1, 0])])
+        sign = np.where(levels[row] > levels[at], 1, -1)
+        excess = 1 - sign * (f[row] - f[at])
+        bent = at[(levels[at] != levels[row]) & (np.abs(excess) <= width)]
+        assert partner == (bent[int(draw * len(bent))] if len(bent) else row)
+
+
 def test_bad_input_of_the_core_is_refused():
     f, levels = np.zeros(4), np.zeros(4, dtype=np.int32)
     for begins in ([0, 2], [1, 4], [0, 2, 2, 4]):

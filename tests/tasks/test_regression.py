@@ -13,6 +13,7 @@ from pocketsvm import BudgetedSVR
 from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.survey import AtHand
 from pocketsvm.tasks.regression import LARGEST_TARGET, Regression, value_targets
+from pocketsvm.training.targets import Pass
 
 
 def targets_of(y, weight=None, loss="epsilon_insensitive", parameters=(0.1,), offset=None):
@@ -86,7 +87,7 @@ def test_passes_before_the_solver_use_a_tube(monkeypatch):
     for loss, polish in (("huber", True), ("huber", False), ("squared_error", False)):
         targets = targets_of([0.0, -2.0, 4.0], loss=loss, parameters=(0.5,))
         settings = replace(parameters.settings(1.0), polish=polish)
-        targets.make_pass([None], None, settings, None)
+        targets.make_pass(Pass([None], None, settings))
     spread = settings.choices.relative_tube * 2.0
     assert slopes == [("epsilon_insensitive", spread), ("huber", 0.5), ("huber", 4.0)]
 

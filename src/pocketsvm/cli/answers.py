@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from .._formats import FILES, by_ending
 from .._replacing import replacing
 from ..files import Batch
 from ..model.prediction import probabilities
@@ -71,7 +72,8 @@ def as_json(batches: Iterable[Columns]) -> Iterator[str]:
 
 def is_parquet(path: str | None) -> bool:
     """Whether a file that is written is to be Parquet."""
-    return path is not None and path.lower().endswith((".parquet", ".pq"))
+    found = None if path is None else by_ending(FILES, path)
+    return found is not None and found.name == "parquet"
 
 
 def as_parquet(

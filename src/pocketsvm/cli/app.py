@@ -20,7 +20,7 @@ COMMANDS = {
     "evaluate": "Compare a model's predictions with the labels of a data file.",
     "tune": "Find the best C and gamma by cross-validation, and train a model with them.",
     "inspect": "Show what is in a model file.",
-    "export": "Write a model for LIBSVM, for ONNX runtimes, or as a C header.",
+    "export": "Write a model for another program.",
     "data": "The paper's data sets: list and download them.",
     "reproduce": "Run the paper's experiments and show its tables and figures beside the published "
     "ones.",

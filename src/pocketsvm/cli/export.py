@@ -1,21 +1,21 @@
 """``pocketsvm export``: a model for other programs."""
 
-import os
 from typing import Annotated, Literal
 
 import typer
 
+from .._formats import EXPORTS, by_ending, listed, names
 from . import options
-
-ENDINGS = {".onnx": "onnx", ".h": "c", ".model": "libsvm", ".libsvm": "libsvm"}
 
 
 def export(
     model: options.ModelFile,
     out: Annotated[str, typer.Argument(metavar="OUT", help="File to write.")],
     to: Annotated[
-        Literal["libsvm", "onnx", "c"] | None,
-        typer.Option(help="Format of the file.", show_default="by the ending of OUT"),
+        Literal[names(EXPORTS)] | None,  # type: ignore[valid-type]
+        typer.Option(
+            help=f"Format of the file: {listed(EXPORTS)}.", show_default="by the ending of OUT"
+        ),
     ] = None,
     name: Annotated[
         str | None,
@@ -23,15 +23,17 @@ def export(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write a model for LIBSVM, for ONNX runtimes, or as a C header."""
+    """Write a model for another program."""
     from ..model.export import export_model
     from .console import print_json, show
     from .saved import Saved
 
-    kind = to or ENDINGS.get(os.path.splitext(out)[1].lower())
+    found = by_ending(EXPORTS, out)
+    kind = to or (None if found is None else found.name)
     if kind is None:
+        endings = ", ".join(ending for each in EXPORTS for ending in each.endings)
         raise typer.BadParameter(
-            f"the format cannot be inferred from {out}: use --to, or {', '.join(ENDINGS)}.",
+            f"the format cannot be inferred from {out}: use --to, or {endings}.",
             param_hint="--to",
         )
     if name is not None and kind != "c":

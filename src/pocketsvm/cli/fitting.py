@@ -171,7 +171,7 @@ def fit(
         label = f"; label: {data.label}" if estimator._uses_y else ""
         reporter.say(f"read {data.n_rows * n_readings:,} rows in {counted}{label}")
         most = Choices().rows_per_vector * int(estimator.budget)
-        if estimator._task in ("novelty", "ranking") and data.n_rows > most:
+        if estimator._task == "novelty" and data.n_rows > most:
             found = "the support vectors are fitted to a sample"
             reporter.say(f"{found} of at most {most:,} of these rows")
     return time.perf_counter() - begin

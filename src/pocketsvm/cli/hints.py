@@ -16,9 +16,12 @@ def with_hint(problem: BaseException) -> str:
 
 
 def _flag(hint: Hint) -> str:
-    if hint.option == "header":
-        return "--header or --no-header"
-    if hint.option == "missing":
-        return "--impute mean"
-    option = {"texts": "one-hot", "ids": "query"}.get(hint.option, hint.option)
-    return f"--{option} {'COLUMN' if hint.column is None else shlex.quote(hint.column)}"
+    column = "COLUMN" if hint.column is None else shlex.quote(hint.column)
+    return {
+        "header": "--header or --no-header",
+        "label": f"--label {column}",
+        "drop": f"--drop {column}",
+        "ids": f"--query {column}",
+        "texts": f"--one-hot {column}",
+        "missing": "--impute mean",
+    }[hint.option]

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from .._formats import FILES, listed, names
 from ..training.strategies import STRATEGIES
 
-TABLES = "Tables (CSV, TSV, Parquet)"
+TABLES = "Tables"
 REGRESSION = "Regression"
 NOVELTY = "Novelty detection"
 RANKING = "Ranking"
@@ -45,8 +46,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Data file: LIBSVM text, CSV, TSV or Parquet, compressed or not; - for a pipe. Also a "
-        "folder, or a pattern in quotes, such as 'rows/*.parquet'.",
+        help=f"Data file: {listed(FILES)}, compressed or not; - for a pipe. Also a folder, or a "
+        "pattern in quotes, such as 'rows/*.parquet'.",
     ),
 ]
 Memory = Annotated[
@@ -84,7 +85,7 @@ class DataOptions:
     """How to read a data file."""
 
     format: Annotated[
-        Literal["libsvm", "csv", "tsv", "parquet"] | None,
+        Literal[names(FILES)] | None,  # type: ignore[valid-type]
         typer.Option(help="Format of the data file.", show_default="detected from the file"),
     ] = None
     label: Annotated[

@@ -96,14 +96,7 @@ class Saved:
 
     def truth(self, labels: Labels, name: str) -> NDArray[Any]:
         """Return what labels in a file mean: numbers, or positions of classes, -1 for others."""
-        if not self.is_regression:
-            return self._known_codes(labels)
-        numbers = labels.numbers()
-        if numbers is None:
-            wrong = next(text for text in labels.names if number(text) is None)
-            what = f"a {self.model.task}"
-            raise ValueError(f"{name}: the label {wrong!r} is not a number, as {what} needs.")
-        return numbers
+        return labels.checked_numbers(name) if self.is_regression else self._known_codes(labels)
 
     def _known_codes(self, labels: Labels) -> NDArray[np.intp]:
         """Return the classes of labels in a file, by spelling or by number; -1 for others."""

@@ -114,7 +114,7 @@ class TrainingData(Dataset):
     @property
     def is_text(self) -> bool:
         """Whether the files are LIBSVM text."""
-        return self.files.formats[0] == "libsvm"
+        return not self.files.is_table
 
     @property
     def label(self) -> str:
@@ -148,7 +148,7 @@ def opened_rows(
         path = stack.enter_context(_copied_input()) if data == "-" else data
         options = options_of(columns, task=task)
         files = FileDataset(found_files(path), options, n_jobs=estimator.n_jobs, say=reporter.say)
-        is_text = files.formats[0] == "libsvm"
+        is_text = not files.is_table
         if is_text and (columns.impute is not None or columns.one_hot):
             raise ValueError(f"{name} is LIBSVM text; --impute and --one-hot are for tables.")
         files.memory = _default_memory(files, path) if limit is None else limit
@@ -166,6 +166,7 @@ def opened_rows(
             files.on_batch = lambda progress: reading.advance(progress.n_new, progress.n_new)
             source = opened.enter_context(files.opened(estimator._what().needs))
             rows = TrainingData(name, files, source, preparing)
+            rows.say = reporter.say
             set_class_weights(estimator, machine.class_weight, rows)
             if estimator.gamma == "auto" and rows.layout.n_features >= WIDE:
                 # Columns that no row uses are left out, but they count.

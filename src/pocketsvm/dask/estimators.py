@@ -264,11 +264,12 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     >>> from dask.distributed import Client
     >>> import dask.array as da
     >>> from sklearn.datasets import make_moons
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from pocketsvm.dask import DaskBudgetedSVC
     >>> X, y = make_moons(2000, noise=0.1, random_state=0)
     >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     X, y = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
-    ...     clf = DaskBudgetedSVC(budget=20, random_state=0).fit(X, y)
+    ...     clf = DaskBudgetedSVC(budget=20, scaler=StandardScaler(), random_state=0).fit(X, y)
     ...     score = clf.score(X, y)
     >>> score > 0.95
     True
@@ -388,12 +389,13 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     >>> from dask.distributed import Client
     >>> import dask.array as da
     >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from pocketsvm.dask import DaskBudgetedSVR
     >>> X, y = make_friedman1(2000, noise=0.1, random_state=0)
     >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     rows, values = da.from_array(X, chunks=500), da.from_array(y, chunks=500)
-    ...     model = DaskBudgetedSVR(budget=50, C=10, random_state=0).fit(rows, values)
-    ...     score = model.score(rows, values)
+    ...     model = DaskBudgetedSVR(budget=50, C=10, scaler=StandardScaler(), random_state=0)
+    ...     score = model.fit(rows, values).score(rows, values)
     >>> score > 0.9
     True
     """

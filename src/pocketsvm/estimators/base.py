@@ -41,7 +41,7 @@ from ..training.settings import Parameters
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
 from .saving import save_model
-from .streams import scaled_reservoir
+from .streams import scaled_reservoir, with_kept_rows
 from .watching import FitWatch, given_data
 
 
@@ -203,7 +203,20 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         check_alone(y=y, sample_weight=sample_weight, **more)
         with dataset.opened(task.needs, None if start is None else start.layout) as source:
             given = given_data(dataset, None, None)
-            self._model = self._trained(task, source, given, start, dataset.preparing)
+            self._model = self._trained(
+                task, source, given, start, dataset.preparing, say=dataset.say
+            )
+        return self
+
+    def _partial_fit(self, task: Task, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
+        """Update the model with one pass over rows in memory."""
+        start, given = self._start(stream=True), given_data(X, y, sample_weight, **more)
+        source = self._in_memory(X, y, sample_weight, start, **more)
+        parameters = self._parameters(stream=True)
+        model = self._trained(task, source, given, start, parameters=parameters)
+        if getattr(self, "reservoir", None) is not None:
+            model = with_kept_rows(model, start, self, source, sample_weight)
+        self._model = model
         return self
 
     def _in_memory(
@@ -233,10 +246,11 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         preparing: Preparing | None = None,
         *,
         parameters: Parameters | None = None,
+        say: Callable[[str], object] | None = None,
     ) -> Model:
         """Return the model of a call of `fit` or `partial_fit`, and tell the callbacks."""
         parameters = parameters or self._parameters()
-        watch = FitWatch(self, given, is_stream=parameters.is_stream)
+        watch = FitWatch(self, given, is_stream=parameters.is_stream, say=say)
         model = fit(task, source, parameters, watch, start=start, preparing=preparing)
         assert model.training is not None
         if model.training.profile.seconds_polish:

@@ -5,17 +5,15 @@ long: the state of the passes, and the sums over all rows that the solver has re
 cluster. The rest is computed again.
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from typing import Any, TypeVar
 
+import joblib
 import numpy as np
-import scipy.sparse as sp
 
 from .._replacing import PathLike
 from .._versions import instruction_set
@@ -198,7 +196,7 @@ def course_of(estimator: Any, *data: Any) -> Course:
         **{name: _text(value) for name, value in parameters.items() if name not in FREE},
         "version of pocketsvm": version("pocketsvm"),
         "instruction set": instruction_set(),
-        ROWS: digest(*data),
+        ROWS: joblib.hash(data, hash_name="sha1"),
     }
     return KeptCourse(found[0], identity)
 
@@ -220,30 +218,3 @@ def _check(path: PathLike, found: dict[str, str], wanted: dict[str, str]) -> Non
         f"{os.fspath(path)} is the checkpoint of another fit: it was written {what}. Remove the "
         "file to begin anew, or use another one."
     )
-
-
-def digest(*values: Any) -> str:
-    """Return a checksum of arrays, numbers, texts, and dataclasses of them."""
-    checksum = hashlib.sha256()
-    for value in values:
-        _update(checksum, value)
-    return checksum.hexdigest()
-
-
-def _update(checksum: Any, value: Any) -> None:
-    is_sparse: bool = sp.issparse(value)
-    if is_sparse:
-        value = (value.data, value.indices, value.indptr, tuple(value.shape))
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        checksum.update(f"{value.dtype.str}{value.shape}".encode())
-        checksum.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
-    elif isinstance(value, tuple | list):
-        checksum.update(f"({len(value)}".encode())
-        for each in value:
-            _update(checksum, each)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for f in fields(value):
-            _update(checksum, getattr(value, f.name))
-    else:
-        text = value.tolist() if isinstance(value, np.ndarray) else value
-        checksum.update(repr(text).encode())

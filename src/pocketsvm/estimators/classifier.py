@@ -1,7 +1,6 @@
 """`BudgetedSVC`: classification."""
 
 import copy
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -17,8 +16,7 @@ from ..profile import Profile
 from ..tasks.classification import Classification
 from .base import BudgetedMachine, fitted
 from .drift import warn_about_drift
-from .streams import PolishedStreams, kept_rows
-from .watching import given_data
+from .streams import PolishedStreams
 
 LOSSES = TASKS["classification"]
 
@@ -352,23 +350,11 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
                 "to properly estimate the class frequency distributions. Pass the resulting "
                 "weights as the class_weight parameter."
             )
-        start = self._start(stream=True)
-        if start is not None:
+        if self.__sklearn_is_fitted__():
             self._check_continued()
-        given, probe = given_data(X, y, sample_weight), copy.copy(self)
+        probe, before = copy.copy(self), getattr(self, "profile_", Profile())
         check_partial_fit_first_call(probe, classes)
-        source = self._in_memory(X, y, sample_weight, start)
-        before = getattr(self, "profile_", Profile())
-        model = self._trained(
-            self._stream_task(probe.classes_),
-            source,
-            given,
-            start,
-            parameters=self._parameters(stream=True),
-        )
-        assert model.training is not None
-        kept = kept_rows(self, start, source.rows.X, source.y, sample_weight)
-        self._model = replace(model, training=replace(model.training, reservoir=kept))
+        self._partial_fit(self._stream_task(probe.classes_), X, y, sample_weight)
         if self.half_life is None and self.loss != "log_loss":  # there, every row has a slope
             warn_about_drift(before, self.profile_)
         return self

@@ -10,7 +10,6 @@ from sklearn.base import OutlierMixin
 from .._sklearn import Interval, fit_context
 from ..tasks.novelty import Novelty
 from .base import BudgetedMachine
-from .watching import given_data
 
 
 class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
@@ -218,11 +217,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         self : BudgetedOneClassSVM
             The fitted estimator.
         """
-        start, given = self._start(stream=True), given_data(X, None, sample_weight)
-        source = self._in_memory(X, None, sample_weight, start)
-        parameters = self._parameters(stream=True)
-        self._model = self._trained(self._what(), source, given, start, parameters=parameters)
-        return self
+        return self._partial_fit(self._what(), X, None, sample_weight)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row: the larger, the more normal.

@@ -9,7 +9,6 @@ from .._sklearn import fit_context
 from ..metrics import mean_ndcg
 from ..tasks.ranking import Ranking
 from .base import BudgetedMachine
-from .watching import given_data
 
 
 class BudgetedRanker(BudgetedMachine):
@@ -244,11 +243,7 @@ class BudgetedRanker(BudgetedMachine):
         self : BudgetedRanker
             The fitted estimator.
         """
-        start, given = self._start(stream=True), given_data(X, y, sample_weight, qid)
-        source = self._in_memory(X, y, sample_weight, start, qid)
-        parameters = self._parameters(stream=True)
-        self._model = self._trained(self._what(), source, given, start, parameters=parameters)
-        return self
+        return self._partial_fit(self._what(), X, y, sample_weight, qid=qid)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row.

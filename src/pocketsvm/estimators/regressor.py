@@ -1,6 +1,5 @@
 """`BudgetedSVR`: regression."""
 
-from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -14,8 +13,7 @@ from .._sklearn import Interval, StrOptions, fit_context
 from ..model.model import TASKS
 from ..tasks.regression import Regression
 from .base import BudgetedMachine
-from .streams import PolishedStreams, check_unchanged, kept_rows
-from .watching import given_data
+from .streams import PolishedStreams, check_unchanged
 
 LOSSES = TASKS["regression"]
 
@@ -314,16 +312,9 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         self : BudgetedSVR
             The fitted estimator.
         """
-        start, given = self._start(stream=True), given_data(X, y, sample_weight)
-        if start is not None:
+        if self.__sklearn_is_fitted__():
             self._check_continued()
-        source = self._in_memory(X, y, sample_weight, start)
-        parameters = self._parameters(stream=True)
-        model = self._trained(self._what(), source, given, start, parameters=parameters)
-        assert model.training is not None
-        kept = kept_rows(self, start, source.rows.X, source.y, sample_weight)
-        self._model = replace(model, training=replace(model.training, reservoir=kept))
-        return self
+        return self._partial_fit(self._what(), X, y, sample_weight)
 
     def _check_continued(self) -> None:
         """Refuse to continue a stream with another loss or other quantiles."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,12 +22,11 @@ from ..training.settings import Parameters
 from .watching import FitWatch
 
 
-def kept_rows(
-    estimator: Any, before: Model | None, X: Any, y: NDArray[Any], sample_weight: Any
-) -> StreamReservoir | None:
-    """Return the reservoir after the rows of a call of `partial_fit`, if there is one."""
-    if estimator.reservoir is None:
-        return None
+def with_kept_rows(
+    model: Model, before: Model | None, estimator: Any, source: InMemory, sample_weight: Any
+) -> Model:
+    """Return the model of a call of `partial_fit` with a reservoir, to which its rows are added."""
+    assert model.training is not None
     found = None
     if before is not None and before.training is not None:
         found = before.training.reservoir
@@ -37,9 +35,11 @@ def kept_rows(
         found = StreamReservoir(int(random.randint(2**63, dtype=np.uint64)))
     weight = None
     if sample_weight is not None:  # one number is the weight of all rows
-        weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
+        weight = np.full(source.rows.n_rows, sample_weight, dtype=np.float64)
     half_life = estimator._parameters(stream=True).half_life
-    return found.added(Chunk(X, y, weight, "the stream"), int(estimator.reservoir), half_life)
+    chunk = Chunk(source.rows.X, source.y, weight, "the stream")
+    found = found.added(chunk, int(estimator.reservoir), half_life)
+    return replace(model, training=replace(model.training, reservoir=found))
 
 
 def scaled_reservoir(model: Model) -> StreamReservoir | None:

@@ -31,10 +31,20 @@ class FitWatch:
 
     is_stream : bool
         Whether this is a call of `partial_fit`.
+
+    say : callable, default=None
+        Called with notes about the fit, which are printed if the estimator is verbose.
     """
 
-    def __init__(self, estimator: Any, given: dict[str, Any], *, is_stream: bool) -> None:
-        self._estimator, self._given, self._is_stream = estimator, given, is_stream
+    def __init__(
+        self,
+        estimator: Any,
+        given: dict[str, Any],
+        *,
+        is_stream: bool,
+        say: Callable[[str], object] | None = None,
+    ) -> None:
+        self._estimator, self._given, self._is_stream, self._say = estimator, given, is_stream, say
         self._call = {"estimator": estimator, **given}
         self._course = Course()
 
@@ -71,6 +81,12 @@ class FitWatch:
         """End the fit, whose model is complete."""
         self._course.end()
         self._task.call_on_fit_task_end(**self._call, reconstruction_attributes={"_model": model})
+
+    def note(self, message: str) -> None:
+        """Say what a user may want to know."""
+        self.say(message)
+        if self._say is not None:
+            self._say(message)
 
     def say(self, message: object) -> None:
         """Print a line if the estimator is verbose."""

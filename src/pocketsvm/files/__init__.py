@@ -13,7 +13,7 @@
 - `file` is the front door. A `DataFile` opens a path or standard input, tells its format, and picks
   the reader of the format. It gives one `Batch` of rows after the other, in bounded memory.
 - `reader` states the contract of a reader, and keeps labels as the file spells them. A new file
-  format is one module with a class that follows it, and one line in `file`.
+  format is one module with a class that follows it, and one line in `pocketsvm/_formats.py`.
 - `svmlight` reads LIBSVM text into CSR rows; `load_svmlight` is its public function. `chunks` cuts
   the text and parses the chunks side by side.
 - `delimited` (CSV, TSV) and `parquet` read tables with pyarrow; `arrow` is what they share, and

@@ -1,6 +1,6 @@
 """Tables that pyarrow reads: from its record batches to rows and labels, checked value by value."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +11,7 @@ import numpy as np
 from .columns import ColumnSelector, Layout, Options, Selection
 from .errors import DataError, Hint
 from .memory import GIB, available_memory
-from .reader import Batch, Labels
+from .reader import Batch, Labels, Reader
 
 DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
 ENCODE = Hint("Categories are encoded with {}; 'text' stands for all columns of words.", "texts")
@@ -36,7 +36,7 @@ def check_table_memory(name: str, n_bytes: int) -> None:
         )
 
 
-class ArrowTable(ABC):
+class ArrowTable(Reader):
     """A table with named or numbered columns.
 
     Parameters
@@ -78,9 +78,25 @@ class ArrowTable(ABC):
         """Return where the table has its features and its label, for a fit."""
         return self._selector().for_training(self.has_names).layout(self.has_names)
 
-    def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
+    def batches(self, layout: Layout, labels: bool, n_jobs: int | None = None) -> Iterator[Batch]:
         """Yield batches with the features of a model."""
         return self._selected(self._selector().for_model(layout, labels, self.has_names))
+
+    def check_names(self, layout: Layout, first: str) -> None:
+        """Refuse a table if it has names of columns and the first of several files has none.
+
+        Without names, its columns could not be matched, so that the other way is refused, too.
+        """
+        if self.has_names and layout.names is None:
+            raise DataError(
+                f"{self.name} names its columns, such as {self.names[0]!r}, but {first} does not. "
+                "Give all files a header, or none."
+            )
+        if not self.has_names and layout.names is not None:
+            raise DataError(
+                f"{self.name} has no names of columns, such as {layout.names[0]!r} in {first}. "
+                "Give all files a header, or none."
+            )
 
     def named_options(self) -> Options:
         """Return the options with the names of columns in place of their numbers."""

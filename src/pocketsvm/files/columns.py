@@ -15,6 +15,7 @@ from .errors import DataError, Hint
 LABEL_NAMES = ("label", "target", "class", "y")
 LabelRule = Literal["option", "name", "last"]
 ALL_WORDS = "text"  # in place of the names of all columns that hold words
+DELIMITERS = "\t,;|"  # a line has the one that occurs most often, and on ties the first
 MAX_LISTED = 10  # names in one message: more would hide what the message says
 
 NAME_THE_LABEL = Hint("Say which one it is: {}.", "label")
@@ -456,3 +457,12 @@ def listed(names: Sequence[str]) -> str:
     some = ", ".join(map(repr, names[:MAX_LISTED]))
     n_more = len(names) - MAX_LISTED
     return some if n_more <= 0 else f"{some} and {n_more} more"
+
+
+def delimiter_of(line: bytes) -> str | None:
+    """Return the delimiter of a line, or None if it has none; blanks count only without another."""
+    counts = {mark: line.count(mark.encode()) for mark in DELIMITERS}
+    best = max(counts, key=counts.__getitem__)
+    if counts[best]:
+        return best
+    return " " if len(line.split()) > 1 else None

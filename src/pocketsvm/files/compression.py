@@ -114,6 +114,11 @@ SUFFIXES = tuple(codec.suffix for codec in CODECS)
 MAGIC_SIZE = max(map(len, [*(codec.magic for codec in CODECS), *REFUSED]))
 
 
+def without_suffix(path: str) -> str:
+    """Return the name of a file without the ending that says how it is compressed."""
+    return path[: path.rindex(".")] if path.lower().endswith(SUFFIXES) else path
+
+
 def decompressed(file: Stream) -> Stream:
     """Return a stream of what the file holds; it needs no closing, only the file does.
 

@@ -11,12 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .arrow import MISSING_WORDS, ArrowTable, other_label, place
-from .columns import Options, Selection, listed
+from .columns import Selection, delimiter_of, listed
 from .errors import DataError, Hint
-from .reader import number
+from .reader import BYTE_ORDER_MARK, MAYBE, NO, Opened, number
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-DELIMITERS = "\t,;|"  # a line has the one that occurs most often, and on ties the first
 BLANKS = re.compile(rb"[ \t]+")
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 BLOCK_BYTES = 1 << 19  # bytes per batch: small, because pyarrow reads about 40 batches ahead
@@ -27,52 +25,48 @@ MAX_QUOTED = 40  # characters of a wrong value that a message shows
 SAY_HEADER = Hint("Say whether it is a header: {}.", "header")
 
 
-class DelimitedText(ArrowTable):
+class CsvTable(ArrowTable):
     """Delimited text, read by pyarrow; its first row decides on the number of columns.
 
     Parameters
     ----------
-    name : str
-        What messages call the file.
-
-    options : Options
-        What the user says about it.
-
-    text : stream
-        Its text, decompressed.
-
-    head : bytes
-        The start of the text.
-
-    is_cut : bool
-        Whether the last line of the head may go on.
-
-    is_tsv : bool
-        Whether tabs separate the values, whatever the first row looks like.
+    file : Opened
+        The file.
     """
 
-    def __init__(
-        self, name: str, options: Options, text: Any, head: bytes, *, is_cut: bool, is_tsv: bool
-    ) -> None:
-        super().__init__(name, options)
-        lines = head.removeprefix(BYTE_ORDER_MARK).splitlines()
+    has_separator = True
+
+    def __init__(self, file: Opened) -> None:
+        super().__init__(file.name, file.options)
+        lines = file.head.removeprefix(BYTE_ORDER_MARK).splitlines()
         filled = [k for k, line in enumerate(lines) if line.strip()]
         if not filled:
-            raise DataError(f"{name} is empty.")
+            raise DataError(f"{self.name} is empty.")
         first = lines[filled[0]]
         if len(first) > MAX_ROW:
-            raise DataError(f"{name}: its first row has more than {MAX_ROW:,} bytes, the limit.")
-        self.delimiter = "\t" if is_tsv else options.sep or delimiter_of(first) or ","
-        self.text = _SingleBlanks(text) if self.delimiter == " " else text
-        names = self._split(first)
-        rest = [lines[k] for k in (filled[:-1] if is_cut else filled)[1:]]
-        self.has_names = (
-            self._tell_header(names, rest) if options.header is None else options.header
-        )
+            raise DataError(
+                f"{self.name}: its first row has more than {MAX_ROW:,} bytes, the limit."
+            )
+        self.delimiter = self._delimiter(first)
+        self.text = _SingleBlanks(file.stream) if self.delimiter == " " else file.stream
+        names, header = self._split(first), self.options.header
+        rest = [lines[k] for k in (filled[:-1] if file.is_cut else filled)[1:]]
+        self.has_names = self._tell_header(names, rest) if header is None else header
         self.n_skipped = filled[0] + 1 if self.has_names else 0
         self.names = names if self.has_names else [f"{k + 1}" for k in range(len(names))]
         self.block_size = max(BLOCK_BYTES, min(BLOCK_ROWS * len(first), 2 * MAX_ROW))
         self._tell_kinds(rest if self.has_names else [first, *rest])
+
+    @classmethod
+    def likeness(cls, line: bytes) -> int:
+        """Tell whether a line may be the first one."""
+        delimiter = delimiter_of(line)
+        if delimiter == " ":
+            return NO if b":" in line else MAYBE
+        return NO if delimiter in (None, "\t") else MAYBE
+
+    def _delimiter(self, line: bytes) -> str:
+        return self.options.sep or delimiter_of(line) or ","
 
     def _split(self, line: bytes) -> list[str]:
         try:
@@ -208,13 +202,18 @@ class DelimitedText(ArrowTable):
         )
 
 
-def delimiter_of(line: bytes) -> str | None:
-    """Return the delimiter of a line, or None if it has none; blanks count only without another."""
-    counts = {mark: line.count(mark.encode()) for mark in DELIMITERS}
-    best = max(counts, key=counts.__getitem__)
-    if counts[best]:
-        return best
-    return " " if len(line.split()) > 1 else None
+class TsvTable(CsvTable):
+    """Text whose values are separated by tabs, whatever its first row looks like."""
+
+    has_separator = False
+
+    @classmethod
+    def likeness(cls, line: bytes) -> int:
+        """Tell whether a line may be the first one."""
+        return MAYBE if delimiter_of(line) == "\t" else NO
+
+    def _delimiter(self, line: bytes) -> str:
+        return "\t"
 
 
 class _SingleBlanks(io.RawIOBase):

@@ -86,15 +86,12 @@ def _dataset_argument(hint: Hint) -> str | None:
 
 
 def _argument(hint: Hint) -> str:
-    if hint.option == "header":
-        return "Options(header=True) or Options(header=False)"
-    if hint.option == "missing":
-        return "Options(missing=True)"
     column = "..." if hint.column is None else repr(hint.column)
-    if hint.option == "ids":
-        return f"Options(ids={column}, queries=True)"
-    return (
-        f"Options(label={column})"
-        if hint.option == "label"
-        else f"Options({hint.option}=[{column}])"
-    )
+    return {
+        "header": "Options(header=True) or Options(header=False)",
+        "label": f"Options(label={column})",
+        "drop": f"Options(drop=[{column}])",
+        "ids": f"Options(ids={column}, queries=True)",
+        "texts": f"Options(texts=[{column}])",
+        "missing": "Options(missing=True)",
+    }[hint.option]

@@ -4,36 +4,21 @@ The first bytes of a file tell its format, and its name if they fit several. Any
 compressed, and ``-`` is standard input.
 """
 
-import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
-from typing import Self
+from typing import Any, Self
 
 from .._cached import cached_property
-from . import parquet
-from .arrow import ArrowTable
+from .._formats import FILES, by_ending, named, names
 from .columns import Layout, Options
-from .compression import SUFFIXES, Stream, decompressed, named_errors, peeked, whole
-from .delimited import BYTE_ORDER_MARK, DelimitedText, delimiter_of
+from .compression import Stream, decompressed, named_errors, peeked, whole, without_suffix
 from .errors import DataError
-from .reader import Batch, Reader
-from .svmlight import SvmlightReader
+from .reader import BYTE_ORDER_MARK, SURELY, Batch, Opened, Reader
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet")
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".libsvm": "libsvm",
-    ".svm": "libsvm",
-}
-# A row of LIBSVM text that has at least one feature.
-LIBSVM_ROW = re.compile(rb"\s*[^\s:,;\"]+(\s+qid:\S+)?\s+\+?\d+:[^\s,;\"]+(\s|$)")
+FORMATS = names(FILES)
 HEAD_BYTES = 1 << 16  # bytes that tell the format: enough rows to tell a header from data
 HEAD_LINES = 2  # a header and a row, however long they are
 
@@ -56,6 +41,9 @@ class DataFile:
 
     format : {"libsvm", "csv", "tsv", "parquet"}
         Its format.
+
+    kind : type
+        The reader of the format.
 
     Examples
     --------
@@ -84,8 +72,9 @@ class DataFile:
             else:
                 self._file = stack.enter_context(open(path, "rb", buffering=0))
             self._content, self._head = peeked(decompressed(self._file), HEAD_BYTES, HEAD_LINES)
-            self.format = self.options.format or _format(self._head, path, self.options.sep)
-            if self.options.sep is not None and self.format != "csv":
+            self.format = _format(self._head, path, self.options)
+            self.kind: type[Reader] = named(FILES, self.format).load()
+            if self.options.sep is not None and not self.kind.has_separator:
                 raise DataError(f"{self.name} is {self.format}, which has no separator to choose.")
             self._stack = stack.pop_all()
 
@@ -101,41 +90,20 @@ class DataFile:
         with named_errors(self.name), whole(self._file, self.name):
             yield self._content
 
-    def columns(self) -> list[str]:
-        """Return the names of the columns of a table, or their numbers from 1."""
-        return [] if self.format == "libsvm" else list(self._table.names)
+    @cached_property
+    def table(self) -> Any:
+        """The reader of a table, which knows its columns.
+
+        LIBSVM text has none: its largest index may be in the last row.
+        """
+        if not self.kind.is_table:
+            raise DataError(f"{self.name} is LIBSVM text, which tells its features at the end.")
+        return self.reader
 
     def layout(self) -> Layout:
-        """Return where a table has its features and its label, for a fit; no row is read.
-
-        LIBSVM text does not tell: its largest index may be in the last row.
-        """
-        if self.format == "libsvm":
-            raise DataError(f"{self.name} is LIBSVM text, which tells its features at the end.")
-        return self._table.layout()
-
-    def named_options(self) -> Options:
-        """Return the options with the names of a table's columns in place of their numbers.
-
-        They choose the same columns of other tables with these names, whatever their order.
-        """
-        return self._table.named_options()
-
-    def check_names(self, layout: Layout, first: str) -> None:
-        """Refuse a table if it has names of columns and the first of several files has none.
-
-        Without names, its columns could not be matched, so that the other way is refused, too.
-        """
-        if self._table.has_names and layout.names is None:
-            raise DataError(
-                f"{self.name} names its columns, such as {self._table.names[0]!r}, but {first} "
-                "does not. Give all files a header, or none."
-            )
-        if not self._table.has_names and layout.names is not None:
-            raise DataError(
-                f"{self.name} has no names of columns, such as {layout.names[0]!r} in {first}. "
-                "Give all files a header, or none."
-            )
+        """Return where a table has its features and its label, for a fit; no row is read."""
+        layout: Layout = self.table.layout()
+        return layout
 
     def batches(
         self, layout: Layout, *, labels: bool = False, n_jobs: int | None = -1
@@ -167,54 +135,39 @@ class DataFile:
         DataError
             If the file cannot be used as it is. The message names the place.
         """
-        with named_errors(self.name), whole(self._file, self.name):
-            yield from self._reader(n_jobs).batches(layout, labels)
-
-    def _reader(self, n_jobs: int | None) -> Reader:
-        if self.format == "libsvm":
-            if self.options.weights is not None or self.options.ids is not None:
-                raise DataError(f"{self.name} is LIBSVM text, which has no columns of other kinds.")
-            return SvmlightReader(self.name, self._content, n_jobs, self.options.queries)
-        return self._table
+        with self.checked():
+            yield from self.reader.batches(layout, labels, n_jobs)
 
     @cached_property
-    def _table(self) -> ArrowTable:
-        if find_spec("pyarrow") is None:
+    def reader(self) -> Reader:
+        """The reader of the format."""
+        if self.kind.is_table and find_spec("pyarrow") is None:
             raise ImportError(
                 f"{self.name} is a table ({self.format}), and reading one needs pyarrow: "
                 "pip install 'pocketsvm[data]'"
             )
+        head, is_cut = self._head, len(self._head) >= HEAD_BYTES
+        opened = Opened(self.name, self.options, self._content, head, is_cut, self._stack)
         with named_errors(self.name):
-            if self.format == "parquet":
-                return parquet.ParquetTable(self.name, self.options, self._content, self._stack)
-            return DelimitedText(
-                self.name,
-                self.options,
-                self._content,
-                self._head,
-                is_cut=len(self._head) >= HEAD_BYTES,
-                is_tsv=self.format == "tsv",
-            )
+            reader: Reader = named(FILES, self.format).load()(opened)
+        return reader
 
 
-def _format(head: bytes, path: str, sep: str | None) -> str:
+def _format(head: bytes, path: str, options: Options) -> str:
     """Tell the format by the first bytes, and by the ending of the name if they fit several."""
-    if head.startswith(parquet.MAGIC):
-        return "parquet"
-    if sep is not None:
-        return "csv"
-    stem, ending = os.path.splitext(path.lower())
-    if ending in SUFFIXES:
-        ending = os.path.splitext(stem)[1]
+    kinds: dict[str, type[Reader]] = {each.name: each.load() for each in FILES}
+    if options.format is not None:
+        return options.format
+    for name, kind in kinds.items():
+        if kind.magic and head.startswith(kind.magic):
+            return name
+    if options.sep is not None:
+        return next(name for name, kind in kinds.items() if kind.has_separator)
     # A list of all lines would take much memory if a file has nothing but line ends.
     found = re.finditer(rb"[^\r\n]+", head.removeprefix(BYTE_ORDER_MARK))
     lines = (line[0].split(b"#")[0] for line in found)
     first = next((line for line in lines if line.strip()), b"")
-    if LIBSVM_ROW.match(first):
-        return "libsvm"
-    if ending in ENDINGS:
-        return ENDINGS[ending]
-    delimiter = delimiter_of(first)
-    if delimiter == " ":  # a row of LIBSVM text may be damaged; a table of numbers has no colon
-        return "libsvm" if b":" in first else "csv"
-    return "libsvm" if delimiter is None else "tsv" if delimiter == "\t" else "csv"
+    likeness = {name: kind.likeness(first) for name, kind in kinds.items()}
+    best = max(likeness, key=likeness.__getitem__)
+    by_name = by_ending(FILES, without_suffix(path))
+    return best if likeness[best] == SURELY or by_name is None else by_name.name

@@ -6,20 +6,19 @@ not data, and are left out unless the user or the model names them.
 
 import io
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 from .arrow import DROP, ArrowTable, arrow_errors, check_table_memory, other_label
-from .columns import Layout, Options, Selection
+from .columns import Layout, Selection
 from .errors import DataError
-from .reader import Batch
+from .reader import Batch, Opened
 
-MAGIC = b"PAR1"  # the first bytes of every file
 BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
+# Bytes of memory that a fit takes for each value and each row.
+VALUE_BYTES = ROW_BYTES = 24
 BUFFER_BYTES = 1 << 20  # bytes of a column read at once: each column has a buffer of this size
 
 
@@ -28,32 +27,25 @@ class ParquetTable(ArrowTable):
 
     Parameters
     ----------
-    name : str
-        What messages call the file.
-
-    options : Options
-        What the user says about it.
-
-    stream : stream
-        Its content, decompressed.
-
-    stack : ExitStack
-        Closes the temporary copy that a stream which is not a file needs.
+    file : Opened
+        The file.
     """
 
+    magic = b"PAR1"
+    is_parsed = False
     has_names = True
     n_skipped = 0
 
-    def __init__(self, name: str, options: Options, stream: Any, stack: ExitStack) -> None:
+    def __init__(self, file: Opened) -> None:
         import pyarrow.parquet as parquet
 
-        super().__init__(name, options)
+        super().__init__(file.name, file.options)
+        stream, options = file.stream, file.options
         if not isinstance(stream, io.FileIO):  # Parquet is read from its end
-            copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            copy = file.stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             shutil.copyfileobj(stream, copy)
             stream = copy
-        self.n_packed = os.fstat(stream.fileno()).st_size
-        with arrow_errors(name):
+        with arrow_errors(self.name):
             self.file = parquet.ParquetFile(
                 stream,
                 page_checksum_verification=True,
@@ -65,6 +57,14 @@ class ParquetTable(ArrowTable):
         named = {options.label, options.weights, options.ids, *options.drop, *options.texts}
         self._select_data({*named, *options.targets, *(options.features or ())})
 
+    @classmethod
+    def bytes_of_rows(cls, path: str, size: int) -> int:
+        """Estimate the memory of a fit; the metadata of the file has the number of values."""
+        import pyarrow.parquet as parquet
+
+        found = parquet.read_metadata(path)
+        return int(found.num_rows * (found.num_columns * VALUE_BYTES + ROW_BYTES))
+
     def _check_chunks(self) -> None:
         """Refuse a row group with a column that is larger than the memory, as it is read whole."""
         found = self.file.metadata
@@ -73,7 +73,7 @@ class ParquetTable(ArrowTable):
             largest = max(group.column(j).total_uncompressed_size for j in range(group.num_columns))
             check_table_memory(self.name, largest)
 
-    def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
+    def batches(self, layout: Layout, labels: bool, n_jobs: int | None = None) -> Iterator[Batch]:
         """Yield batches with the features of a model, which may be in the index of this file."""
         options = self.options
         named = {options.label, options.weights, options.ids, layout.label}

@@ -5,16 +5,22 @@
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Layout
+from .columns import Layout, Options
+from .errors import DataError
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LARGEST_EXACT = 2**53 - 1  # larger whole numbers may share one float64
+NO, MAYBE, SURELY = range(3)  # how much a line is like a format
+TEXT_BYTES = 8  # of memory that a fit takes for each byte of text
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,17 @@ class Labels:
             return self.values.astype(np.float64)[self.codes]
         values = [number(name) for name in self.names]
         return None if None in values else np.array(values, dtype=np.float64)[self.codes]
+
+    def checked_numbers(self, place: str) -> NDArray[np.float64]:
+        """Return the labels as numbers; refuse those of this place if one is not a number."""
+        numbers = self.numbers()
+        if numbers is None:
+            wrong = next(name for name in self.names if number(name) is None)
+            raise DataError(
+                f"{place}: the label {wrong!r} is not a number, which a regression and a ranking "
+                "need."
+            )
+        return numbers
 
     def merged(self) -> "Labels":
         """Return the labels with one spelling, the first, for those that mean the same class.
@@ -128,8 +145,72 @@ class Batch:
     targets: NDArray[np.float64] | None = None
 
 
-class Reader(Protocol):
-    """Reads one open file of one format, once, from front to back."""
+@dataclass(frozen=True)
+class Opened:
+    """An open file, of which a reader reads the rows.
 
-    def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
+    Attributes
+    ----------
+    name : str
+        What messages call the file.
+
+    options : Options
+        What the user says about it.
+
+    stream : stream
+        Its content, decompressed.
+
+    head : bytes
+        The start of the content.
+
+    is_cut : bool
+        Whether the last line of the head may go on.
+
+    stack : ExitStack
+        Closes what the reader opens.
+    """
+
+    name: str
+    options: Options
+    stream: Any
+    head: bytes
+    is_cut: bool
+    stack: ExitStack
+
+
+class Reader(ABC):
+    """Reads one open file of one format, once, from front to back.
+
+    Attributes
+    ----------
+    magic : bytes
+        The first bytes of all files of the format; empty if there are none.
+
+    is_table : bool
+        Whether files have columns with names or numbers; if so, the reader is an `ArrowTable`.
+
+    is_parsed : bool
+        Whether rows take long to read, so that they are worth to be kept.
+
+    has_separator : bool
+        Whether the user may say which character separates values.
+    """
+
+    magic: ClassVar[bytes] = b""
+    is_table: ClassVar[bool] = True
+    is_parsed: ClassVar[bool] = True
+    has_separator: ClassVar[bool] = False
+
+    @classmethod
+    def likeness(cls, line: bytes) -> int:
+        """Tell whether a line of text may be the first one: NO, MAYBE or SURELY."""
+        return NO
+
+    @classmethod
+    def bytes_of_rows(cls, path: str, size: int) -> int:
+        """Estimate the memory that a fit on all rows of a file takes."""
+        return size * TEXT_BYTES
+
+    @abstractmethod
+    def batches(self, layout: Layout, labels: bool, n_jobs: int | None = None) -> Iterator[Batch]:
         """Yield the features of a model, and labels if they are wanted, in bounded batches."""

@@ -1,6 +1,7 @@
 """LIBSVM text, plain or compressed, to CSR rows and labels, on all cores."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, Self
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .chunks import CHUNK, parsed_chunks, place
-from .columns import Layout, listed
+from .columns import Layout, delimiter_of, listed
 from .compression import decompressed, named_errors, regular_size, whole
 from .errors import DataError
-from .reader import Batch, Labels
+from .reader import MAYBE, NO, SURELY, Batch, Labels, Opened, Reader
 
+# A row that has at least one feature.
+ROW = re.compile(rb"\s*[^\s:,;\"]+(\s+qid:\S+)?\s+\+?\d+:[^\s,;\"]+(\s|$)")
 BATCH_CHUNKS = 16  # chunks per batch: 4 MB of text keep all threads of a desktop busy
 EXPANSION = 12  # guess at the bytes of text per compressed byte: too small a guess costs a copy
 MAX_RESERVED = 1 << 28  # bytes of text to reserve memory for: a file's size may mislead
@@ -241,36 +244,39 @@ def parsed_parts(
     yield parsed
 
 
-class SvmlightReader:
+class SvmlightReader(Reader):
     """LIBSVM text as a data file, whose numbers must be finite.
 
     Parameters
     ----------
-    name : str
-        What messages call the file.
-
-    text : stream
-        Its text, decompressed.
-
-    n_jobs : int or None
-        Threads that parse it.
-
-    queries : bool, default=False
-        Whether to read the queries of the rows.
+    file : Opened
+        The file.
     """
 
-    def __init__(self, name: str, text: Any, n_jobs: int | None, queries: bool = False) -> None:
-        self.name, self.text, self.n_jobs, self.queries = name, text, n_jobs, queries
+    is_table = False
 
-    def batches(self, layout: Layout, labels: bool) -> Iterator[Batch]:
+    def __init__(self, file: Opened) -> None:
+        if file.options.weights is not None or file.options.ids is not None:
+            raise DataError(f"{file.name} is LIBSVM text, which has no columns of other kinds.")
+        self.file = file
+
+    @classmethod
+    def likeness(cls, line: bytes) -> int:
+        """Tell whether a line may be the first one; rows may be damaged, or have no features."""
+        if ROW.match(line):
+            return SURELY
+        delimiter = delimiter_of(line)  # a table of numbers has no colon
+        return MAYBE if delimiter is None or (delimiter == " " and b":" in line) else NO
+
+    def batches(self, layout: Layout, labels: bool, n_jobs: int | None = None) -> Iterator[Batch]:
         """Yield batches with as many columns as the model has features, which have no names."""
+        name, first_index = self.file.name, layout.first_index
         if layout.names is not None:
             raise DataError(
-                f"{self.name} is LIBSVM text, which has no names of columns, but the model finds "
+                f"{name} is LIBSVM text, which has no names of columns, but the model finds "
                 f"its features by name: {listed(layout.names)}. Give a table with these columns."
             )
-        parts = parsed_parts(self.text, self.name, self.n_jobs, first_index=layout.first_index)
-        for parsed in parts:
+        for parsed in parsed_parts(self.file.stream, name, n_jobs, first_index=first_index):
             yield self._batch(parsed, layout, labels)
 
     def _batch(self, parsed: ParsedText, layout: Layout, with_labels: bool) -> Batch:
@@ -279,5 +285,7 @@ class SvmlightReader:
         if n_features > layout.n_features:
             X = sp.csr_array(X[:, : layout.n_features])
         labels = Labels.of_numbers(y, "{:.17g}".format) if with_labels else None
-        ids = [str(query) for query in parsed.check_queries(queries)] if self.queries else None
+        ids = None
+        if self.file.options.queries:
+            ids = [str(query) for query in parsed.check_queries(queries)]
         return Batch(X, labels, ids=ids)

@@ -23,7 +23,7 @@ from ..files.chunks import place
 from ..files.columns import Layout
 from ..files.errors import DataError
 from ..files.file import DataFile
-from ..files.reader import Batch, Labels, number
+from ..files.reader import Batch, Labels
 from ..files.svmlight import ParsedText, parsed_parts
 from .chunk import Chunk, Needs
 from .columns import as_numbers
@@ -144,7 +144,7 @@ class TextCache:
             y: Array = np.zeros(X.shape[0])
         else:
             is_number = self.needs.numbers or batch.targets is not None
-            y = self._numbers(labels, place) if is_number else self._codes(labels)
+            y = labels.checked_numbers(place) if is_number else self._codes(labels)
             if batch.targets is not None:
                 y = np.column_stack([y, batch.targets])
         self.n_features, self._is_sparse = X.shape[1], not isinstance(X, np.ndarray)
@@ -168,16 +168,6 @@ class TextCache:
             codes = np.where(np.isnan(X[:, column]), len(words), X[:, column]).astype(np.intp)
             found[:, column] = np.array([*words, np.nan], dtype=object)[codes]
         return found
-
-    def _numbers(self, labels: Labels, place: str) -> Array:
-        numbers = labels.numbers()
-        if numbers is None:
-            wrong = next(text for text in labels.names if number(text) is None)
-            raise DataError(
-                f"{place}: the label {wrong!r} is not a number, which a regression and a ranking "
-                "need."
-            )
-        return numbers
 
     def _codes(self, labels: Labels) -> Array:
         """Return the positions of labels among all that have occurred."""

@@ -4,6 +4,7 @@ Rows with texts are arrays of objects: floats and texts, where NaN is a missing 
 """
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import check_array
 
 from ..files.columns import ColumnSelector, Layout, Options, listed
 from ..files.errors import DataError
+from ..files.reader import LARGEST_EXACT
 from .sparse import safe_to_convert
 
 Array = NDArray[Any]
@@ -111,16 +113,30 @@ def _taken(X: Any, columns: list[int]) -> Any:
 
 
 def _texts(values: Array, column: int, layout: Layout) -> Array:
-    """Return a column as texts and NaN."""
+    """Return a column as texts and NaN; numbers become the texts that files have for them."""
+    found = values.astype(object)
     is_text = np.array([isinstance(value, str) for value in values.tolist()], dtype=bool)
-    for value in values[~is_text].tolist():
-        if str(value) not in MISSING:
+    for row in np.flatnonzero(~is_text).tolist():
+        value = values[row]
+        if str(value) in MISSING:
+            found[row] = np.nan
+        elif isinstance(value, Real | np.bool_):
+            found[row] = _spelled(value)
+        else:
             name = column_name(layout.names, column)
             raise DataError(
-                f"column {name} is to be encoded, and must hold texts, got {value!r}: convert "
-                "the column, as by X.astype({...: str})."
+                f"column {name} is to be encoded, and must hold texts or numbers, got {value!r}: "
+                "convert the column, as by X.astype({...: str})."
             )
-    return np.where(is_text, values, np.nan)
+    return found
+
+
+def _spelled(value: Any) -> str:
+    """Return a number as text, as pyarrow writes those of Parquet files: 1 and 1.0 are "1"."""
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    is_whole = isinstance(value, Integral) or (abs(value) < LARGEST_EXACT and value == int(value))
+    return str(int(value)) if is_whole else str(float(value))
 
 
 def column_name(names: Sequence[str] | None, column: int) -> str:

@@ -19,7 +19,7 @@ from ..files.columns import Layout, Options
 from ..files.compression import SUFFIXES
 from ..files.errors import DataError, Hint, hints_for_datasets
 from ..files.file import DataFile
-from ..files.reader import Batch
+from ..files.reader import Batch, Reader
 from ..files.tables import FragmentTable
 from .ahead import read_ahead
 from .cache import TextCache, cache_message
@@ -28,11 +28,7 @@ from .columns import layout_of
 from .preparation import Preparing
 from .source import ChunkSource
 
-# Bytes of memory that a fit takes for each byte of text, and for each value and row of a Parquet
-# file; and bytes of text for each byte of a compressed file.
-TEXT_BYTES = 8
-VALUE_BYTES = 24
-ROW_BYTES = 24
+# Bytes of text for each byte of a compressed file.
 EXPANSION = 5
 # Characters of a name that a data set shows of itself.
 MOST_SHOWN = 120
@@ -122,10 +118,14 @@ class Dataset(ABC):
 
     preparing : Preparing
         What is done to rows before the kernel sees them.
+
+    say : callable or None
+        Called with messages, for example about a sample.
     """
 
     name: str
     preparing: Preparing
+    say: Callable[[str], object] | None = None
     n_readings: int = 0
     n_rows: int = 0
 
@@ -163,7 +163,8 @@ class Dataset(ABC):
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
             "A data set is not an array: only estimators of pocketsvm take it. To scale its rows, "
-            "pass open_dataset(..., scaler=StandardScaler()) in place of a pipeline."
+            "pass open_dataset(..., scaler=StandardScaler()) in place of a pipeline. A fitted "
+            "pipeline takes X of each batch that the method batches() yields."
         )
 
     def _counted(self, read: Callable[[], Iterator[Chunk]]) -> Callable[[], Iterator[Chunk]]:
@@ -236,17 +237,16 @@ class FileDataset(Dataset):
 
     def __post_init__(self) -> None:
         self.stamps = [Stamp.of(path) for path in self.paths]
-        self.formats = [self._format(path) for path in self.paths]
-        kinds = {"libsvm" if form == "libsvm" else "table" for form in self.formats}
-        if len(kinds) > 1:
-            table = self.paths[next(k for k, f in enumerate(self.formats) if f != "libsvm")]
-            text = self.paths[self.formats.index("libsvm")]
+        self.kinds = [self._kind(path) for path in self.paths]
+        are_tables = [kind.is_table for kind in self.kinds]
+        if len(set(are_tables)) > 1:
+            table, text = (self.paths[are_tables.index(wanted)] for wanted in (True, False))
             raise DataError(f"{text} is LIBSVM text and {table} a table: use files of one kind.")
         first, n_others = self.paths[0], len(self.paths) - 1
         self.name = first + (f" and {n_others} more" if n_others else "")
-        if kinds == {"table"}:
+        if self.is_table:
             with DataFile(first, prepared_options(self.options, self.preparing)) as file:
-                self.options = training_options(file.named_options(), file.columns())
+                self.options = training_options(file.table.named_options(), file.table.names)
         elif self.options.ids is not None:
             raise DataError(
                 f"{first} is LIBSVM text, which has the queries of its rows after their "
@@ -255,8 +255,13 @@ class FileDataset(Dataset):
         elif self.preparing.texts or self.preparing.impute is not None:
             raise DataError(f"{first} is LIBSVM text; impute and one_hot are for tables.")
 
+    @property
+    def is_table(self) -> bool:
+        """Whether the files have columns; LIBSVM text has none."""
+        return self.kinds[0].is_table
+
     def _seen(self) -> Layout | None:
-        if self.formats[0] == "libsvm":
+        if not self.is_table:
             return self.layout
         with hints_for_datasets(), DataFile(self.paths[0], self.options) as file:
             return file.layout()
@@ -268,16 +273,12 @@ class FileDataset(Dataset):
 
     def n_bytes_of_rows(self) -> int:
         """Estimate the memory of a fit on all rows at once."""
-        return sum(map(self._needed, self.stamps, self.formats))
+        return sum(map(self._needed, self.stamps, self.kinds))
 
-    def _needed(self, stamp: Stamp, form: str) -> int:
-        # The metadata of a Parquet file tells how large its rows are before any of them is read.
-        if form == "parquet" and not stamp.path.endswith(SUFFIXES):
-            import pyarrow.parquet as parquet
-
-            found = parquet.read_metadata(stamp.path)
-            return int(found.num_rows * (found.num_columns * VALUE_BYTES + ROW_BYTES))
-        return stamp.size * TEXT_BYTES * (EXPANSION if stamp.path.endswith(SUFFIXES) else 1)
+    def _needed(self, stamp: Stamp, kind: type[Reader]) -> int:
+        if stamp.path.endswith(SUFFIXES):  # nothing is known about what is in it
+            return Reader.bytes_of_rows(stamp.path, stamp.size * EXPANSION)
+        return kind.bytes_of_rows(stamp.path, stamp.size)
 
     @contextmanager
     def opened(self, needs: Needs, like: Layout | None = None) -> Iterator[ChunkSource]:
@@ -289,12 +290,12 @@ class FileDataset(Dataset):
     @contextmanager
     def _source(self, needs: Needs, like: Layout | None) -> Iterator[ChunkSource]:
         ignored, small = needs.ignored, self.n_bytes_of_rows() <= self.memory
-        is_text = self.formats[0] == "libsvm"  # which needs no column of queries
-        options = replace(self.options, queries=is_text or self.options.queries)
+        # LIBSVM text needs no column of queries.
+        options = replace(self.options, queries=not self.is_table or self.options.queries)
         options, layout = read_options(options, needs, like), like
-        if not is_text and layout is None:
+        if self.is_table and layout is None:
             layout = self._layout(needs)
-        if layout is not None and set(self.formats) <= {"parquet"}:
+        if layout is not None and not any(kind.is_parsed for kind in self.kinds):
             once = partial(self._chunks, layout, options, needs)
             read = self._followed(lambda: read_ahead(once()))
             yield ChunkSource(read, ignored, layout, None, small)
@@ -351,9 +352,9 @@ class FileDataset(Dataset):
             stamp.check()
         return self.paths
 
-    def _format(self, path: str) -> str:
+    def _kind(self, path: str) -> type[Reader]:
         with DataFile(path, self.options) as file:
-            return file.format
+            return file.kind
 
     def _tables(
         self, layout: Layout, options: Options, labels: bool
@@ -362,7 +363,7 @@ class FileDataset(Dataset):
             stamp.check()
             with DataFile(stamp.path, options) as file:
                 if options.known is not None:
-                    file.check_names(layout, self.paths[0])
+                    file.table.check_names(layout, self.paths[0])
                 for batch in file.batches(layout, labels=labels, n_jobs=self.n_jobs):
                     yield batch, stamp.path
             stamp.check()
@@ -379,13 +380,12 @@ def table_chunk(batch: Batch, path: str, dtype: str | None, needs: Needs, layout
         qid = one if batch.ids is None else np.array(batch.ids)
     if batch.labels is None:
         return Chunk(X, np.zeros(X.shape[0]), batch.weights, path, qid, texts)
-    is_number = needs.numbers or batch.targets is not None
-    y = batch.labels.numbers() if is_number else batch.labels.values
-    if is_number and y is None:
-        raise DataError(f"{path}: the labels must be numbers for a regression or a ranking.")
-    if y is None:
-        y = np.array(batch.labels.names)
-    y = y if is_number else y[batch.labels.codes]
+    labels = batch.labels
+    if needs.numbers or batch.targets is not None:
+        y = labels.checked_numbers(path)
+    else:
+        y = np.array(labels.names) if labels.values is None else labels.values
+        y = y[labels.codes]
     y = y if batch.targets is None else np.column_stack([y, batch.targets])
     return Chunk(X, y, batch.weights, path, qid, texts)
 

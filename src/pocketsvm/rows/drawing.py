@@ -184,20 +184,35 @@ def _codes(rows: Chunk, regression: bool) -> tuple[list[Any], Array]:
     return labels.tolist(), codes
 
 
-def likely_limits(summary: Summary, wanted: dict[Any, int]) -> dict[Any, float]:
+def likely_limits(
+    summary: Summary,
+    wanted: dict[Any, int],
+    known: dict[Any, float],
+    kept: Drawn | None,
+    *,
+    regression: bool,
+) -> dict[Any, float]:
     """Return priorities that, for each label, slightly more rows have than are wanted.
 
     A row of weight w has a priority below t with the probability min(w t, 1). If that is one for
-    some rows, there may be too few.
+    some rows, there may be too few. Then the rows that were kept, whose priorities are at most the
+    known limits, are left out of the next guess.
     """
-    found = {}
+    found = dict.fromkeys(wanted, (0, 0.0))
+    if kept is not None:
+        for label, members in members_by_label(kept.rows, regression):
+            found[label] = len(members), float(kept.rows.weights[members].sum())
+    limits = {}
     for label, count, weight in zip(
         summary.labels.tolist(), summary.counts.tolist(), summary.weights.tolist(), strict=True
     ):
-        quota = wanted[label]
-        likely = quota + DEVIATIONS * math.sqrt(quota) + MORE
-        found[label] = math.inf if likely >= count else likely / weight
-    return found
+        n_found, weight_found = found[label]
+        missing = max(wanted[label] - n_found, 0)
+        likely = missing + DEVIATIONS * math.sqrt(missing) + MORE
+        limits[label] = math.inf
+        if likely < count - n_found and weight_found < weight:
+            limits[label] = known.get(label, 0.0) + likely / (weight - weight_found)
+    return limits
 
 
 def drawn_sample(
@@ -243,37 +258,6 @@ def drawn_sample(
     order = np.argsort(every.numbers[positions])
     positions = positions[order]
     return every.rows.take(positions), scale[order]
-
-
-@dataclass(frozen=True)
-class SmallestPriorities:
-    """Find the smallest priorities of each class: as many as are drawn, and one more."""
-
-    plan: Plan
-    wanted: dict[Any, int]
-    regression: bool
-
-    def __call__(self, chunk: Chunk, first: int) -> dict[Any, Array]:
-        """Return the priorities by label."""
-        found = candidates(chunk, first, self.plan.seed).priorities
-        return {
-            label: self._smallest(found[members], label)
-            for label, members in members_by_label(chunk, self.regression)
-        }
-
-    def merge(self, parts: Sequence[dict[Any, Array]]) -> dict[Any, Array]:
-        """Merge the priorities of several chunks."""
-        labels = dict.fromkeys(label for part in parts for label in part)
-        return {
-            label: self._smallest(
-                np.concatenate([part[label] for part in parts if label in part]), label
-            )
-            for label in labels
-        }
-
-    def _smallest(self, priorities: Array, label: Any) -> Array:
-        n = self.wanted[label] + 1
-        return priorities if len(priorities) <= n else np.partition(priorities, n - 1)[:n]
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class InMemory(Source):
         The columns of the rows.
     """
 
+    scaling = "make_pipeline({}, ...)"
     rows: CheckedRows
     y: NDArray[Any]
     weight: Any = None

@@ -19,22 +19,20 @@ from .source import ChunkSource
 NPY_ROWS = 1 << 16  # rows of a memory map that are read at once, in their order
 
 
-@dataclass(frozen=True, eq=False)
-class _Values:
-    """Values for each row: an array, or the positions of columns."""
+# Values for each row: an array, or the positions of the columns that hold them.
+Values = NDArray[Any] | list[int]
 
-    found: NDArray[Any] | list[int]
 
-    def of(self, rows: NDArray[Any], at: slice) -> NDArray[Any]:
-        """Return the values of some rows, which have the precision of the file."""
-        if not isinstance(self.found, list):
-            return np.array(self.found[at])
-        return rows[:, self.found[0] if len(self.found) == 1 else self.found]
+def _columns(values: Values | None) -> list[int]:
+    """Return the columns that hold the values."""
+    return values if isinstance(values, list) else []
 
-    @property
-    def columns(self) -> list[int]:
-        """The columns that hold the values."""
-        return self.found if isinstance(self.found, list) else []
+
+def _of(values: Values | None, rows: NDArray[Any], at: slice) -> Any:
+    """Return the values of some rows, which have the precision of the file."""
+    if not isinstance(values, list):
+        return None if values is None else np.array(values[at])
+    return rows[:, values[0] if len(values) == 1 else values]
 
 
 @dataclass(eq=False, repr=False)
@@ -85,16 +83,15 @@ class NpyDataset(Dataset):
 
     def _opened(
         self, needs: Needs, like: Layout | None
-    ) -> tuple[NDArray[Any], _Values, _Values | None, list[int]]:
+    ) -> tuple[NDArray[Any], Values, Values | None, list[int]]:
         """Return all columns, labels and queries, and the columns that are no features."""
         X = np.load(self.path, mmap_mode="r", allow_pickle=False)
         if X.ndim != 2:
             raise DataError(f"{self.path} holds an array of the shape {X.shape}, not rows.")
         qid = None if self.qid is None else self._values("qid", self.qid, X)
-        n_queries = 0 if qid is None else len(qid.columns)
-        is_wide = like is not None and X.shape[1] - n_queries > like.n_features
+        is_wide = like is not None and X.shape[1] - len(_columns(qid)) > like.n_features
         labels = self._labels(X, needs.labelled or is_wide, qid)
-        drop = labels.columns + ([] if qid is None else qid.columns)
+        drop = _columns(labels) + _columns(qid)
         for column in drop:
             if drop.count(column) > 1:
                 raise DataError(f"{self.path}: column {column + 1} is both label and query.")
@@ -110,37 +107,37 @@ class NpyDataset(Dataset):
             features = np.delete(rows, sorted(drop), axis=1) if drop else rows
             yield checked_chunk(
                 features if self.dtype is None else features.astype(self.dtype, copy=False),
-                labels.of(rows, at),
+                _of(labels, rows, at),
                 None,
                 self.path,
                 needs,
                 replace(layout, names=None),
                 n_before=begin,
-                qid=qid.of(rows, at) if qid is not None else None,
+                qid=_of(qid, rows, at),
             )
 
-    def _labels(self, X: NDArray[Any], labelled: bool, qid: _Values | None) -> _Values:
+    def _labels(self, X: NDArray[Any], labelled: bool, qid: Values | None) -> Values:
         """Return the labels: by default the last column that has no queries, if there are any."""
         if self.label is not None:
             return self._values("label", self.label, X)
         if not labelled:
-            return _Values(np.zeros(len(X), dtype=np.int8))
+            return np.zeros(len(X), dtype=np.int8)
         last = X.shape[1] - 1
-        return _Values([last - 1 if qid is not None and last in qid.columns else last])
+        return [last - 1 if last in _columns(qid) else last]
 
-    def _values(self, what: str, given: Any, X: NDArray[Any]) -> _Values:
+    def _values(self, what: str, given: Any, X: NDArray[Any]) -> Values:
         """Return the values, or the column that holds them."""
         if isinstance(given, str | os.PathLike) and os.fspath(given).endswith(".npy"):
             given = np.load(given, mmap_mode="r", allow_pickle=False)
         if isinstance(given, list | tuple) and len(given) == len(X):
             given = np.asarray(given)
         if isinstance(given, list | tuple):
-            return _Values([self._column(what, each, X) for each in given])
+            return [self._column(what, each, X) for each in given]
         if not isinstance(given, np.ndarray):
-            return _Values([self._column(what, given, X)])
+            return [self._column(what, given, X)]
         if given.ndim > 2 or len(given) != len(X):
             raise DataError(f"{self.path} has {len(X)} rows; {what} has {given.shape}.")
-        return _Values(given)
+        return given
 
     def _column(self, what: str, given: Any, X: NDArray[Any]) -> int:
         """Return the position of a column."""

@@ -94,8 +94,8 @@ def open_dataset(
 
     one_hot : list of str or int, or "text", default=None
         The columns to encode, by name or number, as OneHotEncoder does: each text becomes a
-        feature, and texts that `fit` has not seen are ignored. "text" means all columns of words.
-        By default, columns of words are refused.
+        feature, and texts that `fit` has not seen are ignored. Numbers in these columns count as
+        texts. "text" means all columns of words. By default, columns of words are refused.
 
     dtype : {"float32", "float64"}, default=None
         The precision of the rows. By default float32 for Parquet files whose features all are, and
@@ -134,6 +134,7 @@ def open_dataset(
     --------
     >>> import os, tempfile
     >>> from sklearn.datasets import make_moons
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from pocketsvm import BudgetedSVC, open_dataset
     >>> X, y = make_moons(2000, noise=0.1, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +143,7 @@ def open_dataset(
     ...             _ = file.write("a,b,label\n")
     ...             for row, label in zip(X[k::4], y[k::4]):
     ...                 _ = file.write(f"{row[0]},{row[1]},{label}\n")
-    ...     rows = open_dataset(folder, label="label")
+    ...     rows = open_dataset(folder, label="label", scaler=StandardScaler())
     ...     clf = BudgetedSVC(budget=20, random_state=0).fit(rows)
     >>> clf.feature_names_in_
     array(['a', 'b'], dtype=object)
@@ -184,7 +185,7 @@ def open_dataset(
         found = FileDataset(paths, options, dtype, preparing, n_jobs)
     named = {"label": label, "features": features, "sample_weight": sample_weight}
     for name in (name for name, given in named.items() if given is not None):
-        if found.formats[0] == "libsvm":
+        if not found.is_table:
             raise ValueError(
                 f"{paths[0]} is LIBSVM text, which has its labels at the start of the lines and no "
                 f"columns of other kinds: leave out {name}."

@@ -132,10 +132,29 @@ class Preparing:
         return (prepared_summary(summary, steps) if steps else summary), steps
 
     def _unfitted(self, rows: Chunk, used: Any, categories: Any = "auto") -> list[Any]:
-        n_features = rows.X.shape[1]
-        return unfitted_steps(
-            self.scaler, self.impute, rows.texts, n_features, used=used, categories=categories
-        )
+        """Return the transformers that impute, encode and scale rows, one after the other.
+
+        The indicators of categories are not scaled: a rare one would become very large. `used` are
+        the columns to keep; None keeps all. `categories` are those of each column of texts.
+        """
+        numbers: list[Any] = []
+        words: list[Any] = [
+            OneHotEncoder(categories=categories, handle_unknown="ignore", sparse_output=False)
+        ]
+        if self.impute is not None:
+            numbers.append(SimpleImputer(strategy=self.impute, keep_empty_features=True))
+            words.insert(0, SimpleImputer(strategy="most_frequent", keep_empty_features=True))
+        if self.scaler is not None:
+            numbers.append(clone(self.scaler))
+        kept = make_pipeline(*numbers) if numbers else "passthrough"
+        if used is not None:
+            return [ColumnTransformer([("used", kept, list(used))], sparse_threshold=1.0)]
+        if not rows.texts:
+            return numbers
+        others = [j for j in range(rows.X.shape[1]) if j not in rows.texts]
+        branches = [("numbers", kept, others)] if others else []
+        texts = ("texts", make_pipeline(*words), list(rows.texts))
+        return [ColumnTransformer([*branches, texts])]
 
     def _check_present(self, is_present: Array, names: Sequence[str] | None) -> None:
         """Refuse a column without values, which nothing can be learnt from."""
@@ -144,60 +163,6 @@ class Preparing:
             column = str(k + 1) if names is None else names[k]
             problem = f"column {column_name(names, k)} has no values:"
             raise DataError(problem, Hint("leave it out ({}).", "drop", column))
-
-
-def unfitted_steps(
-    scaler: Any,
-    impute: str | None,
-    texts: Sequence[int],
-    n_features: int,
-    *,
-    used: Sequence[int] | None = None,
-    categories: Any = "auto",
-) -> list[Any]:
-    """Return the transformers that impute, encode and scale rows.
-
-    The indicators of categories are not scaled: a rare one would become very large.
-
-    Parameters
-    ----------
-    scaler, impute
-        As in `Preparing`.
-
-    texts : sequence of int
-        The columns to encode.
-
-    n_features : int
-        The number of columns.
-
-    used : sequence of int, default=None
-        The columns to keep; None keeps all.
-
-    categories : list of list, default="auto"
-        The categories of each column of texts.
-
-    Returns
-    -------
-    steps : list of transformers
-        One after the other.
-    """
-    numbers: list[Any] = []
-    words: list[Any] = [
-        OneHotEncoder(categories=categories, handle_unknown="ignore", sparse_output=False)
-    ]
-    if impute is not None:
-        numbers.append(SimpleImputer(strategy=impute, keep_empty_features=True))
-        words.insert(0, SimpleImputer(strategy="most_frequent", keep_empty_features=True))
-    if scaler is not None:
-        numbers.append(clone(scaler))
-    kept = make_pipeline(*numbers) if numbers else "passthrough"
-    if used is not None:
-        return [ColumnTransformer([("used", kept, list(used))], sparse_threshold=1.0)]
-    if not texts:
-        return numbers
-    others = [j for j in range(n_features) if j not in set(texts)]
-    branches = [("numbers", kept, others)] if others else []
-    return [ColumnTransformer([*branches, ("texts", make_pipeline(*words), list(texts))])]
 
 
 def used_columns(used: Array, n_features: int) -> list[int] | None:

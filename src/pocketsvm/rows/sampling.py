@@ -6,7 +6,6 @@ sampling). Heavy rows are drawn more often, and count for less, so that the draw
 equal weights. `drawing.py` draws the same rows where they are not in memory.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from numpy.typing import NDArray
 from .. import _core
 
 Array = NDArray[Any]
+# What is drawn of each group: the number of rows, its weight, and whether these are all rows.
+DrawPlan = tuple[Array, Array, Array]
 
 # So many standard deviations, and so many rows, are more than chance ever exceeds.
 DEVIATIONS, MORE = 8.0, 64
@@ -36,8 +37,9 @@ def draw(
     counts = _core.group_counts(groups, int(groups.max()) + 1, n_threads)
     quota = quotas(counts, n_rows, least)
     totals = counts if weights is None else np.bincount(groups, weights)
-    plan = DrawPlan(quota, totals, quota == counts)
-    chosen, thresholds = plan.smallest_priorities(groups, weights, seed, n_threads)
+    chosen, thresholds = _smallest_priorities(
+        groups, weights, (quota, totals, quota == counts), seed, n_threads
+    )
     some, share = groups[chosen], len(chosen) / len(groups)
     if weights is None:
         scales = np.divide(counts, quota, out=np.ones(len(counts)), where=quota > 0)
@@ -62,54 +64,30 @@ def draw_members(
         return np.sort(positions[smallest(numbers, n)[:n]])
     groups = members.view(np.int8)
     counts = _core.group_counts(groups, 2, n_threads)
-    plan = DrawPlan(np.array([0, n]), counts, counts == [0, n])
-    return plan.smallest_priorities(groups, None, seed, n_threads)[0]
+    plan = np.array([0, n]), counts, counts == [0, n]
+    return _smallest_priorities(groups, None, plan, seed, n_threads)[0]
 
 
-@dataclass(frozen=True)
-class DrawPlan:
-    """What is drawn of each group.
-
-    Attributes
-    ----------
-    quotas : ndarray of int
-        The number of rows of each group that are drawn.
-
-    totals : ndarray
-        The weight of each group.
-
-    whole : ndarray of bool
-        Whether all rows of a group are drawn.
-    """
-
-    quotas: NDArray[np.int64]
-    totals: Array
-    whole: NDArray[np.bool_]
-
-    def smallest_priorities(
-        self, groups: Array, weights: Array | None, seed: int, n_threads: int
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the rows with the smallest priorities, and the thresholds of the groups."""
-        # The number of rows with priorities below t is, on average, t times their weight, and less
-        # only if some of them are heavier than 1 / t.
-        deviation = DEVIATIONS * np.sqrt(self.quotas + 1) + MORE
-        close = self._limits(self.quotas - deviation), self._limits(self.quotas + deviation)
-        low, high = np.zeros(len(self.quotas)), np.full(len(self.quotas), np.inf)
-        for lower, upper in (close, (low, 2 * close[1]), (low, high)):
-            found = _core.smallest_priorities(
-                groups, self.quotas, lower, upper, weights, seed, n_threads
-            )
-            if found is not None:
-                break
-        assert found is not None  # the last limits hold all priorities
-        return found
-
-    def _limits(self, n_rows: Array) -> NDArray[np.float64]:
-        """Return the priorities that so many rows of each group are likely to be below."""
-        limits = np.where(self.whole, np.inf, 0.0)
-        drawn = ~self.whole & (self.quotas > 0)
-        np.divide(np.maximum(n_rows, 0.0), self.totals, out=limits, where=drawn)
-        return limits
+def _smallest_priorities(
+    groups: Array, weights: Array | None, plan: DrawPlan, seed: int, n_threads: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the rows with the smallest priorities, and the thresholds of the groups."""
+    quotas, totals, is_whole = plan
+    # The number of rows with priorities below t is, on average, t times their weight, and less
+    # only if some of them are heavier than 1 / t.
+    deviation = DEVIATIONS * np.sqrt(quotas + 1) + MORE
+    limits, drawn = np.where(is_whole, np.inf, 0.0), ~is_whole & (quotas > 0)
+    low, high = (
+        np.divide(np.maximum(n_rows, 0.0), totals, out=limits.copy(), where=drawn)
+        for n_rows in (quotas - deviation, quotas + deviation)
+    )
+    least, most = np.zeros(len(quotas)), np.full(len(quotas), np.inf)
+    for lower, upper in ((low, high), (least, 2 * high), (least, most)):
+        found = _core.smallest_priorities(groups, quotas, lower, upper, weights, seed, n_threads)
+        if found is not None:
+            break
+    assert found is not None  # the last limits hold all priorities
+    return found
 
 
 def _more_than(n: Any) -> Any:

@@ -44,6 +44,9 @@ NORMALISED = 0.01
 # Rows nearly equal their mean if its squared norm is this share of theirs.
 MEAN_SHARE = 0.9
 
+# The scalers that help; messages have "{scaler}" where the user is told how to use one.
+STANDARD, ROBUST = "StandardScaler()", "RobustScaler(unit_variance=True)"
+
 Numbers = NDArray[np.float64]
 
 
@@ -65,13 +68,15 @@ class ScaleWarning(UserWarning):
         self.scale = scale
 
 
-def warn_about_scales(X: Any, gamma: Any, summary: Summary | None = None) -> None:
+def warn_about_scales(
+    X: Any, gamma: Any, summary: Summary | None = None, scaling: str = "make_pipeline({}, ...)"
+) -> None:
     """Warn if some columns, or values, keep the kernel from seeing the others.
 
-    The summary is that of all rows if X is only a sample of them. Columns are compared on evenly
-    spaced rows. Sparse rows that were normalised, such as TF-IDF
-    rows, have the scales that they should have. Offsets and outliers matter only if gamma="scale"
-    depends on them.
+    The summary is that of all rows if X is only a sample of them, and `scaling` is how such rows
+    are scaled. Columns are compared on evenly spaced rows. Sparse rows that were normalised, such
+    as TF-IDF rows, have the scales that they should have. Offsets and outliers matter only if
+    gamma="scale" depends on them.
     """
     n_sampled = max(LEAST_ROWS, SAMPLE_FOR_SCALES // X.shape[1])
     sample = X[:: -(-X.shape[0] // n_sampled)]
@@ -82,8 +87,9 @@ def warn_about_scales(X: Any, gamma: Any, summary: Summary | None = None) -> Non
     if gamma == "scale":
         found = found or [*_large_offset(columns)]
         found += _outliers(X, sample, columns, summary)
-    for warning in found:
-        warn(warning)
+    for message, scaler in found:
+        text = message.replace("{scaler}", scaling.format(scaler))
+        warn(ScaleWarning(text, "robust" if scaler == ROBUST else "standard"))
 
 
 def warn_about_targets(spread: float, C: float, name: str = "C") -> None:
@@ -157,8 +163,8 @@ def _extremes(X: Any) -> tuple[Numbers, Numbers]:
     return least, most
 
 
-def _different_scales(X: Any, columns: _Columns) -> Iterator[ScaleWarning]:
-    """Warn about columns that are much wider than others.
+def _different_scales(X: Any, columns: _Columns) -> Iterator[tuple[str, str]]:
+    """Describe columns that are much wider than others, and name the scaler that helps.
 
     Both the ranges and the standard deviations must differ: rare binary columns have small
     deviations but the same range, and standardised columns with outliers have large ranges but the
@@ -182,37 +188,37 @@ def _different_scales(X: Any, columns: _Columns) -> Iterator[ScaleWarning]:
         return
     wide, narrow = ranges.argmax(), ranges.argmin()
     if ranges[wide] > SCALES_APART * ranges[narrow]:
-        yield ScaleWarning(
+        yield (
             f"The columns of X differ in scale: column {varies[wide]} (counted from 0) ranges over "
             f"{ranges[wide]:.3g}, column {varies[narrow]} over {ranges[narrow]:.3g}. The "
             "distances of the kernel depend on the wide columns, and the narrow ones hardly count. "
-            "Standardise X: make_pipeline(StandardScaler(), ...), with MaxAbsScaler for sparse X.",
-            "standard",
+            "Standardise X: {scaler}, with MaxAbsScaler for sparse X.",
+            STANDARD,
         )
 
 
-def _large_offset(columns: _Columns) -> Iterator[ScaleWarning]:
-    """Warn about a column whose offset makes the variance of all entries very large."""
+def _large_offset(columns: _Columns) -> Iterator[tuple[str, str]]:
+    """Describe a column whose offset makes the variance of all entries very large."""
     means, variances = columns.means, columns.variances
     with np.errstate(over="ignore", invalid="ignore"):
         within, between = variances.mean(), means.var()
         if not (within > 0 and between > OFFSET_SHARE * within):
             return
     k = np.abs(means - np.median(means)).argmax()
-    yield ScaleWarning(
+    yield (
         f"Column {k} (counted from 0) of X has a large offset: its mean is {means[k]:.3g} and its "
         f"standard deviation {np.sqrt(variances[k]):.3g}, while the median of the columns' means "
         f"is {np.median(means):.3g}. The offset makes the variance of X, and with it "
         f"gamma='scale', wrong by a factor of {between / within:.2g}. Standardise X: "
-        "make_pipeline(StandardScaler(), ...), or give gamma a number.",
-        "standard",
+        "{scaler}, or give gamma a number.",
+        STANDARD,
     )
 
 
 def _outliers(
     X: Any, sample: Any, columns: _Columns, summary: Summary | None
-) -> Iterator[ScaleWarning]:
-    """Warn about a column in which a few values make the variance very large."""
+) -> Iterator[tuple[str, str]]:
+    """Describe a column in which a few values make the variance very large."""
     is_sparse: bool = sp.issparse(X)
     if is_sparse and X.shape[1] > MOST_DENSE_COLUMNS:
         return
@@ -249,12 +255,12 @@ def _outliers(
         squares = np.square(column - middle[k], dtype=np.float64).sum() / X.shape[0]
     if squares > OUTLIER_SHARE * spread[k] ** 2:
         far = most[k] if most[k] - middle[k] >= middle[k] - least[k] else least[k]
-        yield ScaleWarning(
+        yield (
             "A few values of X lie far outside the rest: in column "
             f"{number} (counted from 0), most values lie between {low[k]:.3g} and {high[k]:.3g}, "
             f"but one is {far:.3g}. They determine the variance of X, and with it "
             "gamma='scale', which becomes too small for the other rows. "
             "Leave out these rows if they are wrong, or use "
-            "make_pipeline(RobustScaler(unit_variance=True), ...) with gamma='auto'.",
-            "robust",
+            "{scaler} with gamma='auto'.",
+            ROBUST,
         )

@@ -8,7 +8,7 @@ of a chunk, so that a source may be anything: files, partitions of a cluster, an
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ..files.columns import Layout
 from ..files.errors import DataError
@@ -55,9 +55,13 @@ class Source(ABC):
 
     n_threads : int or None
         Threads for each chunk; None means those of the estimator.
+
+    scaling : str
+        How such rows are scaled by a scaler, which takes the place of the braces.
     """
 
     is_remote: bool = False
+    scaling: ClassVar[str] = "scaler={}"
     n_threads: int | None = None
 
     @property

@@ -257,7 +257,8 @@ def check_kinds(labels: Sequence[Any], place: str = "") -> None:
 def _check_number(labels: Array) -> None:
     if len(labels) > MOST_CLASSES:
         raise DataError(
-            f"there are more than {MOST_CLASSES:,} different labels, for example {labels[0]!r}. "
+            f"there are more than {MOST_CLASSES:,} different labels, for example "
+            f"{labels[0].item()!r}. "
             "BudgetedSVR predicts numbers."
         )
 

@@ -18,7 +18,6 @@ from .drawing import (
     Draw,
     Plan,
     Reservoir,
-    SmallestPriorities,
     drawn_sample,
     likely_limits,
 )
@@ -31,6 +30,9 @@ from .source import CHANGED, ChunkSource, Scanner, Source
 from .summary import Summary, merged, summarise
 
 Array = NDArray[Any]
+
+# Scans that draw rows: one is usually enough, and two if some rows have nearly all weight.
+MOST_DRAWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,15 +193,14 @@ def _drawn(
 ) -> tuple[Chunk, NDArray[np.float64]]:
     """Draw the sample by another scan, now that the number of rows of each class is known."""
     wanted = plan.quotas_of(summary)
-    limits = likely_limits(summary, wanted)
-    for _ in range(2):
+    limits: dict[Any, float] = {}
+    kept = None
+    for _ in range(MOST_DRAWS):
+        limits = likely_limits(summary, wanted, limits, kept, regression=needs.numbers)
         kept = scanner.scan(Draw(plan, limits, needs.numbers))
         found = drawn_sample(kept, wanted, summary, limits, regression=needs.numbers)
         if found is not None:
             return found
-        # The weights of the rows differ too much for a guess.
-        smallest = scanner.scan(SmallestPriorities(plan, wanted, needs.numbers))
-        limits = {label: float(values.max()) for label, values in smallest.items()}
     raise DataError(f"{CHANGED}another sample was drawn from them.")
 
 

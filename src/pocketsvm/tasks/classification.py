@@ -1,6 +1,5 @@
 """Classification: labels, one-vs-rest problems, weights of classes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -15,8 +14,8 @@ from ..rows.labels import check_classes, class_weights, encode_labels, find_clas
 from ..rows.survey import AtHand
 from ..rows.weights import Weights, in_units, keep, non_negative
 from ..solving.class_losses import CLASS_LOSSES, ClassLoss
-from ..training.settings import Choices, Parameters, Settings
-from ..training.targets import Targets
+from ..training.settings import Choices, Parameters
+from ..training.targets import Pass, Targets
 from .base import Task
 
 
@@ -86,24 +85,18 @@ class ClassTargets(Targets):
         """Return the weights of the classes, with which the solver weighs all rows."""
         return self.given_weight
 
-    def make_pass(
-        self,
-        trainers: Sequence[_core.Trainer],
-        rows: _core.Rows,
-        settings: Settings,
-        most_merges: int | None,
-    ) -> None:
+    def make_pass(self, one: Pass) -> None:
         """Make a pass over the rows; if the solver follows, with the slopes of the hinge."""
         _core.train_pass(
-            list(trainers),
-            rows,
-            "hinge" if settings.polish else self.loss,
+            list(one.trainers),
+            one.rows,
+            "hinge" if one.settings.polish else self.loss,
             self.codes,
             self.positives,
             self.class_weight,
             self.sample_weight,
-            settings.n_threads,
-            most_merges,
+            one.settings.n_threads,
+            one.most_merges,
         )
 
     def solver_loss(self, choices: Choices) -> ClassLoss:

@@ -1,6 +1,5 @@
 """Novelty detection: rows have weights, and neither labels nor values."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -16,7 +15,7 @@ from ..rows.weights import Weights, weighted_rows
 from ..solving.class_losses import Hinge
 from ..training.regularisation import ASSUMED_STREAM_ROWS, check_alpha
 from ..training.settings import Choices, Parameters, Settings
-from ..training.targets import Targets
+from ..training.targets import Pass, Targets
 from .base import Fitted, Task, state_of
 
 # Scores of normal rows differ by little from each other, so that the loss must have a sharp kink
@@ -57,24 +56,18 @@ class NoveltyTargets(Targets):
         """Return the targets of a chunk of rows that all have a weight."""
         return replace(self, n_rows=chunk.n_rows, sample_weight=chunk.weight, weight_unit=1.0)
 
-    def make_pass(
-        self,
-        trainers: Sequence[_core.Trainer],
-        rows: _core.Rows,
-        settings: Settings,
-        most_merges: int | None,
-    ) -> None:
+    def make_pass(self, one: Pass) -> None:
         """Make a pass over the rows, all of which are of one class, +1."""
         _core.train_pass(
-            list(trainers),
-            rows,
+            list(one.trainers),
+            one.rows,
             "hinge",
             self.groups(),
             [0],
             np.ones(1),
             self.sample_weight,
-            settings.n_threads,
-            most_merges,
+            one.settings.n_threads,
+            one.most_merges,
         )
 
     def solver_loss(self, choices: Choices) -> Hinge:

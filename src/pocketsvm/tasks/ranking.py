@@ -1,6 +1,5 @@
 """Ranking: relevance of rows, and the queries that they belong to."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -15,8 +14,8 @@ from ..rows.queries import Queries, levels_of, query_numbers
 from ..rows.survey import AtHand
 from ..rows.weights import Weights, weighted_rows
 from ..solving.pairs import PairwiseHinge
-from ..training.settings import Choices, Parameters, Settings
-from ..training.targets import Targets
+from ..training.settings import Choices, Parameters
+from ..training.targets import Pass, Targets
 from .base import Task
 
 Array = NDArray[Any]
@@ -65,18 +64,12 @@ class RankTargets(Targets):
         _check_constant(chunk.weight, queries)
         return replace(self, queries=queries, sample_weight=chunk.weight, weight_unit=1.0)
 
-    def make_pass(
-        self,
-        trainers: Sequence[_core.Trainer],
-        rows: _core.Rows,
-        settings: Settings,
-        most_merges: int | None,
-    ) -> None:
+    def make_pass(self, one: Pass) -> None:
         """Make a pass over the rows, each with a random partner of its query."""
-        (trainer,) = trainers
+        (trainer,) = one.trainers
         weight = np.repeat(self.queries.scales, np.diff(self.queries.begins))
         weight = weight if self.sample_weight is None else weight * self.sample_weight
-        _core.train_pass_on_pairs(trainer, rows, self.queries.places, weight, most_merges)
+        _core.train_pass_on_pairs(trainer, one.rows, self.queries.places, weight, one.most_merges)
 
     def solver_loss(self, choices: Choices) -> PairwiseHinge:
         """Return the loss that the solver minimises."""

@@ -1,6 +1,5 @@
 """Regression: one or several targets, or quantiles of one."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -16,7 +15,7 @@ from ..rows.survey import AtHand
 from ..rows.weights import Weights, weighted_rows
 from ..solving.value_losses import VALUE_LOSSES, ValueLoss
 from ..training.settings import Choices, Parameters, Settings
-from ..training.targets import Targets
+from ..training.targets import Pass, Targets
 from .base import Fitted, Task, state_of
 
 # Decision values are summed in float32.
@@ -72,22 +71,16 @@ class ValueTargets(Targets):
         values = np.broadcast_to(values, (chunk.n_rows, self.n_problems))
         return replace(self, values=values, sample_weight=chunk.weight, weight_unit=1.0)
 
-    def make_pass(
-        self,
-        trainers: Sequence[_core.Trainer],
-        rows: _core.Rows,
-        settings: Settings,
-        most_merges: int | None,
-    ) -> None:
+    def make_pass(self, one: Pass) -> None:
         """Make a pass over the rows for every output."""
-        for k, trainer in enumerate(trainers):
+        for k, trainer in enumerate(one.trainers):
             _core.train_pass_on_targets(
                 trainer,
-                rows,
-                *self._slopes(settings, k),
+                one.rows,
+                *self._slopes(one.settings, k),
                 np.ascontiguousarray(self.values[:, k]),
                 self.sample_weight,
-                most_merges,
+                one.most_merges,
             )
 
     def _slopes(self, settings: Settings, output: int) -> tuple[str, float]:
@@ -212,41 +205,33 @@ class Regression(Task):
         self, found: AtHand, parameters: Parameters, start: Model | None
     ) -> tuple[CheckedRows, ValueTargets]:
         """Return the rows at hand that have a weight, and their numbers."""
-        weight, survey = found.weight, found.survey
+        y, weight, survey = found.y, found.weight, found.survey
         if survey is not None:
             check_targets(survey.summary.largest_target)
             weight = survey.factors if weight is None else survey.factors * weight
-        rows, targets = self.targets_of(found.rows, found.y, weight, parameters, start)
-        return rows, replace(targets, known_spreads=None if survey is None else targets.spreads())
-
-    def targets_of(
-        self,
-        rows: CheckedRows,
-        y: NDArray[Any],
-        weight: Any,
-        parameters: Parameters,
-        start: Model | None,
-    ) -> tuple[CheckedRows, ValueTargets]:
-        """Return some rows that have a weight, and their numbers."""
-        n_targets = 1 if y.ndim == 1 else y.shape[1]
-        if self.loss == "huber" and not self.epsilon:
-            raise ValueError("epsilon must be positive with the Huber loss, got 0.")
-        of_losses = (float(self.epsilon),) * n_targets
-        if self.loss == "quantile":
-            of_losses = tuple(np.ravel(self.quantile).tolist())
-            if n_targets > 1 and len(of_losses) > 1:
-                raise ValueError(
-                    f"{len(of_losses)} quantiles need one target, but y has {n_targets} columns. "
-                    "Fit one model for each target, for example with MultiOutputRegressor."
-                )
-            of_losses *= n_targets
+        of_losses = self._parameters_of_losses(1 if y.ndim == 1 else y.shape[1])
         state = state_of(start)
         n_before = None if state is None else len(state.states)
         check_outputs(len(of_losses), parameters.budget, n_before)
         offset: float | NDArray[np.float64] | None = 0.0
         if parameters.fit_intercept:
             offset = None if state is None else state.offset
-        return value_targets(rows, y, weight, self.loss, of_losses, offset)
+        rows, targets = value_targets(found.rows, y, weight, self.loss, of_losses, offset)
+        return rows, targets if survey is None else targets.learnt_from(targets)
+
+    def _parameters_of_losses(self, n_targets: int) -> tuple[float, ...]:
+        """Return the parameter of the loss for each output."""
+        if self.loss == "huber" and not self.epsilon:
+            raise ValueError("epsilon must be positive with the Huber loss, got 0.")
+        if self.loss != "quantile":
+            return (float(self.epsilon),) * n_targets
+        quantiles = tuple(np.ravel(self.quantile).tolist())
+        if n_targets > 1 and len(quantiles) > 1:
+            raise ValueError(
+                f"{len(quantiles)} quantiles need one target, but y has {n_targets} columns. "
+                "Fit one model for each target, for example with MultiOutputRegressor."
+            )
+        return quantiles * n_targets
 
     def warn(self, targets: Targets, parameters: Parameters) -> None:
         """Warn if C limits the model; the slope of a squared error has no limit."""

@@ -17,7 +17,7 @@ from ..rows.checked import Rows
 from .regularisation import check_continuation
 from .settings import Settings
 from .state import PassState, VectorSet
-from .targets import Targets
+from .targets import Pass, Targets
 
 # A trainer needs two vectors to merge.
 LEAST_BUDGET = 2
@@ -249,7 +249,8 @@ def run_passes(
     for done in range(first, settings.n_passes + 1):
         start, begin = found, time.perf_counter()
         made = earlier.merges + found.merges
-        targets.make_pass(trainers, rows.core, settings, _merges_left(made, targets, settings))
+        most_merges = _merges_left(made, targets, settings)
+        targets.make_pass(Pass(trainers, rows.core, settings, most_merges))
         seconds, found = time.perf_counter() - begin, _profile(trainers)
         report = PassReport(done, settings.n_passes, found - start, seconds, snapshot)
         if on_pass(report) or is_enough(done, earlier + found, rows, targets, settings):

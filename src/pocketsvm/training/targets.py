@@ -21,6 +21,31 @@ Array = NDArray[Any]
 Weights = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One pass over rows.
+
+    Attributes
+    ----------
+    trainers : sequence of _core.Trainer
+        One for each problem.
+
+    rows : _core.Rows
+        The rows.
+
+    settings : Settings
+        How to train.
+
+    most_merges : int or None
+        After how many merges a trainer ends the pass; None is no limit.
+    """
+
+    trainers: Sequence[_core.Trainer]
+    rows: _core.Rows
+    settings: Settings
+    most_merges: int | None = None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Targets(ABC):
     """What the rows are trained on: rows of positive weight only.
@@ -107,13 +132,7 @@ class Targets(ABC):
         """Return the targets of a chunk of rows that all have a weight."""
 
     @abstractmethod
-    def make_pass(
-        self,
-        trainers: Sequence[_core.Trainer],
-        rows: _core.Rows,
-        settings: Settings,
-        most_merges: int | None,
-    ) -> None:
+    def make_pass(self, one: Pass) -> None:
         """Make a pass over the rows."""
 
     @abstractmethod

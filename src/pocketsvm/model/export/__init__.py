@@ -3,12 +3,13 @@
 Each export takes a fitted estimator, or its `pocketsvm.model.Model`, and writes one file in one
 step. Exported models only predict; a model from a model file (`pocketsvm.load_model`) can also be
 trained further. A new format is a module here with a function like the others, and a line in
-`FORMATS`.
+`EXPORTS` of `pocketsvm/_formats.py`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from ..._formats import EXPORTS
 from ..._replacing import PathLike
 from .c import export_c
 from .common import Exported
@@ -17,11 +18,7 @@ from .onnx import export_onnx
 
 __all__ = ["FORMATS", "Exported", "export_c", "export_libsvm", "export_model", "export_onnx"]
 
-FORMATS: dict[str, Callable[..., Exported]] = {
-    "libsvm": export_libsvm,
-    "onnx": export_onnx,
-    "c": export_c,
-}
+FORMATS: dict[str, Callable[..., Exported]] = {each.name: each.load() for each in EXPORTS}
 
 
 def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exported:
