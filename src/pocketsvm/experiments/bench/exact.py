@@ -3,9 +3,12 @@
 The latter is measured if it is installed: ``pip install scikit-learn-intelex``.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..comparison import COLUMNS
+from ..datasets.files import TrainTest
 from ..datasets.problems import QUICK_ROWS, Problem, available
 from ..models import CACHE_MEGABYTES, EXACT, POCKETSVM, fit_and_predict, make, summarise
 from ..toolkit.measure import one_thread
@@ -38,20 +41,28 @@ def measure(quick: bool) -> list[Table]:
     if intelex is None:
         print("Skipped: scikit-learn-intelex is not installed.\n")
         return [table]
-    daal4py.daalinit(1)
     with one_thread():
         for problem in available(quick):
             _add_models(table, problem)
     return [table]
 
 
+def intel_svc(problem: Problem) -> Any:
+    """Return the SVC of scikit-learn-intelex with the paper's C and gamma, on one thread."""
+    daal4py.daalinit(1)
+    return intelex.SVC(**problem.setting, cache_size=CACHE_MEGABYTES)
+
+
+def layouts(rows: TrainTest) -> list[TrainTest]:
+    """Return the rows as they are and, if they are sparse, as dense rows."""
+    if isinstance(rows.X, np.ndarray):
+        return [rows]
+    return [rows, rows._replace(X=rows.X.toarray(), X_test=rows.X_test.toarray())]
+
+
 def _add_models(table: Table, problem: Problem) -> None:
-    rows = problem.rows
-    layouts = [rows]
-    if not isinstance(rows.X, np.ndarray):
-        layouts.append(rows._replace(X=rows.X.toarray(), X_test=rows.X_test.toarray()))
-    exact = intelex.SVC(**problem.setting, cache_size=CACHE_MEGABYTES)
-    runs = [fit_and_predict(exact, layout, PREDICTIONS) for layout in layouts]
+    rows, exact = problem.rows, intel_svc(problem)
+    runs = [fit_and_predict(exact, layout, PREDICTIONS) for layout in layouts(rows)]
     fastest = min(runs, key=lambda run: run.seconds_fit)
     table.add(data=problem.label, model=INTEL, **summarise([fastest]))
     budget = problem.data_set.budgets[1]

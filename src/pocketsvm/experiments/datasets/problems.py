@@ -60,10 +60,14 @@ def load_problems(
     return problems
 
 
-def available(quick: bool = False) -> list[Problem]:
-    """Return the problems whose files exist; print which of them are missing."""
-    found = [data_set for data_set in registry.DATA_SETS if data_set.find() is not None]
-    missing = [data_set.name for data_set in registry.DATA_SETS if data_set not in found]
+def available(quick: bool = False, names: Container[str] | None = None) -> list[Problem]:
+    """Return the problems whose files exist; print which of them are missing.
+
+    With `names`, only the data sets of these names are wanted.
+    """
+    wanted = [each for each in registry.DATA_SETS if names is None or each.name in names]
+    found = [data_set for data_set in wanted if data_set.find() is not None]
+    missing = [data_set.name for data_set in wanted if data_set not in found]
     if missing:
         print(f"Skipped, because they are not in $POCKETSVM_DATA: {', '.join(missing)}.\n")
     return [_problem(data_set, *data_set.load(), quick) for data_set in found]

@@ -1,0 +1,1 @@
+"""Measurements of pocketsvm, which are not part of the package."""
