@@ -1,11 +1,10 @@
 """The default fit beside the paper's setting: CPU time, its parts, and test accuracy.
 
-    python -m benchmarks.polish --data ijcnn --budget 500
+    make bench ARGS="--only polish --data ijcnn --budget 500"
 
-measures some data sets and budgets, and stores nothing. Without arguments, it measures all.
+measures one data set and budget, and stores nothing.
 """
 
-import argparse
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -17,13 +16,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from pocketsvm import BudgetedSVC
-from pocketsvm.experiments.bench import exact
-from pocketsvm.experiments.datasets import registry
-from pocketsvm.experiments.datasets.files import TrainTest
-from pocketsvm.experiments.datasets.problems import Problem, available
-from pocketsvm.experiments.toolkit.console import show
-from pocketsvm.experiments.toolkit.measure import Timed, fastest, one_thread
-from pocketsvm.experiments.toolkit.tables import Table
+from pocketsvm.paper.datasets.files import TrainTest
+from pocketsvm.paper.datasets.problems import Problem
+from pocketsvm.paper.toolkit.measure import Timed, one_thread
+from pocketsvm.paper.toolkit.tables import Table
+
+from . import exact
+from .datasets.paper import available
+from .measure import fastest
 
 BUDGETS: dict[str, tuple[int, ...]] = {
     "ADULT": (100, 500),
@@ -43,7 +43,7 @@ ROUNDS, QUICK_ROUNDS = 3, 1
 
 
 def measure(
-    quick: bool, data: Sequence[str] = tuple(BUDGETS), budgets: Sequence[int] = ()
+    quick: bool, data: Sequence[str] | None = None, budgets: Sequence[int] = ()
 ) -> list[Table]:
     """Return one table: a line for each data set and budget.
 
@@ -52,8 +52,8 @@ def measure(
     quick : bool
         Whether few rows are measured once.
 
-    data : sequence of str
-        The names of data sets in the paper.
+    data : sequence of str, default=None
+        The names of data sets in the paper; None means all.
 
     budgets : sequence of int
         The budgets; those of `BUDGETS` if there are none.
@@ -83,7 +83,7 @@ def measure(
         "installed.",
         progress=True,
     )
-    problems = {problem.data_set.name: problem for problem in available(quick, data)}
+    problems = {problem.data_set.name: problem for problem in available(quick, data or BUDGETS)}
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for name in (name for name in BUDGETS if name in problems):
@@ -99,7 +99,7 @@ def _add_budgets(table: Table, problem: Problem, budgets: Iterable[int], quick: 
         new(**PAPER).fit(X[:1000], y[:1000])  # builds the tables before the measurement
         calls["paper", budget] = partial(new(**PAPER).fit, X, y)
         calls["default", budget] = partial(new().fit, X, y)
-    layouts = exact.layouts(problem.rows) if exact.intelex is not None else []
+    layouts = exact.layouts(problem.rows) if exact.HAS_INTEL else []
     for position, layout in enumerate(layouts):
         calls["intel", position] = partial(exact.intel_svc(problem).fit, layout.X, layout.y)
     runs = fastest(calls, QUICK_ROUNDS if quick else ROUNDS, math.inf, process_time)
@@ -139,22 +139,3 @@ def _best(runs: dict[Any, Timed[Any]], layouts: Sequence[TrainTest]) -> dict[str
 
 def _accuracy(model: Any, rows: TrainTest) -> float:
     return 100 * float(np.mean(model.predict(rows.X_test) == rows.y_test))
-
-
-def names_of(text: str) -> list[str]:
-    """Return the names of data sets, separated by commas, as in the paper."""
-    return [registry.named(name.strip()).name for name in text.split(",")]
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="Compare the default fit with the paper's.")
-    parser.add_argument("--data", type=names_of, default=list(BUDGETS), help="such as adult,ijcnn")
-    parser.add_argument("--budget", type=int, nargs="+", default=[], help="such as 100 500")
-    parser.add_argument("--quick", action="store_true", help="few rows, once")
-    options = parser.parse_args()
-    show(measure(options.quick, options.data, options.budget))
-
-
-if __name__ == "__main__":
-    main()

@@ -51,7 +51,7 @@ mkdir -p "$folder/tree"
 "$new" -m pip list --format freeze | grep -iE '^(pocketsvm|numpy|scipy|scikit-learn|pandas|onnx)='
 
 # Everything but the sources: the tests find only the installed package.
-cp -R tests docs examples tools pyproject.toml CITATION.cff LICENSE ./*.md "$folder/tree"
+cp -R tests benchmarks docs examples tools pyproject.toml CITATION.cff LICENSE ./*.md "$folder/tree"
 cd "$folder/tree"
 MPLBACKEND=Agg exec ../venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal \
     --ignore tests/test_imports.py --ignore tests/test_code_limits.py \
