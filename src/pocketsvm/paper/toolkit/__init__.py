@@ -1,1 +1,1 @@
-"""What all experiments share: measuring, stored results, tables, figures and pages."""
+"""What experiments share: clocks, stored results, tables, figures and pages."""
