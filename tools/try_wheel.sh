@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a wheel, installs it in a new environment, and runs the tests in a folder without sources.
+# Builds a wheel, checks its files, installs it in a new environment, and runs the tests in a folder without sources.
 #
 #   try_wheel.sh                                    builds a wheel in dist with the isolated build of pip
 #   try_wheel.sh --wheel FILE                       takes a wheel that exists
@@ -39,6 +39,8 @@ if [ -z "$wheel" ]; then
 else
     python=.venv/bin/python
 fi
+
+"$python" tools/check_wheel.py "$wheel"
 
 folder=build/try-$(basename "${constraint:-wheel}" .txt)
 new=$folder/venv/bin/python
