@@ -78,7 +78,9 @@ def parser() -> argparse.ArgumentParser:
     add("--data", type=data_sets_of, metavar="NAME,…", help="only these data sets of 'polish'")
     add("--budget", dest="budgets", type=budgets_of, metavar="B,…", help="budgets of 'polish'")
     add("--results", type=Path, metavar="FOLDER", help="folder of the results")
-    add("--docs", type=Path, metavar="FOLDER", help="folder of the page")
+    add(
+        "--docs", type=Path, metavar="FOLDER", help="write the page here, even if parts are missing"
+    )
     add("--readme", action="store_true", help="only print the README's table")
     return result
 
@@ -112,6 +114,15 @@ def _command(name: str, quick: bool, given: dict[str, object]) -> str:
     return f'make bench ARGS="{" ".join(words)}"'
 
 
+def _write_page(records: dict[str, Record], folder: Path | None) -> None:
+    """Write the page to a folder; without one, to that of the docs, if no part is missing."""
+    missing = [name for name in PARTS if name not in records]
+    if folder is None and missing:
+        print(f"docs/benchmarks.md stays as it is: there are no results of {', '.join(missing)}.")
+    else:
+        print(f"Written: {write_page(records, folder or ROOT / 'docs')}")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Measure parts, store their records, and write the page from all records."""
     command_line = parser()
@@ -139,8 +150,7 @@ def main(arguments: list[str] | None = None) -> None:
     if len(spent) > 1:
         print(*(f"{name:<10} {seconds:>8,.1f} s" for name, seconds in spent.items()), sep="\n")
     if not is_piece:
-        docs = options.docs or (folder if options.quick else ROOT / "docs")
-        print(f"Written: {write_page(stored(folder), docs)}")
+        _write_page(stored(folder), options.docs or (folder if options.quick else None))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import child, growth, peers, polish
+from benchmarks import child, growth, page, peers, polish
 from benchmarks.page import ORDER
 from benchmarks.parts import PARTS, Part
 from benchmarks.record import CHANGED, Record, measured_commit
@@ -90,6 +90,23 @@ def test_the_page_is_written_from_stored_results(one_part, tmp_path):
     record = Record.read(tmp_path / "speed.json")
     assert record.tables[0].rows == [{"a": "x"}]
     assert record.machine["cores"] >= 1
+
+
+def test_a_page_without_some_parts_does_not_replace_that_of_the_docs(
+    one_part, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    folder = tmp_path / "results"
+    command.main(["--only", "speed", "--results", str(folder)])
+    out = capsys.readouterr().out
+    assert "docs/benchmarks.md stays as it is: there are no results of growth, polish" in out
+    assert not (tmp_path / "docs").exists()
+    record = Record.read(folder / "speed.json")
+    for name in PARTS:
+        record.write(folder / f"{name}.json")
+    monkeypatch.setattr(page, "_pictures", lambda part, tables: [])
+    command.main(["--only", "none", "--results", str(folder)])
+    assert "## Speed" in (tmp_path / "docs" / "benchmarks.md").read_text()
 
 
 def test_a_piece_of_a_part_is_printed_and_not_stored(data, tmp_path, monkeypatch, capsys):
