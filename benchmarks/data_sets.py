@@ -37,15 +37,20 @@ EPSILON = 0.1  # of the tubes of regressions, in standard deviations of the targ
 
 @dataclass(frozen=True)
 class Made:
-    """Rows that a function generates or loads; `source` names it, so that lists can be compared."""
+    """Rows that a function generates or loads; `source` names it, so that lists can be compared.
+
+    With `most`, no more rows than that are taken, at random.
+    """
 
     function: Callable[..., Any]
     parameters: Mapping[str, Any]
+    most: int | None = None
 
     def __call__(self) -> Rows:
         """Return X and y."""
         X, y = self.function(**self.parameters)
-        return X, y
+        chosen = np.random.default_rng(0).permutation(len(y))[: self.most]
+        return (X, y) if self.most is None else (X[chosen], y[chosen])
 
     @property
     def source(self) -> str:
@@ -83,9 +88,9 @@ def made(function: Callable[..., Any], n_samples: int, **parameters: Any) -> Mad
     return Made(function, {"n_samples": n_samples, "random_state": 0, **parameters})
 
 
-def bundled(function: Callable[..., Any]) -> Made:
+def bundled(function: Callable[..., Any], most: int | None = None) -> Made:
     """Return rows that come with scikit-learn."""
-    return Made(function, {"return_X_y": True})
+    return Made(function, {"return_X_y": True}, most)
 
 
 # --- the study ------------------------------------------------------------------------------------
@@ -167,7 +172,7 @@ FOUR = {"n_classes": 4, "class_sep": 0.8, "flip_y": 0.05}
 SMALL_CLASSIFICATIONS: dict[str, Made | Sample] = {
     "iris": bundled(datasets.load_iris),
     "wine": bundled(datasets.load_wine),
-    "digits": bundled(datasets.load_digits),
+    "digits": bundled(datasets.load_digits, SMALL),
     "two classes": made(datasets.make_classification, SMALL, **CLASSES),
     "four classes": made(datasets.make_classification, SMALL, **CLASSES, **FOUR),
     **{name: Sample(name, SMALL) for name in ("ADULT", "PHISHING", "SUSY", "eeg", "magic04")},

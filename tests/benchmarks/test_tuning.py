@@ -61,7 +61,7 @@ def test_there_are_ten_small_data_sets_of_each_kind():
         for load in found.values():
             if (rows := load()) is not None:
                 X, y = rows
-                assert len(X) == len(y) <= 1797  # digits
+                assert len(X) == len(y) <= 600
 
 
 @pytest.mark.parametrize("measure", [guesses.rows, small_sets.rows])
