@@ -71,6 +71,12 @@ def test_rows_of_the_study_are_standardised(data_set):
         assert (abs(y.mean()), y.std()) == pytest.approx((0, 1), abs=1e-6)
 
 
+def test_samples_are_of_tasks_that_exist():
+    loads = [load for table in TABLES for load in table.values() if isinstance(load, Sample)]
+    assert len(loads) >= 10
+    assert {load.task for load in loads} <= set(data_sets.TASKS)
+
+
 def test_samples_are_rows_of_a_task(monkeypatch):
     monkeypatch.setitem(data_sets.TASKS, "cpusmall", lambda: a_task(values=True))
     X, y = SMALL_REGRESSIONS["cpusmall"]()
