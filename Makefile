@@ -78,11 +78,11 @@ arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run un
 	$(CMAKE) --build build/arm --target native_tests
 	$(QEMU) build/arm/native_tests $$(build/extension/native_tests | sed -n 's/^core: avx2, models //p')
 
-bench: $(PACKAGE) ## measure speed and accuracy on this machine, and write docs/benchmarks.md
-	$(PY) -m pocketsvm.cli bench --out build/bench $(if $(findstring --quick,$(ARGS)),,--docs docs) $(ARGS)
+bench: $(PACKAGE) ## measure what this commit has not measured, in parts; ARGS="--only solver --again"
+	$(PY) -m benchmarks $(ARGS)
 
 study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
-	$(PY) -m pocketsvm.experiments.study $(ARGS)
+	$(PY) -m benchmarks.study $(ARGS)
 
 docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets need $$POCKETSVM_DATA
 	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)
@@ -121,7 +121,7 @@ format: $(TOOLS) ## format all sources and fix what can be fixed
 
 clean: ## remove all that was made, .venv included
 	rm -rf .venv build dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests examples -name __pycache__ -prune -exec rm -r {} +
+	find src benchmarks tests examples -name __pycache__ -prune -exec rm -r {} +
 
 # What the build needs, and then all development tools, from pyproject's dependency groups.
 $(BUILD_TOOLS): pyproject.toml

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from pocketsvm import BudgetedSVC, _core
-from pocketsvm.experiments.datasets.generated import SUSY_SHARPNESS, susy_like
+from pocketsvm.paper.datasets.generated import SUSY_SHARPNESS, susy_like
 from pocketsvm.plots import BoundaryDisplay
 
 BUDGET = 100

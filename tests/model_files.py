@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import issparse
 from sklearn.datasets import make_blobs, make_moons
 
 from pocketsvm import BudgetedSVC, load_model, save_model
@@ -37,6 +38,9 @@ def assert_equal(one, other):
     assert type(one) is type(other)
     if isinstance(one, np.ndarray):
         assert_array_equal(one, other, strict=True)
+    elif issparse(one):
+        for name in ("data", "indices", "indptr"):
+            assert_equal(getattr(one, name), getattr(other, name))
     elif isinstance(one, list | tuple):
         for a, b in zip(one, other, strict=True):
             assert_equal(a, b)

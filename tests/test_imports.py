@@ -22,7 +22,7 @@ LAYERS = (
     ("tuning", "dask", "callbacks"),
     ("plots",),
     ("merge_table",),
-    ("experiments",),
+    ("paper",),
     ("cli",),
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
@@ -36,7 +36,7 @@ NATIVE_ROOMS = {
     "tasks",
     "model",
     "merge_table",
-    "experiments",
+    "paper",
 }
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.name != "__main__.py"
@@ -87,11 +87,11 @@ def room_of(module: Path) -> str:
 def test_modules_import_only_what_lies_below(module):
     room = room_of(module)
     if room == "__init__":
-        allowed = set(LEVELS) - {"cli", "experiments"}
+        allowed = set(LEVELS) - {"cli", "paper"}
     else:
         assert room in LEVELS, f"{room} has no place in LAYERS"
         allowed = {room, *(other for other in LEVELS if LEVELS[other] < LEVELS[room])}
-        if room in ("experiments", "cli"):
+        if room in ("paper", "cli"):
             allowed.add("pocketsvm")  # they may use the public names, as any user
     wrong = [
         f"line {each.line}: {'.'.join(each.path)}"
@@ -99,6 +99,11 @@ def test_modules_import_only_what_lies_below(module):
         if each.room is not None and each.room not in allowed
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_the_package_does_not_import_the_benchmarks(module):
+    assert not [each for each in imports(module) if each.path[0] == "benchmarks"]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)

@@ -1,5 +1,6 @@
 """The tools: those that build the site, and the one that fuzzes model files."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,29 @@ def test_the_check_finds_broken_links_and_outside_requests(tmp_path):
         "a.css: loads https://example.org/b.png",
         "llms.txt: there is no lost.md",
     ]
+
+
+def test_a_wheel_has_the_package_and_no_benchmark(tmp_path):
+    import check_wheel
+
+    package = ["_core.abi3.so", "_core.pyi", "py.typed", "fit.py", "paper/remarks.md"]
+    package += ["paper/datasets/paper.toml", "paper/toolkit/templates/page.html"]
+    names = [f"pocketsvm/{name}" for name in package]
+    names.append("pocketsvm-0.2.0.dist-info/licenses/LICENSE")
+
+    def problems_of(names):
+        path = tmp_path / "a.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in names:
+                archive.writestr(name, "")
+        return check_wheel.problems(path)
+
+    assert problems_of(names) == []
+    for name in ("benchmarks/speed.py", "pocketsvm/benchmarks/speed.py", "pocketsvm/study.py"):
+        assert problems_of([*names, name]) == [f"{name} does not belong into the wheel"]
+    for k, name in enumerate(names):
+        if not name.endswith("fit.py"):
+            assert len(problems_of(names[:k] + names[k + 1 :])) == 1
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])

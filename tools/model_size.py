@@ -19,9 +19,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from pocketsvm import BudgetedSVC
-from pocketsvm.experiments.datasets import registry
-from pocketsvm.experiments.datasets.problems import load_problems
-from pocketsvm.experiments.toolkit.figures import (
+from pocketsvm.paper.datasets import registry
+from pocketsvm.paper.datasets.problems import load_problems
+from pocketsvm.paper.toolkit.figures import (
     BLUE,
     INK,
     INKED,

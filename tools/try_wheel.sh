@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a wheel, installs it in a new environment, and runs the tests in a folder without sources.
+# Builds a wheel, checks its files, installs it in a new environment, and runs the tests in a folder without sources.
 #
 #   try_wheel.sh                                    builds a wheel in dist with the isolated build of pip
 #   try_wheel.sh --wheel FILE                       takes a wheel that exists
@@ -40,6 +40,8 @@ else
     python=.venv/bin/python
 fi
 
+"$python" tools/check_wheel.py "$wheel"
+
 folder=build/try-$(basename "${constraint:-wheel}" .txt)
 new=$folder/venv/bin/python
 rm -rf "$folder"
@@ -51,7 +53,7 @@ mkdir -p "$folder/tree"
 "$new" -m pip list --format freeze | grep -iE '^(pocketsvm|numpy|scipy|scikit-learn|pandas|onnx)='
 
 # Everything but the sources: the tests find only the installed package.
-cp -R tests docs examples tools pyproject.toml CITATION.cff LICENSE ./*.md "$folder/tree"
+cp -R tests benchmarks docs examples tools pyproject.toml CITATION.cff LICENSE ./*.md "$folder/tree"
 cd "$folder/tree"
 MPLBACKEND=Agg exec ../venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal \
     --ignore tests/test_imports.py --ignore tests/test_code_limits.py \

@@ -43,7 +43,7 @@ def test_the_package_runs_as_a_module(module):
 
 
 @pytest.mark.parametrize(
-    "command", [[], *([name] for name in COMMANDS if name != "bench"), *SUBCOMMANDS], ids=" ".join
+    "command", [[], *([name] for name in COMMANDS), *SUBCOMMANDS], ids=" ".join
 )
 def test_help_shows_flags_without_a_type(succeed, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")

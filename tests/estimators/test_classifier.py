@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pocketsvm import BudgetedSVC, load_svmlight
-from pocketsvm.experiments.datasets.files import find
+from pocketsvm.paper.datasets.files import find
 
 # --- scikit-learn's own checks --------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks.datasets.rankings import Queries
+from benchmarks.rankers import ExactRanker
 from pocketsvm import BudgetedRanker, load_model
-from pocketsvm.experiments.datasets.rankings import Queries
-from pocketsvm.experiments.rankers import ExactRanker
 from pocketsvm.metrics import pairwise_accuracy
 
 SAME_IN_A_QUERY = "all rows are of one query, which has one weight"

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from pocketsvm.files import Labels, meaning, number
+from pocketsvm.files.reader import Labels, meaning, number
 
 from .samples import parquet_bytes, read, spelled
 

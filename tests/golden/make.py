@@ -2,7 +2,8 @@
 
     .venv/bin/python tests/golden/make.py [KIND ...]
 
-Files of older versions stay as they are: nothing writes them any more. The decision values in the
+Without arguments, it writes kinds that have no file. Files that exist stay as they are: a later
+pocketsvm must read them and decide the same. The decision values in the
 JSON files are computed in float64 by scikit-learn's kernel, not by pocketsvm.
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs, make_friedman2, make_moons
 from sklearn.impute import SimpleImputer
@@ -56,6 +58,28 @@ def stream():
     X, y = make_blobs(300, n_features=2, centers=3, cluster_std=2.0, random_state=1)
     clf = BudgetedSVC(9, gamma=0.1, half_life=50, random_state=0)
     return clf.partial_fit(X, y, classes=[0, 1, 2]), X[:5]
+
+
+def reservoir():
+    X, y = make_blobs(300, n_features=6, centers=2, cluster_std=2.0, random_state=1)
+    X[np.abs(X) < 3] = 0
+    clf = BudgetedSVC(9, gamma=0.1, reservoir=30, random_state=0)
+    for part in (slice(100), slice(100, 300)):
+        clf.partial_fit(csr_array(X[part]), y[part], classes=[0, 1])
+    return clf, X[:5]
+
+
+def float64():
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    X = 1e4 + X  # too far from zero for float32
+    return BudgetedSVC(9, 10.0, gamma=2.0, max_iter=3, random_state=0).fit(X, y), X[:5]
+
+
+def huber():
+    X, y = make_friedman2(300, noise=20.0, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    setting = {"loss": "huber", "epsilon": 50.0, "max_iter": 3, "random_state": 0}
+    return BudgetedSVR(10, 100.0, **setting).fit(X, y), X[:5]
 
 
 def probabilities():
@@ -128,10 +152,11 @@ def write(name, clf, X):
         "decision": (kernel @ model.dual_coef.T + model.intercept).tolist(),
         "predicted": clf.predict(X).tolist(),
     }
-    save_model(clf, HERE / f"{stem}.psvm")
+    save_model(clf, HERE / f"{stem}.psvm", extra=EXTRA.get(name, {}))
     (HERE / f"{stem}.json").write_text(json.dumps(known, indent=1) + "\n")
 
 
+EXTRA = {"reservoir": {"note": "kept", "numbers": np.arange(3.0)}}
 KINDS = {
     "two-classes": two_classes,
     "three-classes": three_classes,
@@ -139,6 +164,9 @@ KINDS = {
     "scaled": scaled,
     "prepared": prepared,
     "stream": stream,
+    "reservoir": reservoir,
+    "float64": float64,
+    "huber": huber,
     "probabilities": probabilities,
     "quantiles": quantiles,
     "several-targets": several_targets,
@@ -147,5 +175,6 @@ KINDS = {
 }
 
 if __name__ == "__main__":
-    for kind in sys.argv[1:] or KINDS:
+    missing = [kind for kind in KINDS if not (HERE / f"{kind}-v{VERSION}.psvm").exists()]
+    for kind in sys.argv[1:] or missing:
         write(kind, *KINDS[kind]())

@@ -16,6 +16,7 @@ from pocketsvm.estimators.loading import read_estimator
 from pocketsvm.model import Model, read_model, write_model
 from pocketsvm.model.container import VERSION
 from pocketsvm.model.preparation import Preparation, split
+from pocketsvm.model.sections import SECTIONS
 
 # --- what is written and read --------------------------------------------------------------------
 
@@ -68,7 +69,7 @@ def test_a_limit_on_bytes(path, saved):
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
-def test_files_of_all_versions_load(golden):
+def test_golden_files_keep_their_decisions(golden):
     known = json.loads(golden.with_suffix(".json").read_text())
     clf = load_model(golden)
     X = np.array(known["X"], dtype=object if golden.stem.startswith("prepared") else None)
@@ -97,16 +98,24 @@ def test_files_of_all_versions_load(golden):
         assert_allclose(load_model(golden).predict_proba(X), expected, rtol=1e-3)
 
 
-def test_there_are_golden_files_of_all_versions():
-    kinds = ("novelty", "prepared", "probabilities", "quantiles", "ranking", "regression")
-    kinds += ("scaled", "several-targets", "stream", "three-classes", "two-classes")
-    old = ["regression-v1", "scaled-v2", "three-classes-v1", "two-classes-v1"]
-    new = [f"{kind}-v{VERSION}" for kind in kinds]
-    assert [path.stem for path in GOLDEN] == sorted(old + new)
+def test_there_is_a_golden_file_of_every_kind():
+    kinds = ("float64", "huber", "novelty", "prepared", "probabilities", "quantiles", "ranking")
+    kinds += ("regression", "reservoir", "scaled", "several-targets", "stream")
+    kinds += ("three-classes", "two-classes")
+    assert [path.stem for path in GOLDEN] == [f"{kind}-v{VERSION}" for kind in kinds]
+
+
+def test_golden_files_have_all_sections_and_precisions():
+    found = {name for golden in GOLDEN for name in opened(golden)[0]["sections"]}
+    assert found == set(SECTIONS)
+    dtypes = {opened(golden)[0]["arrays"]["decision.vectors"]["dtype"] for golden in GOLDEN}
+    assert dtypes == {"float32", "float64"}
+    (reservoir,) = (golden for golden in GOLDEN if golden.stem == "reservoir-v3")
+    assert_equal(read_model(reservoir)[1], {"note": "kept", "numbers": np.arange(3.0)})
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
-def test_an_old_file_that_is_saved_again_is_the_same_model(path, golden):
+def test_a_golden_file_that_is_saved_again_is_the_same_model(path, golden):
     clf = load_model(golden)
     save_model(clf, path)
     assert_equal(Model.of(load_model(path)).training, Model.of(clf).training)
@@ -140,16 +149,16 @@ def flipped(random, content):
 VALUES = [None, True, -1, 0, 1, 2**31, 2**63, 2**64, -(2**63), 10**30, 0.5, 1e308, "", "x", [], {}]
 
 
-def forge(random, header, data, version):
+def forge(random, header, data):
     """Change a header or the arrays and make lengths and checksum fit."""
     kind = random.integers(4)
     if kind == 0:
         text = json.dumps(header).encode()
-        return closed(flipped(random, text), data, version)
+        return closed(flipped(random, text), data)
     if kind == 1:
         name = list(data)[random.integers(len(data))]
         changed = {name: flipped(random, data[name])} if data[name] else {}
-        return closed(header, data | changed, version)
+        return closed(header, data | changed)
     place, keys = header, list(header)
     while True:
         key = keys[random.integers(len(keys))]
@@ -161,14 +170,14 @@ def forge(random, header, data, version):
         del place[key]
     else:
         place[key] = VALUES[random.integers(len(VALUES))]
-    return closed(header, data, version)
+    return closed(header, data)
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
 def test_damaged_and_forged_files_are_refused_or_hold_a_model_that_works(path, golden):
     """Damaged files are refused; forged ones are refused, or predict and can be continued."""
     content, clf = golden.read_bytes(), load_model(golden)
-    version, n_features = int(golden.stem[-1]), clf.n_features_in_
+    n_features = clf.n_features_in_
     X = np.random.default_rng(0).normal(size=(20, n_features))
     if golden.stem.startswith("prepared"):
         known = json.loads(golden.with_suffix(".json").read_text())
@@ -178,14 +187,12 @@ def test_damaged_and_forged_files_are_refused_or_hold_a_model_that_works(path, g
         y = clf.classes_[y % len(clf.classes_)]
     if golden.stem.startswith("several-targets"):
         y = np.tile(y[:, None], len(clf.intercept_))
-    # Old versions share all checks with the current one but for their names.
-    n_files = 500 if version == VERSION else 200
-    n_loaded, n_continued = 0, 0
+    n_files, n_loaded, n_continued = 500, 0, 0
     tracemalloc.start()
     for seed in range(n_files):
         random = np.random.default_rng([GOLDEN.index(golden), seed])
         forged = seed % 2
-        changed = forge(random, *opened(golden), version) if forged else damage(random, content)
+        changed = forge(random, *opened(golden)) if forged else damage(random, content)
         path.write_bytes(changed)
         twin, reason, peak = attempt(path, max_bytes=2**18)
         assert peak < 2**19, reason

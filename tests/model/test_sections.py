@@ -1,9 +1,8 @@
-"""Sections: unknown ones, and headers of old versions."""
+"""Sections: unknown, missing and damaged ones."""
 
 import numpy as np
 import pytest
 from model_files import (
-    GOLDEN,
     assert_equal,
     closed,
     opened,
@@ -84,9 +83,3 @@ def test_arrays_of_no_section_are_refused(path, saved, name):
     header, data = opened(saved)
     place(header, data, name, np.zeros(1))
     refused(path, closed(header, data), f"'{name}' is float64 of shape .*, but none is expected")
-
-
-def test_an_old_file_cannot_hold_an_array_under_its_old_and_its_new_name(path):
-    header, data = opened(next(golden for golden in GOLDEN if golden.stem == "two-classes-v1"))
-    place(header, data, "decision.intercept", np.zeros(1))
-    refused(path, closed(header, data, 1), "array 'decision.intercept' twice")

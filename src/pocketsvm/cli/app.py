@@ -24,7 +24,6 @@ COMMANDS = {
     "data": "The paper's data sets: list and download them.",
     "reproduce": "Run the paper's experiments and show its tables and figures beside the published "
     "ones.",
-    "bench": "Measure speed and accuracy on this machine.",
 }
 
 # What a user can cause: bad values, files that are missing or damaged, a full disk.

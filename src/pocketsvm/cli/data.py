@@ -10,7 +10,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from rich.table import Column, Table
 
 if TYPE_CHECKING:
-    from ..experiments.datasets.files import File
+    from ..paper.datasets.files import File
 
 app = typer.Typer(help="The paper's data sets: list and download them.", no_args_is_help=True)
 
@@ -26,7 +26,7 @@ def list_files(
 
     The exit code is 1 if a file is wrong.
     """
-    from ..experiments.datasets import registry
+    from ..paper.datasets import registry
 
     rows = [
         {"data_set": data_set.name, "source": source.label, "says": source.description}
@@ -58,8 +58,8 @@ def fetch_files(
     ] = None,
 ) -> None:
     """Download the files of a data set to the cache folder, and check them."""
-    from ..experiments.datasets.download import PAGE, WrongFileError, fetch
-    from ..experiments.datasets.registry import named
+    from ..paper.datasets.download import PAGE, WrongFileError, fetch
+    from ..paper.datasets.registry import named
 
     try:
         source = named(name).sources[0]
@@ -85,7 +85,7 @@ def fetch_files(
 
 
 def _state(file: "File", check: bool) -> dict[str, Any]:
-    from ..experiments.datasets.files import find
+    from ..paper.datasets.files import find
 
     path = find(file.name)
     checked_by = problem = None

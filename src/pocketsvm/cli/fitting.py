@@ -14,7 +14,8 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from .. import estimators
 from .._sklearn import validate_parameters
 from ..callbacks import Checkpoint
-from ..files import DataFile, number
+from ..files import DataFile
+from ..files.reader import number
 from ..training.settings import Choices
 from .console import FitProgress, ReadingProgress, Reporter, print_json, show
 from .options import LearnerOptions, MachineOptions, OutputOptions, TaskOptions

@@ -30,7 +30,7 @@ def inspect(model: options.ModelFile, json: options.Json = False) -> None:
 
 
 def _describe(path: str) -> dict[str, Any]:
-    from ..model.container import read_version
+    from ..model.container import VERSION
     from .saved import Saved
 
     saved = Saved.load(path)
@@ -38,7 +38,7 @@ def _describe(path: str) -> dict[str, Any]:
     return {
         "file": path,
         "bytes": os.path.getsize(path),
-        "format_version": read_version(path),
+        "format_version": VERSION,
         "estimator": type(svm).__name__,
         "parameters": svm.get_params(),
         "classes": saved.labels or None,

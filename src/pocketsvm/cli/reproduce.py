@@ -10,7 +10,7 @@ import typer
 from ..training.strategies import STRATEGIES
 
 if TYPE_CHECKING:
-    from ..experiments.datasets.registry import DataSet
+    from ..paper.datasets.registry import DataSet
 
 
 def reproduce(
@@ -55,9 +55,9 @@ def reproduce(
     Data sets that do not exist are skipped, unless --only names them. Every finished run is kept:
     the same command resumes a reproduction that was stopped.
     """
-    from ..experiments.datasets import registry
-    from ..experiments.paper.protocol import QUICK_RUNS, RUNS, Setting
-    from ..experiments.paper.run import Reproduction
+    from ..paper.datasets import registry
+    from ..paper.protocol import QUICK_RUNS, RUNS, Setting
+    from ..paper.run import Reproduction
 
     data_sets, parts = _choose(only)
     setting = Setting(
@@ -82,8 +82,8 @@ def split_names(text: str) -> list[str]:
 
 def _choose(only: str) -> tuple[list["DataSet"], list[str]]:
     """Return the data sets and parts that were named; if none of a kind is named, all of them."""
-    from ..experiments.datasets import registry
-    from ..experiments.paper.protocol import PARTS
+    from ..paper.datasets import registry
+    from ..paper.protocol import PARTS
 
     chosen = [name.lower() for name in split_names(only)]
     known = {data_set.name.lower(): data_set for data_set in registry.DATA_SETS}
@@ -98,7 +98,7 @@ def _choose(only: str) -> tuple[list["DataSet"], list[str]]:
 
 
 def _strategies(text: str) -> Sequence[str]:
-    from ..experiments.paper.protocol import default_strategies
+    from ..paper.protocol import default_strategies
 
     known = list(STRATEGIES)
     if text == "all":

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..estimators.loading import read_machine
-from ..files import Labels, Layout, meaning, number
+from ..files import Labels, Layout
+from ..files.reader import meaning, number
 from ..model import Model
 from ..model.export.common import OUTLIER_LABELS
 from ..model.file import write_model

@@ -20,8 +20,9 @@ from sklearn.base import is_classifier
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from .._replacing import temporary_folder
-from ..files import LABEL_NAMES, DataError, Layout, number
+from ..files import LABEL_NAMES, DataError, Layout
 from ..files.memory import available_memory, memory_problem
+from ..files.reader import number
 from ..rows.chunk import Chunk, Needs
 from ..rows.dataset import Dataset, FileDataset
 from ..rows.opening import found_files

@@ -29,7 +29,7 @@
 from .columns import LABEL_NAMES, Layout, Options
 from .errors import DataError, Hint
 from .file import FORMATS, DataFile
-from .reader import LARGEST_EXACT, Batch, Labels, meaning, number
+from .reader import LARGEST_EXACT, Batch, Labels
 
 __all__ = [
     "FORMATS",
@@ -42,6 +42,4 @@ __all__ = [
     "Labels",
     "Layout",
     "Options",
-    "meaning",
-    "number",
 ]

@@ -8,7 +8,7 @@
 `column_map`   what the steps do to each column, for exports
 `file`         `write_model` and `read_model`; its docstring describes the format
 `container`    a JSON header and arrays in one file; below `file`
-`sections`     named parts of the header, which are added without a new version; also old versions
+`sections`     named parts of the header, which are added without a new version
 `encode`       a model as sections
 `check`        what the sections and arrays of a file must satisfy
 `decode`       a model from sections

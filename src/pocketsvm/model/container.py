@@ -74,9 +74,6 @@ class Head:
 
     Attributes
     ----------
-    version : int
-        The version of the format.
-
     header : dict
         The JSON header, with "arrays".
 
@@ -87,7 +84,6 @@ class Head:
         The position of the first array in the file.
     """
 
-    version: int
     header: dict[str, Any]
     entries: dict[str, Entry]
     start: int
@@ -145,13 +141,14 @@ def read_head(file: BufferedReader, length: int, max_bytes: int) -> Head:
     if length < PREFIX.size + CHECKSUM_SIZE:
         raise ValueError(f"it is truncated to {length} bytes.")
     _, file_version, header_length, full_length = PREFIX.unpack(prefix)
-    if file_version > VERSION:
+    if file_version != VERSION:
+        advice = "A newer pocketsvm may read it."
+        if file_version < VERSION:
+            advice = "No release of pocketsvm wrote such files: train the model again."
         raise ValueError(
             f"it is of version {file_version} of the format, and pocketsvm "
-            f"{version('pocketsvm')} reads versions up to {VERSION}. A newer pocketsvm may read it."
+            f"{version('pocketsvm')} reads version {VERSION}. {advice}"
         )
-    if file_version < 1:
-        raise ValueError(f"it is damaged: there is no version {file_version} of the format.")
     if full_length != length:
         what = "truncated" if length < full_length else "damaged"
         raise ValueError(f"it is {what}: {length:,} bytes long instead of {full_length:,}.")
@@ -163,13 +160,7 @@ def read_head(file: BufferedReader, length: int, max_bytes: int) -> Head:
     _check_sum(file, length)
     file.seek(PREFIX.size)
     header = _parse(file.read(header_length))
-    return Head(file_version, header, _entries(header, length - CHECKSUM_SIZE - start), start)
-
-
-def read_version(path: PathLike) -> int:
-    """Return the version of the format of a file."""
-    with open(path, "rb") as file:
-        return int(PREFIX.unpack(file.read(PREFIX.size))[1])
+    return Head(header, _entries(header, length - CHECKSUM_SIZE - start), start)
 
 
 def read_array(file: BufferedReader, start: int, entry: Entry) -> Array:

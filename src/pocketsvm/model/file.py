@@ -43,7 +43,7 @@ from typing import Any
 
 from .._replacing import PathLike
 from .check import check_shapes, check_values
-from .container import VERSION, Array, Entry, Head, read_array, read_head, write_arrays
+from .container import Array, Entry, Head, read_array, read_head, write_arrays
 from .decode import decode
 from .encode import encode
 from .model import Model
@@ -71,7 +71,7 @@ def write_model(model: Model, path: PathLike, extra: Mapping[str, Any]) -> None:
     header = {"written_by": f"pocketsvm {version('pocketsvm')}", "sections": sections}
     entries = {name: Entry(array.dtype, array.shape) for name, array in arrays.items()}
     # The checks of the reader ensure that the file can be read.
-    _read(Head(VERSION, header, entries, 0), lambda name, _: arrays[name])
+    _read(Head(header, entries, 0), lambda name, _: arrays[name])
     write_arrays(path, header, arrays)
 
 

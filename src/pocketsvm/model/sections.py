@@ -1,6 +1,6 @@
 """Sections: the header of a model file in named parts that are added without a new version.
 
-From version 3 on, the header of a model file is::
+The header of a model file is::
 
     {"written_by": "pocketsvm 0.1.0",
      "sections": {"decision": {"required": true, "gamma": 0.5}, ...},
@@ -11,8 +11,6 @@ sections that this version knows; `file` describes them. A reader that meets an 
 refuses the file and names the section if "required" is true; otherwise it ignores the section and
 does not read its arrays. So a new part of a model gets a new section: a required one if predictions
 are wrong without it, an optional one if not. An existing section never changes its meaning.
-
-Versions 1 and 2 had one flat header; `open_sections` turns it into sections.
 """
 
 from dataclasses import dataclass, field
@@ -31,29 +29,6 @@ SECTIONS = {
     "reservoir": False,
     "extra": False,
 }
-# The versions that have sections.
-FIRST_VERSION = 3
-# Where versions 1 and 2 kept what is in the sections now.
-OLD_KEYS = {
-    "decision": ("gamma",),
-    "training": (
-        "estimator",
-        "parameters",
-        "budget",
-        "alpha",
-        "unit_alpha",
-        "offset",
-        "n_iter",
-        "profile",
-    ),
-}
-OLD_ARRAYS = {
-    "support_vectors": "decision.vectors",
-    "dual_coef": "decision.dual_coef",
-    "intercept": "decision.intercept",
-    "classes": "classes.numbers",
-}
-OLD_PREFIXES = {"state.": "training.", "scaling.": "preparation.0."}
 
 Sections = dict[str, dict[str, Any]]
 
@@ -84,8 +59,6 @@ def open_sections(head: Head) -> tuple[Sections, dict[str, Entry]]:
 
     Raises ValueError if the file needs a section that is not known.
     """
-    if head.version < FIRST_VERSION:
-        return _old_sections(head), _renamed(head.entries)
     sections = take(head.header, "sections", dict)
     for name in sections:
         is_required = take(take(sections, name, dict), "required", bool)
@@ -97,36 +70,3 @@ def open_sections(head: Head) -> tuple[Sections, dict[str, Entry]]:
     unknown = sections.keys() - SECTIONS.keys()
     entries = {n: entry for n, entry in head.entries.items() if n.split(".")[0] not in unknown}
     return {name: sections[name] for name in sections.keys() - unknown}, entries
-
-
-def _old_sections(head: Head) -> Sections:
-    """Return the header of version 1 or 2 as sections; what it lacks is missing there, too."""
-    header = head.header
-    sections: Sections = {
-        name: {key: header[key] for key in keys if key in header} for name, keys in OLD_KEYS.items()
-    }
-    sections["extra"] = {"values": take(header, "extra", dict)}
-    if header.get("classes") is not None:
-        sections["classes"] = take(header, "classes", dict)
-        sections["training"]["offset"] = 0.0
-    if "scaling" in header:
-        scaling = take(header, "scaling", dict)
-        step = {"kind" if key == "scaler" else key: value for key, value in scaling.items()}
-        sections["preparation"] = {"steps": [step]}
-    if "feature_names.ends" in head.entries:
-        sections["feature_names"] = {}
-    return sections
-
-
-def _renamed(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """Return the arrays of version 1 or 2 by their names in version 3."""
-    renamed = {}
-    for old, entry in entries.items():
-        name = OLD_ARRAYS.get(old, old)
-        for prefix, new_prefix in OLD_PREFIXES.items():
-            if old.startswith(prefix):
-                name = new_prefix + old.removeprefix(prefix)
-        if name in renamed:
-            raise ValueError(f"it holds the array {name[:100]!r} twice.")
-        renamed[name] = entry
-    return renamed

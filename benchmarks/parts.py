@@ -1,0 +1,58 @@
+"""The parts of the benchmarks, in the order in which they are measured."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pocketsvm.paper.toolkit.tables import Table
+
+from . import (
+    cluster,
+    exact,
+    few_rows,
+    growth,
+    learners,
+    peers,
+    polish,
+    scale,
+    solver,
+    speed,
+    tasks,
+    tuning,
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the benchmarks.
+
+    Attributes
+    ----------
+    title : str
+        Its heading on the page.
+
+    measure : callable
+        Returns its tables. The arguments are whether sizes are small, and `options` by name.
+
+    options : tuple of str
+        The options of the command line that it takes.
+    """
+
+    title: str
+    measure: Callable[..., list[Table]]
+    options: tuple[str, ...] = ()
+
+
+PARTS = {
+    "speed": Part("Speed", speed.measure),
+    "growth": Part("How cost grows", growth.measure),
+    "polish": Part("The default fit beside the paper's", polish.measure, ("data", "budgets")),
+    "peers": Part("Compared with other models", peers.measure, ("jobs", "runs")),
+    "exact": Part("The exact SVM in two implementations", exact.measure),
+    "few": Part("Few rows", few_rows.measure),
+    "scale": Part("Scale", scale.measure, ("rows",)),
+    "cluster": Part("Clusters", cluster.measure, ("rows",)),
+    "solver": Part("Solver", solver.measure, ("jobs",)),
+    "learners": Part("Probabilities, quantiles, squared errors", learners.measure, ("jobs",)),
+    "tasks": Part("Novelty detection and ranking", tasks.measure),
+    "tuning": Part("Tuning", tuning.measure, ("jobs",)),
+}

@@ -1,0 +1,379 @@
+"""The study behind the defaults: one setting of training varied at a time (``make study``).
+
+Every variant is judged on a quarter of the training rows, which is held out and differs between
+seeds; test sets are not used. Results are stored, so that a run that was stopped resumes, and the
+page is written from the results of this build.
+"""
+
+import argparse
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+
+from pocketsvm.estimators import BudgetedSVC
+from pocketsvm.model.prediction import decision_values
+from pocketsvm.paper.toolkit.measure import one_thread
+from pocketsvm.paper.toolkit.pages import Block, read_paragraphs, write_markdown
+from pocketsvm.paper.toolkit.results import Results, Row, program, select
+from pocketsvm.paper.toolkit.tables import Columns, Table, headings
+from pocketsvm.rows.checked import checked_rows
+from pocketsvm.rows.precision import training_rows
+from pocketsvm.solving.solve import solve
+from pocketsvm.tasks.classification import class_targets
+from pocketsvm.tasks.regression import value_targets
+from pocketsvm.training.passes import passes
+from pocketsvm.training.settings import Choices, Settings
+from pocketsvm.training.state import VectorSet
+
+from .data_sets import STUDY, STUDY_ROWS, StudySet
+from .data_sets import STUDY_CASES as CASES
+from .datasets.cases import TEST_ROWS
+
+SEEDS = range(5)
+HELD_OUT = 0.25
+CASE_BUDGET = 100
+N_PASSES = 20
+NO_LIMIT = 10**9
+
+KEY: dict[str, type] = {"program": str, "data": str, "budget": int, "seed": int, "variant": str}
+CASE_SCORES = ("last", "polished", "share", "last_share", "polished_share")
+COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, float)}
+
+# The choices that the passes depend on; variants that share them share their passes.
+OF_THE_PASSES = (
+    "intercept_rate",
+    "rows_per_vector",
+    "class_rows_per_vector",
+    "merges_per_vector",
+    "merges_of_several",
+    "merges_of_weighted",
+)
+
+# What a variant changes: fields of `Choices`, and "polish" as in the estimators. The default is an
+# empty change.
+Changes = Mapping[str, Any]
+
+
+def _merges(per_vector: int) -> Changes:
+    return {"merges_per_vector": per_vector, "merges_of_several": per_vector}
+
+
+COMPARISONS: dict[str, dict[str, Changes]] = {
+    "Polishing": {
+        "the last iterate": {"polish": False},
+        "the last iterate, intercept as a feature of value 1": {
+            "polish": False,
+            "intercept_rate": 1.0,
+        },
+        "with moves if they are cheap": {},
+        "with moves until they gain nothing": {"polish": "thorough"},
+    },
+    "Rows that the passes see, for each vector": {
+        "128": {"rows_per_vector": 128},
+        "256": {"rows_per_vector": 256},
+        "512": {},
+        "1,024": {"rows_per_vector": 1024},
+        "all": {"rows_per_vector": NO_LIMIT},
+    },
+    "Merges after which the passes end, for each vector": {
+        "25": _merges(25),
+        "50": _merges(50),
+        "50, and 100 for several classes": {},
+        "100": _merges(100),
+        "200": _merges(200),
+        "400": _merges(400),
+        "no limit": _merges(NO_LIMIT),
+    },
+    "Intercept in the passes: the square of its constant feature": {
+        "none": {"intercept_rate": 0.0},
+        "0.01": {"intercept_rate": 0.01},
+        "0.1": {},
+        "1": {"intercept_rate": 1.0},
+    },
+    "Free slots of the budget": {"left free": {"fills": False}, "filled with rows": {}},
+    "Steps for the coefficients on all rows, after those on a sample": {
+        "none": {"steps_on_all_rows": 0},
+        "1": {"steps_on_all_rows": 1},
+        "2": {},
+    },
+    "Steps that move the vectors of a classifier": {
+        "none": {"class_moves": 0},
+        "up to 20": {"class_moves": 20},
+        "up to 40": {"class_moves": 40},
+        "up to 100": {},
+    },
+    "Steps that move the vectors of a regression": {
+        "none": {"value_moves": 0},
+        "up to 100": {"value_moves": 100},
+        "up to 200": {},
+    },
+    "Gain of a step below which the solver makes no further factor": {
+        "0.1": {"factor_tolerance": 0.1},
+        "0.05": {"factor_tolerance": 0.05},
+        "0.025": {},
+        "0.01": {"factor_tolerance": 0.01},
+    },
+    "Width of the smoothing": {
+        "0.1": {"hinge_width": 0.1},
+        "0.25": {"hinge_width": 0.25},
+        "0.5": {},
+        "1": {"hinge_width": 1.0},
+    },
+}
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+class Split:
+    """A data set with a quarter of its training rows held out, and a budget to train with."""
+
+    def __init__(self, data: StudySet, budget: int, seed: int) -> None:
+        task = data.task()
+        X, y = task.rows.X, task.rows.y
+        X, held_out, y, self.truth = train_test_split(
+            X,
+            y,
+            test_size=HELD_OUT,
+            random_state=seed,
+            stratify=y if data.epsilon is None else None,
+        )
+        checked, self.targets = _targets(X, y, data.epsilon)
+        self.rows = training_rows(checked, task.gamma)
+        self.held_out = checked_rows(held_out)
+        self.alpha, self.budget, self.seed = 1 / (len(y) * data.C), budget, seed
+        self.passed: dict[tuple[Any, ...], VectorSet] = {}  # by what the passes depend on
+
+    def score(self, changes: Changes) -> float:
+        """Return the accuracy on the held-out rows, or R², in per cent."""
+        settings = self._settings(changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = solve(self._passes(settings), self.rows, self.targets, settings)
+        model_of_rows = model.vectors, model.dual_coef, model.intercept, model.gamma
+        values = decision_values(*model_of_rows, self.held_out, 1)
+        if self.targets.has_values:
+            return 100 * float(r2_score(self.truth, values[:, 0]))
+        codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+        return 100 * float(np.mean(self.targets.classes[codes] == self.truth))
+
+    def _settings(self, changes: Changes) -> Settings:
+        changes = dict(changes)
+        polish = changes.pop("polish", True)
+        return Settings(
+            budget=self.budget,
+            alpha=self.alpha,
+            n_passes=N_PASSES,
+            maintenance="merge",
+            fit_intercept=True,
+            polish=bool(polish),
+            thorough=polish == "thorough",
+            n_threads=1,
+            random_state=np.random.RandomState(self.seed),
+            choices=Choices(**changes),
+        )
+
+    def _passes(self, settings: Settings) -> VectorSet:
+        """Return the vectors after the passes, which several variants share."""
+        key = settings.polish, *(getattr(settings.choices, name) for name in OF_THE_PASSES)
+        if key not in self.passed:
+            self.passed[key] = passes(self.rows, self.targets, settings, lambda _: False)
+        return self.passed[key]
+
+
+def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
+    rows = checked_rows(X)
+    if epsilon is None:
+        return class_targets(rows, y, None, None, "hinge")
+    return value_targets(rows, y, None, "epsilon_insensitive", (epsilon,))
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def measure(results: Results, n_processes: int) -> None:
+    """Make the missing runs; each result is stored at once."""
+    jobs = list(_jobs(results))
+    with ProcessPoolExecutor(n_processes) as pool:
+        futures = [pool.submit(*job) for job in jobs]
+        for k, future in enumerate(as_completed(futures), start=1):
+            results.add(future.result())
+            print(f"\r{k} of {len(jobs)}", end="", flush=True)
+    print()
+
+
+def _jobs(results: Results) -> Iterator[tuple[Any, ...]]:
+    """Yield the functions to call, with their arguments, for the results that are missing."""
+    for seed in SEEDS:
+        for data in STUDY:
+            for budget in data.budgets:
+                missing = [
+                    changes
+                    for changes in _variants()
+                    if None in results.of([_line(data.label, seed, budget, changes)])
+                ]
+                if missing:
+                    yield _run_variants, data.label, budget, seed, missing
+        for case in CASES:
+            if None in results.of([_line(case, seed)]):
+                yield _run_case, case, seed
+
+
+def _variants() -> list[Changes]:
+    """Return all variants, each once."""
+    every = [changes for some in COMPARISONS.values() for changes in some.values()]
+    return list({_name(changes): changes for changes in every}.values())
+
+
+def _name(changes: Changes) -> str:
+    """Return a text that identifies a variant; raise ValueError if nothing has such a name."""
+    known = {"polish", *(field.name for field in fields(Choices))}
+    if unknown := set(changes) - known:
+        raise ValueError(f"there is no choice {min(unknown)!r}; there are {sorted(known)}")
+    return ", ".join(f"{name}={changes[name]}" for name in sorted(changes)) or "default"
+
+
+def _line(data: str, seed: int, budget: int | None = None, changes: Changes | None = None) -> Row:
+    text = None if changes is None else _name(changes)
+    return {"program": program(), "data": data, "budget": budget, "seed": seed, "variant": text}
+
+
+def _run_variants(label: str, budget: int, seed: int, variants: Sequence[Changes]) -> list[Row]:
+    """Score the variants on one split of one data set."""
+    with one_thread():
+        split = Split(_data(label), budget, seed)
+        return [
+            {**_line(label, seed, budget, changes), "score": split.score(changes)}
+            for changes in variants
+        ]
+
+
+def _data(label: str) -> StudySet:
+    return next(data for data in STUDY if data.label == label)
+
+
+def _run_case(case: str, seed: int) -> list[Row]:
+    """Compare test accuracies with and without polishing, and how often the last class occurs."""
+    (X, y), (X_test, y_test) = CASES[case]()
+    scores = {"share": 100 * float(np.mean(y_test == y_test.max()))}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The columns of X differ in scale")
+        for name, polished in (("polished", True), ("last", False)):
+            model = BudgetedSVC(CASE_BUDGET, polish=polished, random_state=seed).fit(X, y)
+            predicted = model.predict(X_test)
+            scores[name] = 100 * float(np.mean(predicted == y_test))
+            scores[f"{name}_share"] = 100 * float(np.mean(predicted == y_test.max()))
+    return [{**_line(case, seed), **scores}]
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+TEXT = Path(__file__).with_name("study.md")  # what the page says beside its tables
+CASE_COLUMNS: Columns = headings(
+    "data",
+    "last iterate",
+    "polished",
+    "difference",
+    "last class",
+    "predicted by last iterate",
+    "predicted by polished",
+)
+
+
+def blocks(results: Results) -> Iterator[Block]:
+    """Yield the blocks of the page, from the results of this build."""
+    text = read_paragraphs(
+        TEXT, STUDY_ROWS=STUDY_ROWS, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET
+    )
+    cases = text.index("## Generated data, polished and not")
+    yield from text[:cases]
+    for title, variants in COMPARISONS.items():
+        yield f"## {title}"
+        for which in (0, 1):
+            yield _comparison(variants, which, results)
+    yield from text[cases:]
+    yield _case_table(results)
+
+
+def _comparison(variants: Mapping[str, Changes], which: int, results: Results) -> Table:
+    """Return the table of one comparison for the smaller (0) or larger (1) budgets."""
+    default = {
+        (data.label, data.budgets[which]): scores
+        for data in STUDY
+        if len(scores := _scores(results, "score", data.label, data.budgets[which], {}))
+    }
+    titles = [f"{label}, {budget}" for label, budget in default]
+    table = Table("comparison", "", headings("data, B", *titles))
+    table.add("the default", *(f"{scores.mean():.2f}" for scores in default.values()))
+    for name, changes in variants.items():
+        if not changes:
+            table.add(f"**{name}**")
+            continue
+        ours = [_scores(results, "score", *column, changes) for column in default]
+        pairs = zip(ours, default.values(), strict=True)
+        table.add(
+            name, *(_difference(scores - base) if len(scores) else None for scores, base in pairs)
+        )
+    return table
+
+
+def _case_table(results: Results) -> Table:
+    table = Table("cases", "", CASE_COLUMNS)
+    for case in CASES:
+        scores = [_scores(results, column, case) for column in CASE_SCORES]
+        if all(map(len, scores)):
+            last, polished, *shares = scores
+            table.add(
+                case,
+                *(f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" for scores in (last, polished)),
+                _difference(polished - last),
+                *(f"{share.mean():.2f}" for share in shares),
+            )
+    return table
+
+
+def _scores(
+    results: Results,
+    column: str,
+    data: str,
+    budget: int | None = None,
+    changes: Changes | None = None,
+) -> NDArray[np.float64]:
+    """Return the scores for all seeds, or nothing if some are missing."""
+    rows = results.of(_line(data, seed, budget, changes) for seed in SEEDS)
+    scores = [row[column] for row in rows if row is not None]
+    return np.array(scores if len(scores) == len(SEEDS) else [], dtype=np.float64)
+
+
+def _difference(values: NDArray[np.float64]) -> str:
+    """Return mean and standard error."""
+    return f"{values.mean():+.2f} ± {values.std(ddof=1) / len(values) ** 0.5:.2f}"
+
+
+def main() -> None:
+    """Run the study, or only write its page."""
+    parser = argparse.ArgumentParser(description="Compare the settings of training.")
+    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    parser.add_argument("--out", type=Path, default=Path("build/study"), help="folder of results")
+    parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the page")
+    options = parser.parse_args()
+    results = Results(options.out / "results.csv", COLUMNS, tuple(KEY))
+    if not options.page:
+        measure(results, options.jobs)
+    if not select(results.rows, program=program()):
+        parser.error("there are no results of this build: run the study without --page")
+    print(f"Written: {write_markdown(list(blocks(results)), options.docs, 'study')}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""What all experiments share: measuring, stored results, tables, figures and pages."""

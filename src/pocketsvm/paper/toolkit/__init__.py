@@ -1,0 +1,1 @@
+"""What experiments share: clocks, stored results, tables, figures and pages."""

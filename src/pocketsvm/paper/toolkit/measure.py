@@ -1,0 +1,75 @@
+"""Clocks, threads, and a description of the machine."""
+
+import gc
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from ... import _core
+
+PACKAGES = ("pocketsvm", "numpy", "scipy", "scikit-learn")
+
+Value = TypeVar("Value")
+
+
+class Timed(NamedTuple, Generic[Value]):
+    """The time of a call in seconds, and what it returned."""
+
+    seconds: float
+    value: Value
+
+
+def timed(call: Callable[[], Value], clock: Callable[[], float] = perf_counter) -> Timed[Value]:
+    """Measure the wall-clock time of one call, without Python's garbage collection.
+
+    Another `clock` is `time.process_time`, which counts the CPU time of all threads.
+    """
+    gc.disable()
+    try:
+        start = clock()
+        value = call()
+        return Timed(clock() - start, value)
+    finally:
+        gc.enable()
+
+
+def one_thread() -> Any:
+    """Limit BLAS and OpenMP to one thread within this context, as pocketsvm is by default."""
+    return threadpool_limits(1)
+
+
+def machine() -> dict[str, Any]:
+    """Describe the machine and its Python."""
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "instruction_set": _core.instruction_set(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def cpu_model() -> str:
+    """Return the name of the CPU as the system reports it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:
+    """Return the versions of the packages that are installed."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
