@@ -183,7 +183,7 @@ def _rows(estimator: Any) -> Any:
     """Return three rows for a model: numbers, and known texts in columns of text."""
     X = pd.DataFrame(np.linspace(-2, 2, 3 * estimator.n_features_in_).reshape(3, -1))
     steps, _ = split(estimator)
-    for column, texts in (Preparation.of(steps).columns.texts if steps else {}).items():
+    for column, texts in (Preparation.of(steps).program.inputs.texts if steps else {}).items():
         X[column] = pd.Series([texts[k % len(texts)] for k in range(3)], dtype=object)
     names = getattr(estimator, "feature_names_in_", None)
     # scikit-learn refuses tables in which a name occurs twice.

@@ -74,7 +74,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         expected["training.weight"] = ("float64", (n_outputs,))
     if "training.vectors" in entries or n_state != n_vectors:
         expected["training.vectors"] = (dtype.name, (n_state, n_features))
-    _compare(expected, entries)
+    compare(expected, entries)
     state_bytes = n_state * n_features * dtype.itemsize
     return label_bytes + name_bytes + step_bytes + state_bytes + reservoir_bytes
 
@@ -213,7 +213,8 @@ def _check_reservoir(
     return expected, n_rows * width * CHARACTER_SIZE
 
 
-def _compare(expected: dict[str, Described], entries: Mapping[str, Entry]) -> None:
+def compare(expected: dict[str, Described], entries: Mapping[str, Entry]) -> None:
+    """Refuse arrays that are not those that are expected, besides extra ones."""
     found = {n: (e.dtype.name, e.shape) for n, e in entries.items() if not n.startswith("extra.")}
     for name in sorted(expected.keys() | found.keys()):
         if found.get(name) != expected.get(name):

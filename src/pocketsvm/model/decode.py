@@ -42,7 +42,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
         loss=task["loss"],
         quantile=_quantile(task.get("quantile")),
     )
-    return model, _extra(sections, arrays)
+    return model, extra_of(sections, arrays)
 
 
 def _quantile(found: Any) -> float | tuple[float, ...] | None:
@@ -141,7 +141,8 @@ def _check_sorted(labels: Array) -> Array:
     return labels
 
 
-def _extra(sections: Sections, arrays: Mapping[str, Array]) -> dict[str, Any]:
+def extra_of(sections: Sections, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Return what is kept with a model."""
     values: dict[str, Any] = take(sections.get("extra", {"values": {}}), "values", dict)
     kept = {name: array for name, array in arrays.items() if name.startswith("extra.")}
     return values | {name.removeprefix("extra."): array for name, array in kept.items()}

@@ -47,11 +47,16 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
     reservoir = model.training.reservoir
     if reservoir is not None and reservoir.rows is not None:
         sections["reservoir"] = describe(reservoir, reservoir.rows, model.classes)
-    if extra:
-        arrays = {name: value for name, value in extra.items() if isinstance(value, np.ndarray)}
-        values = {name: value for name, value in extra.items() if name not in arrays}
-        sections["extra"] = Section({"values": values}, arrays)
-    return sections
+    return sections | extra_section(extra)
+
+
+def extra_section(extra: Mapping[str, Any]) -> dict[str, Section]:
+    """Return the section of what is kept with a model, if there is anything."""
+    if not extra:
+        return {}
+    arrays = {name: value for name, value in extra.items() if isinstance(value, np.ndarray)}
+    values = {name: value for name, value in extra.items() if name not in arrays}
+    return {"extra": Section({"values": values}, arrays)}
 
 
 def _names_its_task(model: Model) -> bool:

@@ -29,6 +29,7 @@ SECTIONS = {
     "training": True,
     "feature_names": False,
     "reservoir": False,
+    "calibration": True,
     "extra": False,
 }
 # The versions that have sections.

@@ -1,0 +1,121 @@
+"""Calibrated models: classifiers whose decision values a calibration turns into probabilities.
+
+This is `CalibratedClassifierCV` of scikit-learn, with the methods "sigmoid" and "temperature". Its
+members, one for each fold or a single one, are complete models, each with its preparation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .model import Model
+from .preparation import join, split
+
+METHODS = ("sigmoid", "temperature")
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """Models and their calibrations; the probabilities are the mean of those of the members.
+
+    Attributes
+    ----------
+    members : tuple of Model
+        The models.
+
+    method : {"sigmoid", "temperature"}
+        "sigmoid": the share of class o is ``1 / (1 + exp(slopes[o] f_o + offsets[o]))``, and shares
+        of more than two classes are divided by their sum. "temperature": the softmax of
+        ``slopes[0] f``. With two classes, f is (-f_0, f_0).
+
+    slopes : ndarray of shape (n_members, n_calibrators)
+        One calibrator for each decision value, and a single one for "temperature".
+
+    offsets : ndarray of shape (n_members, n_calibrators)
+        Zeros for "temperature".
+
+    parameters : dict
+        ensemble, cv and n_jobs of `CalibratedClassifierCV`.
+
+    is_frozen : bool
+        Whether the member was a `FrozenEstimator`.
+
+    n_outer : int
+        The number of steps of the members that came before the calibration in a pipeline.
+    """
+
+    members: tuple[Model, ...]
+    method: str
+    slopes: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    parameters: dict[str, Any]
+    is_frozen: bool = False
+    n_outer: int = 0
+
+    @classmethod
+    def of(cls, estimator: Any) -> "Calibrated | None":
+        """Return a fitted `CalibratedClassifierCV`, or a pipeline that ends with one, else None."""
+        steps, machine = split(estimator)
+        if type(machine) is not CalibratedClassifierCV:
+            return None
+        check_is_fitted(machine)
+        if machine.method not in METHODS:
+            raise ValueError(
+                f"method={machine.method!r} of CalibratedClassifierCV is not supported. Fit it "
+                "with method='sigmoid' or method='temperature'."
+            )
+        pairs = machine.calibrated_classifiers_
+        members = tuple(_member(steps, pair.estimator) for pair in pairs)
+        if any(list(classes_of(each)) != list(machine.classes_) for each in members):
+            raise ValueError(
+                "a fold of its CalibratedClassifierCV lacks a class. Calibrate with fewer folds."
+            )
+        names = ("a_", "b_") if machine.method == "sigmoid" else ("beta_",)
+        numbers = [[[getattr(c, n) for n in names] for c in pair.calibrators] for pair in pairs]
+        slopes = np.array(numbers, dtype=np.float64)
+        return cls(
+            members,
+            machine.method,
+            slopes[:, :, 0],
+            slopes[:, :, 1] if machine.method == "sigmoid" else np.zeros(slopes.shape[:2]),
+            {
+                "ensemble": machine.ensemble,
+                "cv": machine.cv if type(machine.cv) is int else None,
+                "n_jobs": machine.n_jobs,
+            },
+            type(pairs[0].estimator) is FrozenEstimator,
+            len(steps),
+        )
+
+
+def machines_of(estimator: Any) -> list[Any]:
+    """Return the machines of an estimator: one, or those that are calibrated."""
+    machine = split(unfrozen(estimator))[1]
+    if type(machine) is not CalibratedClassifierCV:
+        return [machine]
+    check_is_fitted(machine)
+    return [
+        each for pair in machine.calibrated_classifiers_ for each in machines_of(pair.estimator)
+    ]
+
+
+def classes_of(model: Model) -> NDArray[Any]:
+    """Return the labels of a classification."""
+    assert model.classes is not None
+    return model.classes
+
+
+def unfrozen(estimator: Any) -> Any:
+    """Return the estimator that a `FrozenEstimator` holds."""
+    return estimator.estimator if type(estimator) is FrozenEstimator else estimator
+
+
+def _member(steps: Sequence[Any], estimator: Any) -> Model:
+    inner, machine = split(unfrozen(estimator))
+    return Model.of(join((*steps, *inner), machine))
