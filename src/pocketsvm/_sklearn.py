@@ -148,12 +148,16 @@ def infrequent_indices(encoder: Any) -> list[Any]:
 
 
 def fitted_calibration(
-    parameters: dict[str, Any], members: list[Any], slopes: NDArray[Any], offsets: NDArray[Any]
+    parameters: dict[str, Any],
+    classes: NDArray[Any],
+    members: list[Any],
+    slopes: NDArray[Any],
+    offsets: NDArray[Any],
 ) -> Any:
     """Return a fitted CalibratedClassifierCV of fitted members and their calibrators."""
     machine = CalibratedClassifierCV(clone(members[0]), **parameters)
     machine._validate_params()
-    machine.classes_ = members[0].classes_
+    machine.classes_ = classes
     machine.calibrated_classifiers_ = []
     for member, member_slopes, member_offsets in zip(members, slopes, offsets, strict=True):
         calibrators = []

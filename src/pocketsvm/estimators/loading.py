@@ -121,9 +121,8 @@ def _calibrated(model: Calibrated) -> Any:
         outer = outer or steps[: model.n_outer]
         inner = join(steps[model.n_outer :], machine)
         members.append(FrozenEstimator(inner) if model.is_frozen else inner)
-    machine = fitted_calibration(
-        model.parameters | {"method": model.method}, members, model.slopes, model.offsets
-    )
+    parameters = model.parameters | {"method": model.method}
+    machine = fitted_calibration(parameters, model.classes, members, model.slopes, model.offsets)
     return join(outer, machine)
 
 

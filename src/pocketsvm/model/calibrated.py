@@ -18,6 +18,10 @@ from .model import Model
 from .preparation import join, split
 
 METHODS = ("sigmoid", "temperature")
+FEWER_FOLDS = (
+    "the models that it calibrates do not have the same classes. A fold lacks a class: calibrate "
+    "with fewer folds."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +31,10 @@ class Calibrated:
     Attributes
     ----------
     members : tuple of Model
-        The models.
+        The models. For "temperature", their labels may be the positions in `classes`.
+
+    classes : ndarray of shape (n_classes,)
+        The labels.
 
     method : {"sigmoid", "temperature"}
         "sigmoid": the share of class o is ``1 / (1 + exp(slopes[o] f_o + offsets[o]))``, and shares
@@ -51,6 +58,7 @@ class Calibrated:
     """
 
     members: tuple[Model, ...]
+    classes: NDArray[Any]
     method: str
     slopes: NDArray[np.float64]
     offsets: NDArray[np.float64]
@@ -71,16 +79,14 @@ class Calibrated:
                 "with method='sigmoid' or method='temperature'."
             )
         pairs = machine.calibrated_classifiers_
-        members = tuple(_member(steps, pair.estimator) for pair in pairs)
-        if any(list(classes_of(each)) != list(machine.classes_) for each in members):
-            raise ValueError(
-                "a fold of its CalibratedClassifierCV lacks a class. Calibrate with fewer folds."
-            )
         names = ("a_", "b_") if machine.method == "sigmoid" else ("beta_",)
         numbers = [[[getattr(c, n) for n in names] for c in pair.calibrators] for pair in pairs]
+        if len({len(each) for each in numbers}) > 1:  # one for each class that a fold has
+            raise ValueError(FEWER_FOLDS)
         slopes = np.array(numbers, dtype=np.float64)
-        return cls(
-            members,
+        found = cls(
+            tuple(_member(steps, pair.estimator) for pair in pairs),
+            machine.classes_,
             machine.method,
             slopes[:, :, 0],
             slopes[:, :, 1] if machine.method == "sigmoid" else np.zeros(slopes.shape[:2]),
@@ -92,6 +98,17 @@ class Calibrated:
             type(pairs[0].estimator) is FrozenEstimator,
             len(steps),
         )
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse members that do not know all classes."""
+        allowed = [self.classes.tolist()]
+        if self.method == "temperature":
+            allowed.append([*range(len(self.classes))])
+        for member in self.members:
+            if member.classes is None or member.classes.tolist() not in allowed:
+                raise ValueError(FEWER_FOLDS)
 
 
 def machines_of(estimator: Any) -> list[Any]:
@@ -103,12 +120,6 @@ def machines_of(estimator: Any) -> list[Any]:
     return [
         each for pair in machine.calibrated_classifiers_ for each in machines_of(pair.estimator)
     ]
-
-
-def classes_of(model: Model) -> NDArray[Any]:
-    """Return the labels of a classification."""
-    assert model.classes is not None
-    return model.classes
 
 
 def unfrozen(estimator: Any) -> Any:

@@ -1,7 +1,7 @@
 """Calibrated models in files: the section "calibration", which holds the members' sections.
 
 The section has the names of `Calibrated`, and "members", a list of the sections of each member; the
-arrays of member k are "calibration.<k>.<section>.<name>".
+arrays of member k are "calibration.<k>.<section>.<name>". The labels are in the section "classes".
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .calibrated import METHODS, Calibrated, classes_of
+from .calibrated import METHODS, Calibrated
+from .check import check_labels, compare
 from .check import check_shapes as check_shapes_of_model
 from .check import check_values as check_values_of_model
-from .check import compare
-from .container import Array, Described, Entry, take
+from .container import Array, Entry, take
 from .decode import decode as decode_model
-from .decode import extra_of
+from .decode import decode_labels, extra_of
 from .encode import encode as encode_model
-from .encode import extra_section
+from .encode import extra_section, labels_section
 from .sections import Section, Sections, pack
 
 SECTION = "calibration"
@@ -43,7 +43,11 @@ def encode(model: Calibrated, extra: Mapping[str, Any]) -> dict[str, Section]:
         "n_outer": model.n_outer,
         "members": members,
     }
-    return {SECTION: Section(section, arrays)} | extra_section(extra)
+    return {
+        SECTION: Section(section, arrays),
+        "classes": labels_section(model.classes),
+        **extra_section(extra),
+    }
 
 
 def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
@@ -57,17 +61,16 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
             f"its calibration is {section['method'][:100]!r}, which this pocketsvm does not know."
         )
     _check_parameters(section)
-    expected: dict[str, Described] = {}
-    n_bytes = n_outputs = 0
+    take(sections, "classes", dict)
+    expected, n_classes, n_bytes = check_labels(sections, entries)
+    n_outputs = n_classes if n_classes > 2 else 1
     for k, member in enumerate(members):
         found = _of_member(entries, k)
         if not isinstance(member, dict) or SECTION in member or "classes" not in member:
             raise ValueError("a model that it calibrates is not a classification.")
         n_bytes += check_shapes_of_model(member, found)
-        shape = found["decision.dual_coef"].shape
-        if n_outputs not in (0, shape[0]):
+        if found["decision.dual_coef"].shape[0] != n_outputs:
             raise ValueError("the models that it calibrates have different numbers of classes.")
-        n_outputs = shape[0]
         expected |= {f"{PREFIX}{k}.{n}": (e.dtype.name, e.shape) for n, e in found.items()}
     n_calibrators = n_outputs if section["method"] == "sigmoid" else 1
     for name in ("slopes", "offsets"):
@@ -97,12 +100,11 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Calibrated,
     if not 0 <= section["n_outer"] <= n_steps:
         raise ValueError(f"its calibration follows {section['n_outer']} of {n_steps} steps.")
     for member in members:
-        if list(classes_of(member)) != list(classes_of(first)):
-            raise ValueError("the models that it calibrates have different classes.")
         if member.n_inputs != first.n_inputs:
             raise ValueError("the models that it calibrates take different numbers of features.")
     calibrated = Calibrated(
         members,
+        decode_labels(sections["classes"], arrays),
         section["method"],
         arrays[f"{PREFIX}slopes"],
         arrays[f"{PREFIX}offsets"],
@@ -110,6 +112,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Calibrated,
         section["is_frozen"],
         section["n_outer"],
     )
+    calibrated.check()
     return calibrated, extra_of(sections, arrays)
 
 

@@ -47,7 +47,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
             f"it claims {n_vectors} support vectors of {n_features} features, and {n_state} in "
             f"training, with a budget of {str(budget)[:100]}."
         )
-    labels, n_classes, label_bytes = _check_labels(sections, entries)
+    labels, n_classes, label_bytes = check_labels(sections, entries)
     _check_task(task_of(sections), n_classes)
     steps, n_inputs, step_bytes = _check_preparation(sections, entries, n_features)
     names, name_bytes = _check_names(sections, entries, n_inputs)
@@ -156,7 +156,7 @@ def _check_precision(dtype: np.dtype[Any], gamma: float) -> np.dtype[Any]:
     return dtype
 
 
-def _check_labels(
+def check_labels(
     sections: Sections, entries: Mapping[str, Entry]
 ) -> tuple[dict[str, Described], int, int]:
     """Return the arrays that the labels need, the number of labels, and the bytes they take."""

@@ -26,7 +26,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
     """
     names = sections.get("feature_names")
     task = task_of(sections)
-    classes = _labels(sections["classes"], arrays) if "classes" in sections else None
+    classes = decode_labels(sections["classes"], arrays) if "classes" in sections else None
     model = Model(
         vectors=arrays["decision.vectors"],
         dual_coef=arrays["decision.dual_coef"],
@@ -123,7 +123,8 @@ def _parameter(value: Any) -> Any:
     return value
 
 
-def _labels(values: dict[str, Any], arrays: Mapping[str, Array]) -> Array:
+def decode_labels(values: dict[str, Any], arrays: Mapping[str, Array]) -> Array:
+    """Return the labels of a classification."""
     if values["kind"] == "number":
         return _check_sorted(arrays["classes.numbers"])
     strings = unpack_strings("classes", "classes.", arrays)

@@ -38,7 +38,7 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
     if _names_its_task(model):
         sections["task"] = Section(_task(model))
     if model.classes is not None:
-        sections["classes"] = _labels(model.classes)
+        sections["classes"] = labels_section(model.classes)
     if model.feature_names is not None:
         names = pack_strings("feature_names", model.feature_names.tolist())
         sections["feature_names"] = Section(arrays=names)
@@ -143,7 +143,8 @@ def _plain(name: str, value: Any) -> Any:
     raise ValueError(f"a file cannot keep {name}={value!r}.")
 
 
-def _labels(labels: Array) -> Section:
+def labels_section(labels: Array) -> Section:
+    """Return the section of labels."""
     if labels.dtype.name in DTYPES:
         return Section({"kind": "number"}, {"numbers": labels})
     if labels.dtype.kind == "U":

@@ -28,7 +28,7 @@ A model file is an array file (`container`) whose header has these sections (`se
                  targets; and rows, or, if they are sparse, data, indices and ends, where each row
                  ends. They are as the kernel sees them, after the preparation.
 "calibration"    Models whose decision values are calibrated: see `calibrated_file`. A file
-                 with this section has no other one but "extra".
+                 with this section has no other one but "classes" and "extra".
 "extra"          The `extra` of `write_model`: "values", and arrays of any name.
 ===============  ==================================================================================
 

@@ -107,6 +107,8 @@ class Exportable:
                 f"This preparation cannot be exported: {refusal}; or export the model without "
                 "these steps. `save_model` keeps it as it is."
             )
+        if calibrated:
+            members = tuple(replace(member, classes=calibrated.classes) for member in members)
         members = tuple(
             exportable(replace(member, vectors=member.vectors.astype(dtype, copy=False)))
             for member in members
