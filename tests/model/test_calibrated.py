@@ -1,11 +1,13 @@
 """CalibratedClassifierCV through files and exports."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import prepared_models as prepared
 import pytest
 from export_steps import run_c, run_onnx
-from model_files import closed, opened, problem, refused, round_trip, small
+from model_files import GOLDEN, closed, opened, problem, refused, round_trip, small
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -15,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from pocketsvm import BudgetedSVC, save_model
+from pocketsvm import BudgetedSVC, load_model, save_model
 from pocketsvm.model.export import export_c, export_libsvm
 
 METHODS = pytest.mark.parametrize("method", ["sigmoid", "temperature"])
@@ -93,8 +95,8 @@ def test_exports_give_the_calibrated_probabilities(tmp_path, method, n_classes, 
 
 def test_members_of_an_export_share_the_numbers_of_texts(tmp_path):
     """Each fold lacks some texts."""
-    random = np.random.default_rng(0)
-    X = pd.DataFrame({"a": random.normal(size=120), "b": [f"t{k % 60}" for k in range(120)]})
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=120), "b": [f"t{k % 60}" for k in range(120)]})
     y = (X["a"] + (np.arange(120) % 2) > 0).to_numpy()
     X.loc[:59, "b"] = "t0"
     steps = ColumnTransformer(
@@ -215,3 +217,16 @@ def test_a_fold_without_a_class_is_refused(path):
     clf = CalibratedClassifierCV(BudgetedSVC(10, random_state=0), cv=folds).fit(X, y)
     with pytest.raises(ValueError, match="lacks a class: calibrate with fewer folds"):
         save_model(clf, path)
+
+
+CALIBRATED = sorted((GOLDEN[0].parent / "calibrated").glob("*.psvm"))
+
+
+@pytest.mark.parametrize("golden", CALIBRATED, ids=lambda path: path.stem)
+def test_golden_files_keep_their_probabilities(path, golden):
+    known = json.loads(golden.with_suffix(".json").read_text())
+    X = pd.DataFrame(np.array(known["X"], dtype=object), columns=known["columns"])
+    clf = load_model(golden)
+    assert clf.classes_.tolist() == known["classes"]
+    assert_allclose(clf.predict_proba(X), known["probabilities"], rtol=1e-4)
+    assert_array_equal(round_trip(clf, path).predict_proba(X), clf.predict_proba(X))

@@ -99,7 +99,14 @@ def test_files_of_all_versions_load(golden):
 
 def test_there_are_golden_files_of_all_versions():
     kinds = ("novelty", "prepared", "probabilities", "quantiles", "ranking", "regression")
-    kinds += ("scaled", "several-targets", "stream", "three-classes", "two-classes")
+    kinds += (
+        "prepared-steps",
+        "scaled",
+        "several-targets",
+        "stream",
+        "three-classes",
+        "two-classes",
+    )
     old = ["regression-v1", "scaled-v2", "three-classes-v1", "two-classes-v1"]
     new = [f"{kind}-v{VERSION}" for kind in kinds]
     assert [path.stem for path in GOLDEN] == sorted(old + new)

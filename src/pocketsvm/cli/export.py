@@ -24,9 +24,9 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a model for LIBSVM, for ONNX runtimes, or as a C header."""
+    from ..model import read_model
     from ..model.export import export_model
     from .console import print_json, show
-    from .saved import Saved
 
     kind = to or ENDINGS.get(os.path.splitext(out)[1].lower())
     if kind is None:
@@ -38,7 +38,7 @@ def export(
         raise typer.BadParameter("only C has names.", param_hint="--name")
     options.check_apart(out, model)
     settings = {} if name is None else {"name": name}
-    exported = export_model(Saved.load(model).model, out, kind, **settings)
+    exported = export_model(read_model(model)[0], out, kind, **settings)
     if json:
         print_json(
             {

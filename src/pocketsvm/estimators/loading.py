@@ -96,7 +96,7 @@ def read_machine(
     with errors_naming(path):
         if isinstance(model, Calibrated):
             raise ValueError(
-                "it holds a CalibratedClassifierCV, which commands do not take. Use "
+                "it holds a CalibratedClassifierCV, which only `pocketsvm export` takes. Use "
                 "pocketsvm.load_model in Python."
             )
         return _machine(model), extra

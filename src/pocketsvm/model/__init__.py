@@ -18,8 +18,9 @@
 Nothing here imports an estimator: `pocketsvm.estimators.saving` and `loading` do the rest.
 """
 
+from .calibrated import Calibrated
 from .file import read_model, write_model
 from .model import Model, Training
 from .preparation import Preparation
 
-__all__ = ["Model", "Preparation", "Training", "read_model", "write_model"]
+__all__ = ["Calibrated", "Model", "Preparation", "Training", "read_model", "write_model"]

@@ -55,6 +55,18 @@ class Calibrated:
 
     n_outer : int
         The number of steps of the members that came before the calibration in a pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.calibration import CalibratedClassifierCV
+    >>> from sklearn.datasets import make_moons
+    >>> from pocketsvm import BudgetedSVC
+    >>> from pocketsvm.model import Calibrated
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> clf = CalibratedClassifierCV(BudgetedSVC(budget=10, random_state=0), cv=3).fit(X, y)
+    >>> calibrated = Calibrated.of(clf)
+    >>> len(calibrated.members), calibrated.method, calibrated.slopes.shape
+    (3, 'sigmoid', (3, 1))
     """
 
     members: tuple[Model, ...]

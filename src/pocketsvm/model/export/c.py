@@ -229,13 +229,13 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     ``int model_predict(const float *x)`` returns the label of the row, which is 1 or -1 in novelty
     detection; for a regression or a ranking, it returns the value, a float. If a regression has
     several outputs, ``void model_predict(const float *x, float *out)`` writes them; quantiles are
-    sorted. If the model has probabilities (the loss "log_loss"),
+    sorted. If the model has probabilities (the loss "log_loss", or CalibratedClassifierCV),
     ``void model_probabilities(const float *x, float *out)`` writes one for each class. Link with
     ``-lm`` if ``expf`` needs it.
 
     Parameters
     ----------
-    estimator : estimator of pocketsvm, Pipeline or Model
+    estimator : estimator of pocketsvm, Pipeline, CalibratedClassifierCV or Model
         The fitted estimator.
 
     path : str or path-like
@@ -255,6 +255,9 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     If the labels are not 32-bit integers, ``model_labels`` holds them as strings, and
     ``model_predict`` returns a position in it. If the support vectors are float64, because the
     values of the training rows needed it, everything in the header is ``double``, including rows.
+
+    A CalibratedClassifierCV has no ``model_decision``. Rows are ``double`` if a pipeline has a
+    QuantileTransformer.
 
     The preparation of a pipeline is part of the header: a row holds the features as they are in
     data files. ``NAN`` stands for a missing number. A text is given as a number, which

@@ -30,20 +30,22 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     """Write an ONNX model.
 
     The input "X" has the shape (batch, n_features) and the dtype of the support vectors: float32,
-    or float64 if the values of the training rows needed it. A model that encodes text columns has a
-    second input, "texts", of strings: "X" has the other columns, both in the order of the training
-    rows. NaN stands for a missing number, and an empty string for a missing text.
+    or float64 if the values of the training rows needed it; a pipeline with a QuantileTransformer
+    takes float64. A model that encodes text columns has a second input, "texts", of strings: "X"
+    has the other columns, both in the order of the training rows. NaN stands for a missing number,
+    and an empty string for a missing text.
 
     The outputs are "label", of shape (batch,), and "decision", shaped like the result of
     `decision_function`: (batch,) for two classes, else (batch, n_classes). A model with the loss
     "log_loss" has "probabilities" between them, of shape (batch, n_classes): the names that
-    scikit-learn's converters use. The labels of novelty detection are -1 and 1. A regression or a
-    ranking has a single output "value", of shape (batch,), or (batch, n_outputs) for several
-    targets or a list of quantiles, which are sorted in each row.
+    scikit-learn's converters use. A CalibratedClassifierCV has "label" and "probabilities". The
+    labels of novelty detection are -1 and 1. A regression or a ranking has a single output "value",
+    of shape (batch,), or (batch, n_outputs) for several targets or a list of quantiles, which are
+    sorted in each row.
 
     Parameters
     ----------
-    estimator : estimator of pocketsvm, Pipeline or Model
+    estimator : estimator of pocketsvm, Pipeline, CalibratedClassifierCV or Model
         The fitted estimator.
 
     path : str or path-like
@@ -251,11 +253,12 @@ def _add_calibrated(graph: _Graph, exported: Exportable) -> Any:
     assert calibrated is not None
     assert exported.model.classes is not None
     n_classes, shares = len(exported.model.classes), []
-    last = graph.table(np.array([1]))
     for k in range(len(exported.members)):
         name = f"decision_{k}"
         _add_decision(graph, exported, k, name)
-        values = graph.node("Unsqueeze", name, last) if n_classes == 2 else name
+        values = name
+        if n_classes == 2:
+            values = graph.node("Unsqueeze", name, graph.table(np.array([1])))
         slopes = graph.table(cast(calibrated.slopes[k], dtype))
         values = graph.node("Mul", values, slopes)
         if calibrated.method == "temperature":
@@ -265,15 +268,14 @@ def _add_calibrated(graph: _Graph, exported: Exportable) -> Any:
             continue
         offsets = graph.table(cast(calibrated.offsets[k], dtype))
         share = graph.node("Sigmoid", graph.node("Neg", graph.node("Add", values, offsets)))
-        one, zero = graph.table(dtype.type(1)), graph.table(dtype.type(0))
+        one = graph.table(dtype.type(1))
         if n_classes == 2:
             shares.append(graph.node("Concat", graph.node("Sub", one, share), share, axis=1))
             continue
-        total = graph.node("ReduceSum", share, last, keepdims=1)
-        is_positive = graph.node("Greater", total, zero)
-        divisor = graph.node("Where", is_positive, total, one)
+        total = graph.node("ReduceSum", share, graph.table(np.array([1])), keepdims=1)
+        is_positive = graph.node("Greater", total, graph.table(dtype.type(0)))
+        ratio = graph.node("Div", share, graph.node("Where", is_positive, total, one))
         uniform = graph.table(dtype.type(1 / n_classes))
-        ratio = graph.node("Div", share, divisor)
         shares.append(graph.node("Where", is_positive, ratio, uniform))
     total = graph.node("Sum", *shares)
     graph.add("Div", [total, graph.table(dtype.type(len(shares)))], "probabilities")

@@ -96,7 +96,7 @@ class OneHot(Encoder):
         drop_categories(step)
         n_outputs = values.get("n_outputs")
         if self.values(step)["n_outputs"] != n_outputs:
-            raise ValueError(f"its OneHotEncoder does not make {n_outputs} columns.")
+            raise ValueError("its OneHotEncoder does not make as many columns as the file says.")
         return step
 
     def n_outputs(self, header: Header, sizes: Mapping[str, int]) -> int:

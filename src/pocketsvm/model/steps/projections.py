@@ -23,6 +23,11 @@ SHARED: dict[str, Any] = {
 class Projection(Kind):
     """Products with components, of centred columns if there is a mean."""
 
+    def check(self, step: Step) -> None:
+        """Refuse variances that are negative."""
+        if not (step.explained_variance_ >= 0).all():
+            raise ValueError(f"a variance of its {self.cls.__name__} is negative.")
+
     def restored(self, parameters: dict[str, Any], values: dict[str, Any], n_inputs: int) -> Step:
         """Return the transformer with the number of its components."""
         step = super().restored(parameters, values, n_inputs)
