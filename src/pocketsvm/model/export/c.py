@@ -21,7 +21,7 @@ HEADER = """\
 /* A support vector machine with a Gaussian kernel, written by pocketsvm {version}.
  *
  * {n_vectors} vectors of {n_features} {columns}, {n_outputs} output{s}.
- * Tables: {table_size} bytes, constant. No memory is allocated; {real} throughout.
+ * Tables: {table_size} bytes, constant. No memory is allocated; {precision}.
 {features} */
 #ifndef {NAME}_H
 #define {NAME}_H {checksum}
@@ -292,7 +292,7 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     found = Exportable.of(estimator)
     words = _words(found, name)
     bodies = [_body(found, k, words) for k in range(len(found.members))]
-    predict, labels = _predict(found, words)
+    predict, labels = _predict(found, words), None
     tables = [table for body in bodies for table in body.tables] + _text_tables(found, words)
     if found.model.classes is not None:
         table, labels = _label_table(found.model.classes, words)
@@ -347,20 +347,18 @@ def _body(found: Exportable, k: int, words: dict[str, Any]) -> _Body:
     return _Body(tables, code.functions, text + DECISION.format(**own))
 
 
-def _predict(found: Exportable, words: dict[str, Any]) -> tuple[str, None]:
+def _predict(found: Exportable, words: dict[str, Any]) -> str:
     """Return the templates of the functions that predict."""
     model = found.model
-    if found.calibrated:
-        n_members = len(found.members)
-        words["n_members"] = n_members
-        words["members"] = "".join(CALIBRATE.format(**words, k=k) for k in range(n_members))
-        if len(model.intercept) == 1:
-            return SIGMOID_TWO + CALIBRATED, None
-        is_sigmoid = found.calibrated.method == "sigmoid"
-        return (SIGMOID_SEVERAL if is_sigmoid else TEMPERATURE_SEVERAL) + CALIBRATED, None
-    return (
-        _predict_values(model, words) if model.classes is None else _predict_labels(model)
-    ), None
+    if not found.calibrated:
+        return _predict_values(model, words) if model.classes is None else _predict_labels(model)
+    members = range(len(found.members))
+    words["n_members"] = len(members)
+    words["members"] = "".join(CALIBRATE.format(**words, k=k) for k in members)
+    if len(model.intercept) == 1:
+        return SIGMOID_TWO + CALIBRATED
+    is_sigmoid = found.calibrated.method == "sigmoid"
+    return (SIGMOID_SEVERAL if is_sigmoid else TEMPERATURE_SEVERAL) + CALIBRATED
 
 
 def _predict_values(model: Model, words: dict[str, Any]) -> str:
@@ -396,7 +394,10 @@ def _words(found: Exportable, name: str) -> dict[str, Any]:
     is_float = found.dtype == np.float32
     answers_labels = model.classes is None or integer_labels(model.classes, INT32) is not None
     position = f"The position of a row's label in {name}_labels."
-    n_outputs = len(model.classes) if found.calibrated else len(model.intercept)  # type: ignore
+    n_outputs = len(model.intercept)
+    if found.calibrated:
+        n_outputs = len(found.calibrated.classes)
+    real, given = real_name(found.dtype), real_name(found.given)
     return {
         "name": name,
         "NAME": name.upper(),
@@ -410,8 +411,9 @@ def _words(found: Exportable, name: str) -> dict[str, Any]:
         "n_outputs": n_outputs,
         "s": "" if n_outputs == 1 else "s",
         "features": _comment(model.feature_names),
-        "real": real_name(found.dtype),
-        "given": real_name(found.given),
+        "real": real,
+        "given": given,
+        "precision": f"{real} throughout" if real == given else f"{given} up to the kernel",
         "exp": "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
         "above": ">=" if model.task == "novelty" else ">",

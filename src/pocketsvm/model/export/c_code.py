@@ -71,13 +71,13 @@ class Code:
         self.tables.append(Table(f"{declaration} = {text};\n\n", cast.nbytes))
         return name
 
-    def each(self, n: int | None, value: str, row: str = "", at: str = "", kind: str = "") -> str:
+    def each(self, n: int | None, value: str, row: str = "", at: str = "") -> str:
         """Fill a new array with the values of an expression of i; return its name.
 
         There are n values, or as many as `row` has; `at` is an integer that the expression uses.
         """
         size = self.sizes[row] if n is None else n
-        name = self._array(size, kind or self.real)
+        name = self._array(size)
         loop = f"for (int i = 0; i < {size}; ++i)"
         if at:
             self.line(f"{loop} {{")
@@ -90,7 +90,7 @@ class Code:
 
     def joined(self, rows: Sequence[str]) -> str:
         """Copy arrays into a new one, one after the other; return its name."""
-        name, begin = self._array(sum(self.sizes[row] for row in rows), self.real), 0
+        name, begin = self._array(sum(self.sizes[row] for row in rows)), 0
         for row in rows:
             self.line(
                 f"for (int i = 0; i < {self.sizes[row]}; ++i) {name}[{begin} + i] = {row}[i];"
@@ -110,10 +110,10 @@ class Code:
         """Add a function before this one."""
         self.functions[template] = None
 
-    def _array(self, size: int, kind: str) -> str:
+    def _array(self, size: int) -> str:
         name = f"v{len(self.sizes)}"
         self.sizes[name] = size
-        self.line(f"{kind} {name}[{size}];")
+        self.line(f"{self.real} {name}[{size}];")
         return name
 
 

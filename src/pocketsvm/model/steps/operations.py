@@ -31,6 +31,21 @@ static inline int {name}_search(const {given} *sorted, int begin, int end, {give
 }}
 """
 
+SHARE = """\
+/* The share at x, by interpolation between n quantiles, which follow -infinity. */
+static inline {given} {name}_share(
+    const {given} *quantiles, const {given} *shares, int n, {given} x)
+{{
+    const int up_to = {name}_search(quantiles, 0, n, x, 0);
+    const int below = {name}_search(quantiles, 0, n, x, 1);
+    const int low = up_to > 0 ? up_to - 1 : 0, high = below < n ? below : n - 1;
+    const {given} first = quantiles[1 + low], last = quantiles[1 + high];
+    /* Several quantiles may be equal to x: then low and high are the last and the first of them. */
+    const {given} part = last > first ? (x - first) / (last - first) : 0.5;
+    return shares[low] + part * (shares[high] - shares[low]);
+}}
+"""
+
 
 class Code(Protocol):
     """C code of a function that prepares a row; `pocketsvm.model.export.c_code` describes it."""
@@ -40,9 +55,7 @@ class Code(Protocol):
     def write(self, operations: "Sequence[Operation]", row: str) -> str: ...
     def line(self, text: str) -> None: ...
     def table(self, array: NDArray[Any]) -> str: ...
-    def each(
-        self, n: int | None, value: str, row: str = "", at: str = "", kind: str = ""
-    ) -> str: ...
+    def each(self, n: int | None, value: str, row: str = "", at: str = "") -> str: ...
     def joined(self, rows: Sequence[str]) -> str: ...
     def number(self, value: float) -> str: ...
     def math(self, function: str) -> str: ...
@@ -323,31 +336,19 @@ class Interpolate(Operation):
     def c(self, code: Code, row: str) -> str:
         n_quantiles, n_columns = self.quantiles.shape
         code.function(SEARCH)
+        code.function(SHARE)
         keys, references = code.table(self._tables()[0]), code.table(self.references)
-        arguments = f"{keys}, i * {n_quantiles + 1}, i * {n_quantiles + 1} + {n_quantiles}"
-        call, last = f"{code.name}_search({arguments}, {row}[i]", n_quantiles - 1
-        low = code.each(n_columns, f"{call}, 0) - i * {n_quantiles + 1}", kind="int")
-        high = code.each(n_columns, f"{call}, 1) - i * {n_quantiles + 1}", kind="int")
-        code.line(f"for (int i = 0; i < {n_columns}; ++i) {low}[i] -= {low}[i] > 0;")
-        code.line(f"for (int i = 0; i < {n_columns}; ++i) {high}[i] -= {high}[i] > {last};")
-        first, final = (
-            code.each(n_columns, f"{keys}[i * {n_quantiles + 1} + 1 + {at}]")
-            for at in (f"{low}[i]", f"{high}[i]")
-        )
-        share = f"({row}[i] - {first}[i]) / ({final}[i] - {first}[i])"
-        shares = code.each(n_columns, f"{final}[i] > {first}[i] ? {share} : 0.5")
-        width = f"({references}[{high}[i]] - {references}[{low}[i]])"
-        values = code.each(n_columns, f"{references}[{low}[i]] + {shares}[i] * {width}")
-        ends = [f"{keys}[i * {n_quantiles + 1} + {at}]" for at in (1, n_quantiles)]
-        margin = WIDTH if self.is_normal else 0.0
-        below, above = f"{row}[i] - {margin} < {ends[0]}", f"{row}[i] + {margin} > {ends[1]}"
-        if not self.is_normal:
-            below, above = f"{row}[i] == {ends[0]}", f"{row}[i] == {ends[1]}"
-        inside = code.each(n_columns, f"{below} ? 0 : {above} ? 1 : {values}[i]")
+        column = f"{keys} + i * {n_quantiles + 1}"
+        lowest, highest = f"({column})[1]", f"({column})[{n_quantiles}]"
+        below, above = f"{row}[i] == {lowest}", f"{row}[i] == {highest}"
+        if self.is_normal:
+            below, above = f"{row}[i] - {WIDTH} < {lowest}", f"{row}[i] + {WIDTH} > {highest}"
+        inside = f"{code.name}_share({column}, {references}, {n_quantiles}, {row}[i])"
+        value = code.each(n_columns, f"{below} ? 0 : {above} ? 1 : {inside}")
         if self.is_normal:
             code.function(NORMAL_QUANTILE)
-            inside = code.each(n_columns, f"{code.name}_normal_quantile({inside}[i])")
-        return code.each(n_columns, f"isnan({row}[i]) ? {row}[i] : {inside}[i]")
+            value = code.each(n_columns, f"{code.name}_normal_quantile({value}[i])")
+        return code.each(n_columns, f"isnan({row}[i]) ? {row}[i] : {value}[i]")
 
     def onnx(self, graph: Graph, rows: str) -> str:
         table, begins, ends = self._tables()
