@@ -172,11 +172,13 @@ class Union(Composite):
 
     def branches(self, step: Step) -> list[Branch]:
         """Return the branches that are not dropped."""
+        # scikit-learn takes the number of columns from the first branch.
+        if not hasattr(step, "n_features_in_"):
+            raise ValueError(
+                "a FeatureUnion whose first branch is dropped is not supported. Leave it out."
+            )
         columns = [*range(step.n_features_in_)]
-        found = [(name, flat(one), columns) for name, one in step.transformer_list if one != "drop"]
-        if not found:
-            raise ValueError("a FeatureUnion that drops all columns is not supported.")
-        return found
+        return [(name, flat(one), columns) for name, one in step.transformer_list if one != "drop"]
 
     def joined(self, header: Header, branches: list[Branch], widths: list[int], n: int) -> Step:
         """Return the union; it has learnt nothing itself."""

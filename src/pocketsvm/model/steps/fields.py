@@ -18,6 +18,9 @@ Header = dict[str, Any]
 Sizes = MutableMapping[str, int]
 Expected = tuple[dict[str, Described], int]
 
+# The memory of a value in lists and tables, beside its text.
+VALUE_SIZE = 512
+
 
 class Field(Protocol):
     """Something that a transformer has learnt."""
@@ -149,12 +152,11 @@ class Values:
             n_values += n_numbers
         if values == "mixed":
             found[f"{prefix}is_text"] = ("bool", (n_values,))
-            n_bytes += n_values * 64
         if n_values != sizes.setdefault(self.size, n_values):
             raise ValueError(
                 f"a step of its preparation has {n_values} values for {sizes[self.size]} columns."
             )
-        return found, n_bytes
+        return found, n_bytes + n_values * VALUE_SIZE
 
     def unpack(self, name: str, header: Header, prefix: str, arrays: Mapping[str, Array]) -> Any:
         """Return the values as an array, of objects if there are texts."""
