@@ -9,12 +9,6 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
-from sklearn.calibration import (
-    CalibratedClassifierCV,
-    _CalibratedClassifier,
-    _SigmoidCalibration,
-    _TemperatureScaling,
-)
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -36,6 +30,7 @@ __all__ = [
     "group_categories",
     "has_callbacks",
     "infrequent_indices",
+    "is_calibration",
     "num_samples",
     "parameter_names",
     "power_scaler",
@@ -147,6 +142,12 @@ def infrequent_indices(encoder: Any) -> list[Any]:
     return getattr(encoder, "_infrequent_indices", columns)
 
 
+def is_calibration(estimator: Any) -> bool:
+    """Whether an estimator is a CalibratedClassifierCV, without the import of that class."""
+    cls = type(estimator)
+    return (cls.__module__, cls.__name__) == ("sklearn.calibration", "CalibratedClassifierCV")
+
+
 def fitted_calibration(
     parameters: dict[str, Any],
     classes: NDArray[Any],
@@ -155,6 +156,14 @@ def fitted_calibration(
     offsets: NDArray[Any],
 ) -> Any:
     """Return a fitted CalibratedClassifierCV of fitted members and their calibrators."""
+    # This module takes long to import, and few models need it.
+    from sklearn.calibration import (
+        CalibratedClassifierCV,
+        _CalibratedClassifier,
+        _SigmoidCalibration,
+        _TemperatureScaling,
+    )
+
     machine = CalibratedClassifierCV(clone(members[0]), **parameters)
     machine._validate_params()
     machine.classes_ = classes

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import is_calibration
 from .model import Model
 from .preparation import join, split
 
@@ -82,7 +82,7 @@ class Calibrated:
     def of(cls, estimator: Any) -> "Calibrated | None":
         """Return a fitted `CalibratedClassifierCV`, or a pipeline that ends with one, else None."""
         steps, machine = split(estimator)
-        if type(machine) is not CalibratedClassifierCV:
+        if not is_calibration(machine):
             return None
         check_is_fitted(machine)
         if machine.method not in METHODS:
@@ -126,7 +126,7 @@ class Calibrated:
 def machines_of(estimator: Any) -> list[Any]:
     """Return the machines of an estimator: one, or those that are calibrated."""
     machine = split(unfrozen(estimator))[1]
-    if type(machine) is not CalibratedClassifierCV:
+    if not is_calibration(machine):
         return [machine]
     check_is_fitted(machine)
     return [

@@ -50,14 +50,12 @@ class Composite(Kind):
                 f"a {self.cls.__name__} with transformer_weights is not supported. Leave them out, "
                 "or end each branch with a scaler."
             )
-        for name, branch, columns in self.branches(step):
+        for name, _, columns in self.branches(step):
             if len(set(columns)) < len(columns):
                 raise ValueError(
                     f"a {self.cls.__name__} whose branch {name!r} takes a column twice is not "
                     "supported. Use two branches."
                 )
-            for each in branch:
-                kind_of(each).check(each)
 
     def describe(self, step: Any) -> tuple[Header, dict[str, Array]]:
         """Return the header and the arrays of a fitted step."""
