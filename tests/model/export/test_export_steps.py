@@ -2,14 +2,16 @@
 
 import export_models as models
 import numpy as np
+import pandas as pd
 import prepared_models as prepared
 import pytest
 from export_steps import run_c, run_onnx
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from pocketsvm import BudgetedOneClassSVM, BudgetedSVR
+from pocketsvm import BudgetedOneClassSVM, BudgetedSVC, BudgetedSVR
 from pocketsvm.model.export import export_c
 from pocketsvm.model.export.common import Exportable
 
@@ -58,3 +60,13 @@ def test_models_that_need_double_say_so(tmp_path):
     header = (tmp_path / "model.h").read_text()
     assert "static inline int model_predict(const double *x)" in header
     assert "static inline void model_decision(const double *x, float *out)" in header
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+def test_large_numbers_stay_different_categories(tmp_path, encoder):
+    """They are equal in float32."""
+    X = pd.DataFrame({"code": 2.0**24 + np.arange(200) % 4})
+    y = np.arange(200) % 4 % 3 == 0
+    clf = make_pipeline(encoder, BudgetedSVC(10, random_state=0)).fit(X, y)
+    assert_array_equal(run_c(clf, X, tmp_path)[0], clf.predict(X))
+    assert_array_equal(run_onnx(clf, X, tmp_path)["label"], clf.predict(X))

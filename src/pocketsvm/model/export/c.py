@@ -257,7 +257,7 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     values of the training rows needed it, everything in the header is ``double``, including rows.
 
     A CalibratedClassifierCV has no ``model_decision``. Rows are ``double`` if a pipeline has a
-    QuantileTransformer.
+    QuantileTransformer, or encodes numbers that are equal in float.
 
     The preparation of a pipeline is part of the header: a row holds the features as they are in
     data files. ``NAN`` stands for a missing number. A text is given as a number, which

@@ -30,10 +30,10 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     """Write an ONNX model.
 
     The input "X" has the shape (batch, n_features) and the dtype of the support vectors: float32,
-    or float64 if the values of the training rows needed it; a pipeline with a QuantileTransformer
-    takes float64. A model that encodes text columns has a second input, "texts", of strings: "X"
-    has the other columns, both in the order of the training rows. NaN stands for a missing number,
-    and an empty string for a missing text.
+    or float64 if the values of the training rows needed it. A pipeline with a QuantileTransformer,
+    or with categories that are equal in float32, takes float64. A model that encodes text columns
+    has a second input, "texts", of strings: "X" has the other columns, both in the order of the
+    training rows. NaN stands for a missing number, and an empty string for a missing text.
 
     The outputs are "label", of shape (batch,), and "decision", shaped like the result of
     `decision_function`: (batch,) for two classes, else (batch, n_classes). A model with the loss

@@ -190,6 +190,10 @@ class Indicate(Operation):
     sources: Positions
     keys: Numbers
 
+    @property
+    def needs_double(self) -> bool:
+        return _collide(self.sources, self.keys)
+
     def c(self, code: Code, row: str) -> str:
         sources, keys = code.table(self.sources), code.table(self.keys)
         return code.each(len(self.keys), f"{row}[{sources}[i]] == {keys}[i] ? 1 : 0")
@@ -213,6 +217,10 @@ class LookUp(Operation):
     ends: Positions
     unknown: Numbers
     missing: Numbers
+
+    @property
+    def needs_double(self) -> bool:
+        return _collide(np.repeat(self.begins, self.ends - self.begins + 1), self.keys)
 
     @classmethod
     def of(
@@ -386,6 +394,13 @@ class Interpolate(Operation):
         value = graph.node("Where", above, graph.table(np.float64(1)), value)
         value = graph.node("Where", below, graph.table(np.float64(0)), value)
         return _normal_quantile(graph, value) if self.is_normal else value
+
+
+def _collide(columns: Positions, keys: Numbers) -> bool:
+    """Tell whether keys of a column are equal in float32, such as 2^24 and 2^24 + 1."""
+    with np.errstate(over="ignore"):
+        rounded = keys.astype(np.float32)
+    return len({*zip(columns.tolist(), rounded.tolist(), strict=True)}) < len(keys)
 
 
 def _search(
