@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pocketsvm.paper.datasets.problems import Problem
 from pocketsvm.paper.toolkit.tables import Table
-from pocketsvm.solving.all_rows import ROWS_PER_VECTOR
 from pocketsvm.solving.readings import LENGTHS
+from pocketsvm.solving.solve import most_rows
 from pocketsvm.training.settings import Choices
 
 from . import child
@@ -157,13 +157,14 @@ def by_reduction(n_rows: int) -> Table:
 def _formula(reading: str, n_partitions: int) -> float:
     """Return the bytes of a partition's result: float64 numbers, float32 rows, labels of a byte."""
     number, row = 8, 4 * N_FEATURES + 1
-    n_bent = ROWS_PER_VECTOR * BUDGET
-    return {
+    n_near = most_rows(BUDGET, 1)
+    sizes: dict[str, float] = {
         "Summarise": number * (4 * N_FEATURES + 3 * 2 + 6),
         "Draw": Choices().rows_per_vector * BUDGET / n_partitions * (row + 2 * number),
-        "ReadFirst": number * (BUDGET + 2) + n_bent * (row + number + 4),
+        "ReadFirst": number * (BUDGET + 5) + n_near / n_partitions * (row + 1),
         "ReadAlong": number * (BUDGET + 1 + len(LENGTHS)),
-    }[reading]
+    }
+    return sizes[reading]
 
 
 def by_partitions(quick: bool) -> Table:

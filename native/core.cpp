@@ -3,10 +3,9 @@
 #include "drawing.hpp"
 #include "kernel/prediction.hpp"
 #include "merging/pairs.hpp"
-#include "solving/newton.hpp"
+#include "solving/exact.hpp"
 #include "solving/outer_products.hpp"
 #include "solving/reading.hpp"
-#include "solving/row_newton.hpp"
 #include "training/trainer.hpp"
 
 #define POCKETSVM_TEXT_OF(x) #x
@@ -83,12 +82,6 @@ Reader* make_reader(Precision precision, const ModelView& model, const double* l
     return new LossReader<double>(model, lengths, n_lengths);
 }
 
-bool solve_small(const SmallProblem& problem, const SmallSolution& solution) {
-    if (problem.kernel.precision == Precision::float32)
-        return SmallSolver<float>(problem).solve(solution);
-    return SmallSolver<double>(problem).solve(solution);
-}
-
 bool solve_rows(const RowProblem& problem, const RowSolution& solution) {
     if (problem.kernel.precision == Precision::float32)
         return RowSolver<float>(problem).solve(solution);
@@ -116,7 +109,6 @@ const Core core = {POCKETSVM_TEXT(POCKETSVM_SET),
                    near_rows,
                    losses_along,
                    make_reader,
-                   solve_small,
                    solve_rows,
                    random_numbers,
                    split_rows,

@@ -263,53 +263,27 @@ class Reader {
                       const Sums& sums) const = 0;
 };
 
-// A problem whose kernel values fit into the cache, for each output on its own:
-// minimise 1/2 beta' A beta + sum_i c_i loss_i(k_i beta + b) + tilt b over beta and b.
-struct SmallProblem {
-    KernelView kernel;
-    const double* penalty;  // A, symmetric
-    Losses losses;          // no loss couples outputs, and they share the target of a row
-    const double* c;
+// A problem whose vectors are the rows themselves, for each output on its own:
+// minimise 1/2 a' K a + sum_i c_i loss_i(k_i a + b) + tilt b over a and b.
+struct RowProblem {
+    KernelView kernel;  // K, symmetric
+    Losses losses;      // no loss couples outputs, and they share the target of a row
+    const double* c;    // not zero
     double tilt;
     bool fit_intercept;  // else b is 0
     double bound;        // on the curvature of a loss
     double least;        // the least curvature of the intercept
     std::size_t n_steps;
-    double
-        tolerance;  // ends if a step predicts a decrease below this share of the objective, twice
-    const double* near;  // decision values close to the solution (n_rows x n_outputs), or null
+    double tolerance;  // ends if a step predicts a decrease below this share of the objective
 };
 
-// What the solver of a small problem writes; points and gradients hold the intercepts last.
-struct SmallSolution {
-    double* point;      // n_outputs x (n_vectors + 1)
-    double* gradient;   // likewise
-    double* penalised;  // n_outputs x n_vectors: A beta
-    double* decisions;  // n_rows x n_outputs
-    double* objective;  // of each output
-    double* predicted;  // twice the decrease that one more step predicts
-    std::int64_t* steps;
-};
-
-// A small problem whose vectors are the rows themselves, so that A = k = K.
-struct RowProblem {
-    KernelView kernel;  // K, symmetric
-    Losses losses;      // as those of `SmallProblem`, like all that follows
-    const double* c;    // not zero
-    double tilt;
-    bool fit_intercept;
-    double bound;
-    double least;
-    std::size_t n_steps;
-    double tolerance;
-};
-
+// Points and gradients hold the intercepts last.
 struct RowSolution {
     double* point;      // n_outputs x (n_rows + 1); zero where the loss of a row is flat
     double* gradient;   // likewise
     double* decisions;  // n_rows x n_outputs
-    double* objective;
-    double* predicted;
+    double* objective;  // of each output
+    double* predicted;  // twice the decrease that one more step predicts
     std::int64_t* steps;
 };
 
@@ -375,8 +349,8 @@ struct Core {
     // before them, to the upper triangle of a matrix (n_columns x n_columns).
     void (*add_products)(const double* packed, std::size_t n_rows, std::size_t n_columns,
                          const PanelRange& left, const PanelRange& right, double* square);
-    // The weighted losses of a chunk (n_losses), and the weighted slopes and curvatures of its rows,
-    // from decision values (n_rows x n_outputs). All arrays start with the first row of all.
+    // The weighted losses of a chunk (n_losses), and the weighted slopes and curvatures of its
+    // rows, from decision values (n_rows x n_outputs). All arrays start with the first row of all.
     void (*loss_bends)(const Losses& losses, const Chunk& chunk, const double* decisions,
                        double* sums, double* slopes, double* curvatures);
     // Whether the rows of a chunk are near.
@@ -391,8 +365,6 @@ struct Core {
     // at the first length.
     Reader* (*make_reader)(Precision, const ModelView&, const double* lengths,
                            std::size_t n_lengths);
-    // False if the second derivative is not finite.
-    bool (*solve_small)(const SmallProblem& problem, const SmallSolution& solution);
     // False if a matrix is not positive definite, because of rounding with a large c.
     bool (*solve_rows)(const RowProblem& problem, const RowSolution& solution);
     // The random numbers of n rows from a position on.

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 from models import ready_rows
+from pocketsvm.solving.factor import JITTER
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pocketsvm.solving.class_losses import Hinge, Softmax
-from pocketsvm.solving.factor import JITTER
 from pocketsvm.solving.row_loss import Loss
 from pocketsvm.solving.sample import Sample
 from pocketsvm.solving.value_losses import EpsilonInsensitive

@@ -1,5 +1,6 @@
 """The tools: those that build the site, and the one that fuzzes model files."""
 
+import random
 import zipfile
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from mkdocs.exceptions import PluginError
 
 TOOLS = Path(__file__).parents[1] / "tools"
-GOLDEN = sorted(Path(__file__).parent.glob("golden/*.psvm"))
+GOLDEN = sorted(Path(__file__).parent.glob("golden/**/*.psvm"))
 PROGRAM = '''"""A title
 
 A text.
@@ -196,3 +197,15 @@ def test_fuzzing_accepts_models_of_every_kind(tmp_path, path):
     target = fuzz_models.Target(tmp_path)
     target(path.read_bytes())
     assert target.n_models == 1
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories", "ignore:overflow encountered")
+@pytest.mark.parametrize("name", ["prepared-steps-v3", "sigmoid-v3", "temperature-v3"])
+def test_changed_files_are_refused_or_hold_a_model_that_works(tmp_path, name):
+    import fuzz_models
+
+    target, rng = fuzz_models.Target(tmp_path), random.Random(0)
+    content = next(path for path in GOLDEN if path.stem == name).read_bytes()
+    for _ in range(400):
+        target(fuzz_models.mutate(content, rng))
+    assert 10 < target.n_models < 300

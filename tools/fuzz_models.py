@@ -22,11 +22,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
 from pocketsvm import load_model, save_model
+from pocketsvm.model.calibrated import Calibrated, unfrozen
 from pocketsvm.model.container import CHECKSUM_SIZE, MAGIC, PREFIX
-from pocketsvm.model.preparation import Preparation, split
+from pocketsvm.model.export.common import Exportable
+from pocketsvm.model.preparation import join, split
 
 try:
     import atheris
@@ -167,11 +170,12 @@ class Target:
             return
         self.n_models += 1
         X = _rows(estimator)
-        if isinstance(estimator, Pipeline):
-            prepared = estimator[:-1].transform(X)
-            if not np.isfinite(prepared.data if sp.issparse(prepared) else prepared).all():
-                return  # a scale close to zero: the rows themselves are refused
-        values = getattr(estimator, "decision_function", estimator.predict)(X)
+        if not all(_accepts(member, X) for member in _members(estimator)):
+            return
+        if Calibrated.of(estimator):
+            values = estimator.predict_proba(X)
+        else:
+            values = getattr(estimator, "decision_function", estimator.predict)(X)
         if not np.isfinite(values).all():
             raise RuntimeError("a decision value is not finite")
         estimator.predict(X)
@@ -179,11 +183,32 @@ class Target:
         load_model(self._again)
 
 
+def _members(estimator: Any) -> list[Any]:
+    """Return the pipelines or machines that an estimator is made of."""
+    steps, machine = split(estimator)
+    if type(machine) is not CalibratedClassifierCV:
+        return [estimator]
+    inner = [unfrozen(pair.estimator) for pair in machine.calibrated_classifiers_]
+    return [join((*steps, *split(one)[0]), split(one)[1]) for one in inner]
+
+
+def _accepts(estimator: Any, X: Any) -> bool:
+    """Tell whether rows pass a pipeline: a step may refuse them, or a scale be close to zero."""
+    if not isinstance(estimator, Pipeline):
+        return True
+    try:
+        with np.errstate(all="ignore"):
+            prepared = estimator[:-1].transform(X)
+    except ValueError:
+        return False
+    return bool(np.isfinite(prepared.data if sp.issparse(prepared) else prepared).all())
+
+
 def _rows(estimator: Any) -> Any:
     """Return three rows for a model: numbers, and known texts in columns of text."""
     X = pd.DataFrame(np.linspace(-2, 2, 3 * estimator.n_features_in_).reshape(3, -1))
-    steps, _ = split(estimator)
-    for column, texts in (Preparation.of(steps).columns.texts if steps else {}).items():
+    inputs = Exportable.of(estimator).inputs
+    for column, texts in inputs.texts.items():
         X[column] = pd.Series([texts[k % len(texts)] for k in range(3)], dtype=object)
     names = getattr(estimator, "feature_names_in_", None)
     # scikit-learn refuses tables in which a name occurs twice.
@@ -195,7 +220,7 @@ def fuzz_with_atheris(target: Target, seconds: float, folder: Path) -> None:
     """Let libFuzzer choose inputs by the code that they reach."""
     corpus = folder / "models"
     corpus.mkdir(exist_ok=True)
-    for path in GOLDEN.glob("*.psvm"):
+    for path in GOLDEN.rglob("*.psvm"):
         shutil.copy(path, corpus)
     for name, module in list(sys.modules.items()):
         if name.startswith(("pocketsvm.model", "pocketsvm.estimators")):
@@ -216,7 +241,7 @@ def fuzz_with_atheris(target: Target, seconds: float, folder: Path) -> None:
 
 def fuzz_alone(target: Target, seconds: float) -> None:
     """Change golden files at random."""
-    files = [path.read_bytes() for path in sorted(GOLDEN.glob("*.psvm"))]
+    files = [path.read_bytes() for path in sorted(GOLDEN.rglob("*.psvm"))]
     rng, end = random.Random(), time.monotonic() + seconds
     while time.monotonic() < end:
         target(mutate(rng.choice(files), rng))

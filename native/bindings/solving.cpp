@@ -173,9 +173,10 @@ nb::tuple loss_bends(const RowLosses& losses, Matrix decisions, Vector c, std::s
     auto total = make_array<double>({view.n_losses()}, &sums);
     auto slopes_array = make_array<double>({losses.n_rows(), view.n_outputs}, &slopes);
     auto curvatures_array = make_array<double>({losses.n_rows(), view.n_outputs}, &curvatures);
-    sum_losses(losses, c.data(), view.n_losses(), sums, n_threads, [&](const Chunk& chunk, double* to) {
-        core->loss_bends(view, chunk, decisions.data(), to, slopes, curvatures);
-    });
+    sum_losses(losses, c.data(), view.n_losses(), sums, n_threads,
+               [&](const Chunk& chunk, double* to) {
+                   core->loss_bends(view, chunk, decisions.data(), to, slopes, curvatures);
+               });
     return nb::make_tuple(total, slopes_array, curvatures_array);
 }
 
@@ -201,45 +202,12 @@ nb::object losses_along(const RowLosses& losses, Matrix decisions, Matrix change
                                                      std::to_string(lengths.shape(0)));
     double* sums;
     auto total = make_array<double>({2, view.n_outputs}, &sums);
-    sum_losses(losses, c.data(), 2 * view.n_outputs, sums, n_threads, [&](const Chunk& chunk, double* to) {
-        core->losses_along(view, chunk, decisions.data(), change.data(), lengths.data(), to,
-                           to + view.n_outputs);
-    });
+    sum_losses(losses, c.data(), 2 * view.n_outputs, sums, n_threads,
+               [&](const Chunk& chunk, double* to) {
+                   core->losses_along(view, chunk, decisions.data(), change.data(), lengths.data(),
+                                      to, to + view.n_outputs);
+               });
     return nb::cast(total);
-}
-
-// Returns point, gradient, penalised, decisions, objective, predicted and steps of `SmallSolution`.
-nb::tuple solve_small(const RowLosses& losses, AnyMatrix kernel, Matrix penalty, Vector c,
-                      double tilt, bool fit_intercept, double bound, double least,
-                      std::optional<Matrix> near, std::size_t n_steps, double tolerance) {
-    const KernelView view = view_of(kernel);
-    const std::size_t n_outputs = losses.view().n_outputs, n_vectors = view.n_vectors;
-    require(losses.separable(), "the losses couple the outputs, or have several targets");
-    require(losses.n_rows() == view.n_rows && c.shape(0) == view.n_rows,
-            "losses and c must have one entry per row of kernel, " + std::to_string(view.n_rows) +
-                ", got " + std::to_string(losses.n_rows()) + " and " + std::to_string(c.shape(0)));
-    require(penalty.shape(0) == n_vectors && penalty.shape(1) == n_vectors,
-            "penalty must be square, with one column per column of kernel, " +
-                std::to_string(n_vectors));
-    if (near) check_decisions(losses, *near, c.shape(0));
-    SmallSolution to;
-    auto point = make_array<double>({n_outputs, n_vectors + 1}, &to.point);
-    auto gradient = make_array<double>({n_outputs, n_vectors + 1}, &to.gradient);
-    auto penalised = make_array<double>({n_outputs, n_vectors}, &to.penalised);
-    auto decisions = make_array<double>({view.n_rows, n_outputs}, &to.decisions);
-    auto objective = make_array<double>({n_outputs}, &to.objective);
-    auto predicted = make_array<double>({n_outputs}, &to.predicted);
-    auto steps = make_array<std::int64_t>({n_outputs}, &to.steps);
-    bool finite;
-    {
-        WithoutGil released;
-        finite =
-            core->solve_small({view, penalty.data(), losses.view(), c.data(), tilt, fit_intercept,
-                               bound, least, n_steps, tolerance, near ? near->data() : nullptr},
-                              to);
-    }
-    require(finite, "kernel, penalty and c must be finite");
-    return nb::make_tuple(point, gradient, penalised, decisions, objective, predicted, steps);
 }
 
 // Returns point, gradient, decisions, objective, predicted and steps of `RowSolution`, or None.
@@ -320,9 +288,6 @@ void bind_solving(nb::module_& module) {
         .def("bends", &loss_bends, "decisions"_a, "c"_a, "n_threads"_a)
         .def("near", &near_rows, "decisions"_a, "reach"_a, "n_threads"_a)
         .def("along", &losses_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
-    module.def("solve_small", &solve_small, "losses"_a, "kernel"_a.noconvert(), "penalty"_a, "c"_a,
-               "tilt"_a, "fit_intercept"_a, "bound"_a, "least"_a, "near"_a.none(), "n_steps"_a,
-               "tolerance"_a);
     module.def("solve_rows", &solve_rows, "losses"_a, "kernel"_a.noconvert(), "c"_a, "tilt"_a,
                "fit_intercept"_a, "bound"_a, "least"_a, "n_steps"_a, "tolerance"_a);
     module.def("read_losses", &read_losses, "vectors"_a.noconvert(), "gamma"_a, "rows"_a,

@@ -177,14 +177,14 @@ inline bool read_all(const Reader& reader, const ModelView& model, const RowsVie
     const std::size_t n_pull = losses.n_outputs * (model.n_vectors + 1);
     const std::size_t at_once = rows_read_at_once(model);
     std::vector<double> found(n_losses + n_pull);
-    const bool finished = add_chunks(
-        (rows.n_rows + at_once - 1) / at_once, found.size(), found.data(), n_threads, interrupt,
-        [&](std::size_t k, double* sums) {
-            Chunk chunk = all;
-            chunk.begin = k * at_once;
-            chunk.end = std::min(chunk.begin + at_once, rows.n_rows);
-            reader.read(rows, losses, chunk, {sums, sums + n_losses, total.near});
-        });
+    const bool finished =
+        add_chunks((rows.n_rows + at_once - 1) / at_once, found.size(), found.data(), n_threads,
+                   interrupt, [&](std::size_t k, double* sums) {
+                       Chunk chunk = all;
+                       chunk.begin = k * at_once;
+                       chunk.end = std::min(chunk.begin + at_once, rows.n_rows);
+                       reader.read(rows, losses, chunk, {sums, sums + n_losses, total.near});
+                   });
     std::copy_n(found.begin(), n_losses, total.losses);
     std::copy_n(found.begin() + std::ptrdiff_t(n_losses), n_pull, total.pull);
     return finished;

@@ -7,7 +7,7 @@ void shared_tests();
 void merging_tests();
 void training_tests(std::uint64_t expected_hash);
 void solving_tests();
-void newton_tests();
+void exact_tests();
 void on_threads_tests();
 void text_tests();
 
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     merging_tests();
     training_tests(argc > 1 ? std::strtoull(argv[1], nullptr, 16) : 0);
     solving_tests();
-    newton_tests();
+    exact_tests();
     on_threads_tests();
     text_tests();
     std::printf("%d passed, %d failed\n", check::passed.load(), check::failed.load());

@@ -391,19 +391,18 @@ class RowLosses:
     def separable(self) -> bool:
         """Whether every output is a problem of its own, with targets that all outputs share."""
 
-    def slopes(
+    def bends(
         self, decisions: NDArray[np.float64], c: NDArray[np.float64], n_threads: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Losses (n_losses,) of decision values (n_rows, n_outputs), and slopes of their shape.
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Losses (n_losses,) of decision values (n_rows, n_outputs), and their derivatives.
 
-        Both are weighted by c. The bits do not depend on the threads.
+        The losses are summed with the weights c (n_rows,). The slopes and curvatures of the rows
+        (n_rows, n_outputs) are weighted, too.
         """
-
-    def curvatures(
-        self, decisions: NDArray[np.float64], c: NDArray[np.float64], n_threads: int
-    ) -> NDArray[np.float64]:
-        """Curvature (n_rows,) of the losses, the mean over the outputs, weighted by c."""
-
+    def near(
+        self, decisions: NDArray[np.float64], reach: float, n_threads: int
+    ) -> NDArray[np.bool_]:
+        """Whether rows have a slope, or would have one within `reach` widths of the loss."""
     def along(
         self,
         decisions: NDArray[np.float64],
@@ -416,29 +415,6 @@ class RowLosses:
 
         They are those at one length for each loss. The bits do not depend on the threads.
         """
-
-def solve_small(
-    losses: RowLosses,
-    kernel: NDArray[Any],
-    penalty: NDArray[np.float64],
-    c: NDArray[np.float64],
-    tilt: float,
-    fit_intercept: bool,
-    bound: float,
-    least: float,
-    near: NDArray[np.float64] | None,
-    n_steps: int,
-    tolerance: float,
-) -> tuple[NDArray[Any], ...]:
-    """Minimise 1/2 beta' A beta + sum_i c_i loss_i(k_i beta + b) + tilt b for each output.
-
-    kernel (n_rows, n_vectors) holds k; penalty is A; bound is one on the curvature of a loss, and
-    least is the least curvature of an intercept. near are decision values close to the solution;
-    None starts from zero. Ends after n_steps, or if a step predicts a decrease below tolerance / 2
-    times the objective. Returns the point and its gradient (n_outputs, n_vectors + 1), A beta, the
-    decision values, and for each output the objective, twice the predicted decrease, and the number
-    of steps.
-    """
 
 def solve_rows(
     losses: RowLosses,
@@ -470,14 +446,14 @@ def read_losses(
     lengths: NDArray[np.float64],
     reach: float,
     n_threads: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float32]]:
-    """Losses (n_lengths or 1, n_losses), their pull (n_outputs, n_vectors + 1), near, curvatures.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Losses (n_lengths or 1, n_losses), their pull (n_outputs, n_vectors + 1), and near rows.
 
     Sums over all rows, whose weights are c. Without lengths, they are those at a point. With
     lengths, coefficients and intercepts hold a point and then a direction, the losses are those at
-    these lengths along the direction, the pull is that at the first one, and near and curvatures
-    are empty. Sums are in float64; the bits do not depend on the threads. A row is near if it would
-    have a slope after a change of its decision value by `reach` widths.
+    these lengths along the direction, the pull is that at the first one, and near is empty. Sums
+    are in float64; the bits do not depend on the threads. A row is near if it would have a slope
+    after a change of its decision value by `reach` widths.
     """
 
 class SvmlightChunk:

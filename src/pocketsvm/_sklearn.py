@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -24,11 +24,18 @@ __all__ = [
     "callback_context",
     "check_partial_fit_first_call",
     "check_weights",
+    "drop_categories",
     "fit_context",
+    "fitted_calibration",
+    "group_categories",
     "has_callbacks",
+    "infrequent_indices",
+    "is_calibration",
     "num_samples",
     "parameter_names",
+    "power_scaler",
     "safe_indexing",
+    "set_power_scaler",
     "takes_weights",
     "validate_data",
     "validate_parameters",
@@ -97,3 +104,86 @@ def takes_weights(scorer: Any) -> bool:
     """Whether a scorer of scikit-learn takes sample weights; others are not asked to."""
     accepts = getattr(scorer, "_accept_sample_weight", None)
     return bool(accepts()) if accepts is not None else False
+
+
+def group_categories(encoder: Any, is_infrequent: list[NDArray[Any]], missing: list[int]) -> None:
+    """Make a fitted encoder group the infrequent categories of each column.
+
+    `missing` has the columns whose last category stands for missing values that are never grouped.
+    """
+    counts = [(~one).astype(int) for one in is_infrequent]
+    limits = {"min_frequency": encoder.min_frequency, "max_categories": encoder.max_categories}
+    encoder.set_params(min_frequency=1, max_categories=None)  # all that are counted are frequent
+    encoder._infrequent_enabled = True
+    ends = {column: len(counts[column]) - 1 for column in missing}
+    encoder._fit_infrequent_category_mapping(1, counts, ends)
+    encoder.set_params(**limits)
+
+
+def drop_categories(encoder: Any) -> None:
+    """Make a fitted one-hot encoder drop the categories that its parameter `drop` names."""
+    encoder._set_drop_idx()
+    encoder._n_features_outs = encoder._compute_n_features_outs()
+
+
+def power_scaler(transformer: Any) -> Any:
+    """Return the scaler of a fitted PowerTransformer that standardizes."""
+    return transformer._scaler
+
+
+def set_power_scaler(transformer: Any, scaler: Any) -> None:
+    """Set the scaler of a PowerTransformer."""
+    transformer._scaler = scaler
+
+
+def infrequent_indices(encoder: Any) -> list[Any]:
+    """Return the positions of the infrequent categories of each column; None if there are none."""
+    columns: list[None] = [None] * len(encoder.categories_)
+    return getattr(encoder, "_infrequent_indices", columns)
+
+
+def is_calibration(estimator: Any) -> bool:
+    """Whether an estimator is a CalibratedClassifierCV, without the import of that class."""
+    cls = type(estimator)
+    return (cls.__module__, cls.__name__) == ("sklearn.calibration", "CalibratedClassifierCV")
+
+
+def fitted_calibration(
+    parameters: dict[str, Any],
+    classes: NDArray[Any],
+    members: list[Any],
+    slopes: NDArray[Any],
+    offsets: NDArray[Any],
+) -> Any:
+    """Return a fitted CalibratedClassifierCV of fitted members and their calibrators."""
+    # This module takes long to import, and few models need it.
+    from sklearn.calibration import (
+        CalibratedClassifierCV,
+        _CalibratedClassifier,
+        _SigmoidCalibration,
+        _TemperatureScaling,
+    )
+
+    machine = CalibratedClassifierCV(clone(members[0]), **parameters)
+    machine._validate_params()
+    machine.classes_ = classes
+    machine.calibrated_classifiers_ = []
+    for member, member_slopes, member_offsets in zip(members, slopes, offsets, strict=True):
+        calibrators = []
+        for slope, offset in zip(member_slopes, member_offsets, strict=True):
+            is_sigmoid = machine.method == "sigmoid"
+            calibrator = _SigmoidCalibration() if is_sigmoid else _TemperatureScaling()
+            if is_sigmoid:
+                calibrator.a_, calibrator.b_ = slope, offset
+            else:
+                calibrator.beta_ = slope
+            calibrators.append(calibrator)
+        machine.calibrated_classifiers_.append(
+            _CalibratedClassifier(
+                member, calibrators, classes=machine.classes_, method=machine.method
+            )
+        )
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(members[0], name):
+            setattr(machine, name, getattr(members[0], name))
+    return machine

@@ -6,7 +6,10 @@ import typing
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_moons
 
+from pocketsvm import BudgetedSVC, save_model
 from pocketsvm.cli.export import export
 from pocketsvm.model.export import FORMATS
 
@@ -58,3 +61,13 @@ def test_errors(refuse, moons, blobs, arguments, code, message):
 def test_the_formats_are_those_of_the_library():
     option = typing.get_type_hints(export)["to"]
     assert typing.get_args(typing.get_args(option)[0]) == tuple(FORMATS)
+
+
+def test_calibrated_models_are_exported(succeed, refuse, folder, moons):
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    clf = CalibratedClassifierCV(BudgetedSVC(10, random_state=0), cv=2).fit(X, y)
+    save_model(clf, "calibrated.psvm")
+    found = json.loads(succeed("export", "calibrated.psvm", "m.h", "--json"))
+    assert found["labels"] == [0, 1]
+    message = "holds a CalibratedClassifierCV, which only `pocketsvm export` takes"
+    refuse(["predict", "calibrated.psvm", "moons.txt"], 1, message)

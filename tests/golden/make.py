@@ -14,12 +14,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs, make_friedman2, make_moons
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from pocketsvm import (
     BudgetedOneClassSVM,
@@ -126,6 +137,77 @@ def prepared():
     return Pipeline([("columns", ColumnTransformer(branches)), ("svm", svm)]).fit(rows, y), rows[:5]
 
 
+def prepared_steps():
+    """Return a pipeline with a step of every other kind."""
+    random = np.random.default_rng(0)
+    n = 200
+    rows = pd.DataFrame(
+        {
+            "length": random.normal(size=n),
+            "wood": random.choice(["oak", "ash", "ülm", "fir"], n, p=[0.5, 0.3, 0.17, 0.03]),
+            "weight": random.lognormal(size=n),
+            "stars": random.choice([1.0, 2.0, 5.0], n),
+            "soil": random.choice(["clay", "sand"], n),
+        }
+    )
+    y = rows["length"] + (rows["wood"] == "oak") > 0
+    rows.loc[[1, 7], "length"] = np.nan
+    rows.loc[[2, 9], "soil"] = np.nan
+    woods = OneHotEncoder(
+        min_frequency=0.1, handle_unknown="infrequent_if_exist", sparse_output=False
+    )
+    soils = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop="first"))
+    stars = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
+    )
+    weights = FeatureUnion(
+        [
+            ("power", PowerTransformer("box-cox")),
+            ("quantiles", QuantileTransformer(n_quantiles=5, output_distribution="normal")),
+            ("scaled", make_pipeline(MinMaxScaler(clip=True), MaxAbsScaler())),
+        ]
+    )
+    branches = [
+        ("length", SimpleImputer(strategy="median", add_indicator=True), ["length"]),
+        ("woods", woods, ["wood"]),
+        ("stars", stars, ["stars"]),
+        ("soils", soils, ["soil"]),
+        ("weights", weights, ["weight"]),
+    ]
+    columns = ColumnTransformer(branches)
+    last = ColumnTransformer([("pca", PCA(4, whiten=True), [*range(5)])], remainder="passthrough")
+    svd = TruncatedSVD(5, random_state=0)
+    svm = BudgetedSVC(9, max_iter=3, random_state=0)
+    steps = [("columns", columns), ("last", last), ("svd", svd), ("svm", svm)]
+    return Pipeline(steps).fit(rows, y), rows[:5]
+
+
+def calibrated(method, ensemble):
+    """Return a calibrated pipeline of texts."""
+    clf, rows = prepared()
+    random = np.random.default_rng(1)
+    X = pd.concat([rows.fillna(0)] * 20, ignore_index=True)
+    X["length"] = random.normal(size=100)
+    y = np.where(X["length"] + (X["wood"] == "oak") > 0, "good", "bad")
+    machine = CalibratedClassifierCV(clf, method=method, ensemble=ensemble, cv=2)
+    return machine.fit(X, y), rows
+
+
+def write_calibrated(method, ensemble):
+    """Write a calibrated model, with the probabilities that scikit-learn computes."""
+    clf, X = calibrated(method, ensemble)
+    known = {
+        "columns": list(X.columns),
+        "X": np.asarray(X).tolist(),
+        "classes": clf.classes_.tolist(),
+        "probabilities": clf.predict_proba(X).tolist(),
+    }
+    path = HERE / "calibrated" / f"{method}-v{VERSION}"
+    path.parent.mkdir(exist_ok=True)
+    save_model(clf, path.with_suffix(".psvm"))
+    path.with_suffix(".json").write_text(json.dumps(known, indent=1) + "\n")
+
+
 def novelty():
     X, _ = make_moons(300, noise=0.1, random_state=0)
     return BudgetedOneClassSVM(8, nu=0.2, max_iter=3, random_state=0).fit(X), X[:5]
@@ -163,6 +245,7 @@ KINDS = {
     "regression": regression,
     "scaled": scaled,
     "prepared": prepared,
+    "prepared-steps": prepared_steps,
     "stream": stream,
     "reservoir": reservoir,
     "float64": float64,
@@ -177,4 +260,8 @@ KINDS = {
 if __name__ == "__main__":
     missing = [kind for kind in KINDS if not (HERE / f"{kind}-v{VERSION}.psvm").exists()]
     for kind in sys.argv[1:] or missing:
-        write(kind, *KINDS[kind]())
+        if kind == "calibrated":
+            write_calibrated("sigmoid", ensemble=True)
+            write_calibrated("temperature", ensemble=False)
+        else:
+            write(kind, *KINDS[kind]())

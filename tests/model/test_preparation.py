@@ -15,14 +15,14 @@ from model_files import (
     small,
     value,
 )
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
@@ -68,31 +68,18 @@ def test_scaling_is_restored(path, scaler, kind):
         assert_array_equal(found[name], expected[name])
 
 
-@pytest.mark.parametrize("scaler", ALL_SCALERS, ids=str)
-def test_scaling_is_the_affine_map_of_the_scaler(scaler):
-    X, y = problem()
-    pipeline = make_pipeline(clone(scaler), small()).fit(X, y)
-    model = Model.of(pipeline)
-    assert model.preparation.steps == (pipeline[0],)
-    columns = model.preparation.columns
-    assert columns.is_scaling
-    found = (X - columns.offset) * columns.factor
-    assert_allclose(found, pipeline[0].transform(X), rtol=1e-12, atol=1e-12)
-    assert Model.of(pipeline[-1]).preparation is None
-
-
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
-        (MinMaxScaler(clip=True), "it clips; clip=False is supported"),
-        (MaxAbsScaler(clip=True), "it clips; clip=False is supported"),
         (Normalizer(), "a Normalizer cannot be kept in it. Supported .* are StandardScaler, Min"),
-        (TruncatedSVD(1), "a TruncatedSVD cannot be kept in it.*RobustScaler, SimpleImputer"),
-        (make_pipeline(StandardScaler()), "a Pipeline cannot be kept in it"),
-        (SimpleImputer(add_indicator=True), "add_indicator=False are"),
-        (SimpleImputer(missing_values=0), "missing_values=nan and"),
-        (OneHotEncoder(drop="first"), "drop=None is"),
-        (OneHotEncoder(max_categories=3), "max_categories=None is"),
+        (
+            FunctionTransformer(np.abs),
+            "a FunctionTransformer cannot be kept in it. .* FeatureUnion",
+        ),
+        (SimpleImputer(missing_values=0), "missing_values=nan is. Replace 0 by NaN"),
+        (SimpleImputer(strategy=np.min), "its strategy is a function. Use strategy='constant'"),
+        (FeatureUnion([("a", Normalizer())]), "a Normalizer cannot be kept"),
+        (FeatureUnion([("a", MaxAbsScaler())], transformer_weights={"a": 2.0}), "weights"),
         (ColumnTransformer([("a", StandardScaler(), 0)]), "0 as 1-D|1D data passed"),
         (
             ColumnTransformer([("a", "passthrough", [0])], transformer_weights={"a": 2.0}),
@@ -100,10 +87,6 @@ def test_scaling_is_the_affine_map_of_the_scaler(scaler):
         ),
         (ColumnTransformer([("a", Normalizer(), [0])]), "a Normalizer cannot be kept"),
         (ColumnTransformer([("a", StandardScaler(), [0, 0])]), "branch 'a' takes a column twice"),
-        (
-            ColumnTransformer([("a", ColumnTransformer([("b", "passthrough", [0])]), [0])]),
-            "inside another one",
-        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -114,14 +97,8 @@ def test_steps_that_a_file_cannot_keep_are_named_with_those_it_can(path, step, r
     assert not path.exists()
 
 
-def test_a_chain_must_make_sense(path):
+def test_the_steps_of_a_pipeline_must_be_fitted(path):
     X, y = problem()
-    for steps, reason in (
-        ([StandardScaler(), OneHotEncoder()], "must come before a scaler"),
-        ([StandardScaler(), ColumnTransformer([("a", "passthrough", [0])])], "only as the first"),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            save_model(make_pipeline(*steps, small()).fit(X, y), path)
     with pytest.raises(NotFittedError):
         save_model(make_pipeline(StandardScaler(), small().fit(X, y)), path)
     assert not path.exists()
@@ -164,25 +141,11 @@ def branches(kind="most_frequent", **encoding):
 
 
 def check_chain(pipeline, X, path):
-    """Check that a fitted chain is restored, and that its map of columns says what it does."""
+    """Check that a fitted chain is restored, and once more."""
     twin = round_trip(pipeline, path)
     assert_array_equal(twin.decision_function(X), pipeline.decision_function(X), strict=True)
     round_trip(twin, path)
     assert_array_equal(twin.decision_function(X), pipeline.decision_function(X), strict=True)
-    columns = Model.of(twin).preparation.columns
-    rows = np.asarray(X, dtype=object)
-    parts = []
-    for j in range(columns.n_outputs):
-        given, category = rows[:, columns.source[j]], columns.category[j]
-        missing = np.array([each is None or each != each for each in given])
-        value = given if category is None else given == category
-        if missing.any():
-            value = np.where(missing, columns.fill[j], value)
-        parts.append((value.astype(float) - columns.offset[j]) * columns.factor[j])
-    expected = pipeline[:-1].transform(X)
-    expected = expected if isinstance(expected, np.ndarray) else expected.toarray()
-    error = 1e-12 if expected.dtype == np.float64 else 1e-5
-    assert_allclose(np.transpose(parts), expected, rtol=error, atol=error)
     return twin
 
 
@@ -193,7 +156,8 @@ def test_columns_of_numbers_and_texts_are_restored(path, sparse):
     twin = check_chain(make_pipeline(steps, MaxAbsScaler(), small()).fit(X, y), X, path)
     assert list(twin.named_steps) == ["columns", "scale", "svm"]
     assert twin[0].feature_names_in_.tolist() == list(X)
-    assert Model.of(twin).preparation.columns.texts == {1: ["ash", "elm", "oak"]}
+    texts = Model.of(twin).preparation.program.inputs.texts
+    assert {column: sorted(known) for column, known in texts.items()} == {1: ["ash", "elm", "oak"]}
     X.loc[0, "kind"] = "birch"
     twin.predict(X)
 
@@ -256,7 +220,7 @@ def test_a_scale_must_be_positive(path):
 
 FORGERIES = [
     ({"kind": "Other"}, "preparation has a 'Other', which this pocketsvm does not know"),
-    ({"n_rows": 0}, "number of rows of its scaling"),
+    ({"n_rows": 0}, "'n_rows' is out of range in a step of its preparation"),
     ({"parameters": {}}, "the parameters of its StandardScaler"),
     ({"parameters": {"with_mean": 1, "with_std": True}}, "not bool"),
     ({"kind": "MinMaxScaler", "parameters": {"feature_range": [1, 0]}}, "is empty"),
@@ -301,7 +265,7 @@ CHAIN_FORGERIES = [
     (lambda top, step: step["branches"][0].update(name="a__b"), "no names of their own"),
     (lambda top, step: step["branches"][0].update(steps={}), "not list"),
     (lambda top, step: step["branches"][1]["steps"][0].update(values="date"), "of the kind 'date'"),
-    (lambda top, step: step["branches"][1]["steps"][0].update(values="number"), "is expected"),
+    (lambda top, step: step["branches"][1]["steps"][0].update(values="number"), "lacks the array"),
     (
         lambda top, step: step["branches"][1]["steps"][0]["parameters"].update(strategy="mode"),
         "strategy",
@@ -317,7 +281,7 @@ CHAIN_FORGERIES = [
     ),
     (
         lambda top, step: step["branches"][1].update(steps=[dict(step, branches=[])]),
-        "'ColumnTransformer', which",
+        "no names of their own",
     ),
     (lambda top, step: step.update(sparse_output=1), "not bool"),
 ]

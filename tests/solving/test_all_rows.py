@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.descent import Conjugate, minimise
 from solver_problems import (
     PROBLEMS,
     Objective,
@@ -16,7 +17,6 @@ from solver_problems import (
 from pocketsvm import BudgetedSVC
 from pocketsvm.solving import all_rows, kernel, readings
 from pocketsvm.solving.all_rows import AllRows
-from pocketsvm.solving.descent import Conjugate, minimise
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.readings import in_memory
 from pocketsvm.solving.row_loss import REACH

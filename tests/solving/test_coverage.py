@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from pocketsvm.solving.descent import minimise
 from sklearn.datasets import make_friedman1
 from solver_problems import value_problem
 
 from pocketsvm import BudgetedSVR
 from pocketsvm.solving.coverage import intercept_shifts, without_each_row
-from pocketsvm.solving.descent import minimise
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.solve import Solver
 from pocketsvm.solving.value_losses import Quantile

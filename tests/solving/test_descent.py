@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.descent import Conjugate, line_search, minimise, resume
 from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem, value_problem
 from threadpoolctl import threadpool_limits
 
 from pocketsvm.solving import descent, kernel
-from pocketsvm.solving.descent import Conjugate, line_search, minimise, resume
 from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem, row_products
 
 EVERY_PROBLEM = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)

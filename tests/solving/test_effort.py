@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from models import ready_rows
+from pocketsvm.solving.effort import LEAST_ROWS, LEAST_STEPS, Effort
 from solver_problems import class_problem
 
 from pocketsvm.solving import effort
 from pocketsvm.solving.class_losses import Hinge
-from pocketsvm.solving.effort import LEAST_ROWS, LEAST_STEPS, Effort
 from pocketsvm.solving.sample import Sample
 from pocketsvm.training.settings import Choices, Settings
 

@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.factor import JITTER, PANEL, Penalty
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pocketsvm.solving import factor as module
-from pocketsvm.solving.factor import JITTER, PANEL, Penalty
 
 GAMMA = 0.4
 SIZES = pytest.mark.parametrize("n", [1, 2, PANEL, PANEL + 1, 3 * PANEL - 5])

@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.moving import Path
 from solver_problems import GAMMA, PROBLEMS, Objective, class_problem, coupled_problem
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import descent, effort, kernel, moving, readings, solve
-from pocketsvm.solving.moving import Path
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.sample import Sample
 from pocketsvm.solving.value_losses import EpsilonInsensitive

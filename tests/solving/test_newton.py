@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.descent import MOST_STEPS, SMALL_TOLERANCE, minimise, resume
 from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem, value_problem
 from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, _core
 from pocketsvm.solving import problem
-from pocketsvm.solving.descent import MOST_STEPS, SMALL_TOLERANCE, minimise, resume
 from pocketsvm.solving.problem import Problem
 
 EVERY_PROBLEM = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)

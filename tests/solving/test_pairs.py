@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse.csgraph
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.ramps import ramp, ramp_derivatives
 from ranking import all_pairs, graded
 
 from pocketsvm import _core
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.queries import Queries
 from pocketsvm.solving.pairs import PairwiseHinge
-from pocketsvm.solving.ramps import ramp, ramp_derivatives
 from pocketsvm.tasks.ranking import rank_targets
 
 WIDTH = 0.5

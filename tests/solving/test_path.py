@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from models import blobs, friedman, moons, ready_for
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.descent import minimise
+from pocketsvm.solving.factor import Penalty
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import path
 from pocketsvm.solving.coverage import intercept_shifts
-from pocketsvm.solving.descent import minimise
-from pocketsvm.solving.factor import Penalty
 from pocketsvm.solving.path import Shared, solve_path
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.readings import read

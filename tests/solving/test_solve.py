@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from models import STRATEGIES, assert_same_states, friedman, moons, ready_for, ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.effort import Effort
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs, make_classification, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +17,6 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import all_rows, descent, solve
-from pocketsvm.solving.effort import Effort
 from pocketsvm.solving.readings import Readings
 from pocketsvm.solving.sample import Sample
 from pocketsvm.tasks.classification import class_targets

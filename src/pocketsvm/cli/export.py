@@ -24,9 +24,9 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a model for another program."""
+    from ..model import read_model
     from ..model.export import export_model
     from .console import print_json, show
-    from .saved import Saved
 
     found = by_ending(EXPORTS, out)
     kind = to or (None if found is None else found.name)
@@ -40,7 +40,7 @@ def export(
         raise typer.BadParameter("only C has names.", param_hint="--name")
     options.check_apart(out, model)
     settings = {} if name is None else {"name": name}
-    exported = export_model(Saved.load(model).model, out, kind, **settings)
+    exported = export_model(read_model(model)[0], out, kind, **settings)
     if json:
         print_json(
             {

@@ -51,24 +51,9 @@ def _describe(path: str) -> dict[str, Any]:
         "alpha": svm.alpha_,
         "intercept": svm.intercept_.tolist(),
         "passes": svm.n_iter_,
-        "preparation": None if preparation is None else _prepared(preparation.steps),
+        "preparation": None if preparation is None else preparation.outline(),
         "profile": asdict(svm.profile_),
     }
-
-
-def _prepared(steps: tuple[Any, ...]) -> list[str]:
-    """Return the names of the steps; each branch of a ColumnTransformer is one step."""
-    from ..model.preparation import branches
-
-    found = []
-    for step in steps:
-        if type(step).__name__ != "ColumnTransformer":
-            found.append(type(step).__name__)
-            continue
-        for name, chain, columns in branches(step):
-            names = " + ".join(type(each).__name__ for each in chain) or "unchanged"
-            found.append(f"{name} ({len(columns):,} features): {names}")
-    return found
 
 
 def _shown(value: Any) -> str:

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
+
 from .._replacing import PathLike
-from .._sklearn import parameter_names
+from .._sklearn import fitted_calibration, parameter_names
+from ..model.calibrated import Calibrated
 from ..model.file import MAX_BYTES, errors_naming, read_model
 from ..model.model import Model
-from ..model.preparation import join
+from ..model.preparation import join, split
 from .base import BudgetedMachine
 from .classifier import BudgetedSVC
 from .one_class import BudgetedOneClassSVM
@@ -34,10 +37,11 @@ def load_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> Any:
 
     Returns
     -------
-    estimator : BudgetedSVC, BudgetedSVR or Pipeline
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or CalibratedClassifierCV
         The estimator as it was saved: the parameters and the bits of its decisions are the same,
         and further passes continue as they would from the original. A model with a preparation is
-        a pipeline whose last step is "svm"; a scaler is the step "scale".
+        a pipeline whose last step is "svm"; a scaler is the step "scale". Steps of pipelines
+        inside the pipeline are steps of it.
 
     Raises
     ------
@@ -76,14 +80,9 @@ def read_estimator(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Any, 
 
     A model with a preparation is a pipeline.
     """
-    machine, extra = read_machine(path, max_bytes=max_bytes)
-    model = machine._model
-    if model.preparation is None:
-        return machine, extra
-    # The names are those of the rows before the preparation.
-    machine._model = replace(model, feature_names=None, preparation=None)
-    model.preparation.set_names(model.feature_names)
-    return join(model.preparation.steps, machine), extra
+    model, extra = read_model(path, max_bytes=max_bytes)
+    with errors_naming(path):
+        return _calibrated(model) if isinstance(model, Calibrated) else _estimator(model), extra
 
 
 def read_machine(
@@ -95,12 +94,45 @@ def read_machine(
     """
     model, extra = read_model(path, max_bytes=max_bytes)
     with errors_naming(path):
-        machine = _unfitted(model)
-        check_parameters(machine)
+        if isinstance(model, Calibrated):
+            raise ValueError(
+                "it holds a CalibratedClassifierCV, which only `pocketsvm export` takes. Use "
+                "pocketsvm.load_model in Python."
+            )
+        return _machine(model), extra
+
+
+def _estimator(model: Model) -> Any:
+    """Return the machine of a model, or a pipeline if there is a preparation."""
+    if model.preparation is None:
+        return _machine(model)
+    # The names are those of the rows before the preparation.
+    machine = _machine(replace(model, feature_names=None, preparation=None))
+    model.preparation.set_names(model.feature_names)
+    return join(model.preparation.steps, machine)
+
+
+def _calibrated(model: Calibrated) -> Any:
+    """Return a CalibratedClassifierCV, in a pipeline if steps came before it."""
+    members = []
+    outer: tuple[Any, ...] = ()
+    for member in model.members:
+        steps, machine = split(_estimator(member))
+        outer = outer or steps[: model.n_outer]
+        inner = join(steps[model.n_outer :], machine)
+        members.append(FrozenEstimator(inner) if model.is_frozen else inner)
+    parameters = model.parameters | {"method": model.method}
+    machine = fitted_calibration(parameters, model.classes, members, model.slopes, model.offsets)
+    return join(outer, machine)
+
+
+def _machine(model: Model) -> BudgetedMachine:
+    """Return the fitted machine of a model."""
+    machine = _unfitted(model)
+    check_parameters(machine)
     assert model.training is not None
-    training = replace(model.training, estimator="", parameters={})
-    machine._model = replace(model, training=training)
-    return machine, extra
+    machine._model = replace(model, training=replace(model.training, estimator="", parameters={}))
+    return machine
 
 
 def _unfitted(model: Model) -> BudgetedMachine:

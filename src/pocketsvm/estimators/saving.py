@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
 from .._sklearn import validate_parameters
+from ..model.calibrated import Calibrated, machines_of
 from ..model.file import write_model
 from ..model.model import Model, SupportsModel
 from ..model.preparation import split
@@ -23,11 +24,13 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
 
     Parameters
     ----------
-    estimator : BudgetedSVC, BudgetedSVR or Pipeline
+    estimator : BudgetedSVC, BudgetedSVR, Pipeline or CalibratedClassifierCV
         The fitted estimator, of exactly a class of this package; or a pipeline of fitted
-        transformers and such an estimator. The transformers may be StandardScaler, MinMaxScaler,
-        MaxAbsScaler, RobustScaler, SimpleImputer and OneHotEncoder; the first one may be a
-        ColumnTransformer of these.
+        transformers and such an estimator; or a CalibratedClassifierCV of them, with the method
+        "sigmoid" or "temperature". The transformers may be StandardScaler, MinMaxScaler,
+        MaxAbsScaler, RobustScaler, SimpleImputer, OneHotEncoder, OrdinalEncoder, PowerTransformer,
+        QuantileTransformer, PCA and TruncatedSVD, and ColumnTransformer, FeatureUnion and Pipeline
+        of these.
 
     path : str or path-like
         The file. Any suffix is allowed; ``.psvm`` is the usual one.
@@ -62,18 +65,21 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
     >>> bool((twin.decision_function(X) == clf.decision_function(X)).all())
     True
     """
-    steps, machine = split(estimator)
-    is_ours = type(machine).__module__.startswith(f"{__package__}.")
-    if not (is_ours and isinstance(machine, SupportsModel)):
-        raise TypeError(
-            "Only the estimators of pocketsvm themselves can be saved, and pipelines that end with "
-            f"one, got {type(estimator)!r}. Of a search, save the best_estimator_."
-        )
-    for step in (*steps, machine):
+    machines = machines_of(estimator)
+    for machine in machines:
+        is_ours = type(machine).__module__.startswith(f"{__package__}.")
+        if not (is_ours and isinstance(machine, SupportsModel)):
+            raise TypeError(
+                "Only the estimators of pocketsvm themselves can be saved, and pipelines and "
+                f"CalibratedClassifierCV of them, got {type(estimator)!r}. Of a search, save the "
+                "best_estimator_."
+            )
+    for step in (*split(estimator)[0], *machines):
         check_is_fitted(step)
     try:
-        check_parameters(machine)
-        write_model(Model.of(estimator), path, extra or {})
+        for machine in machines:
+            check_parameters(machine)
+        write_model(Calibrated.of(estimator) or Model.of(estimator), path, extra or {})
     except ValueError as error:
         raise ValueError(f"This {type(estimator).__name__} cannot be saved: {error}") from error
 

@@ -3,9 +3,8 @@
 =============  ====================================================================================
 `model`        `Model`, what a prediction needs, and `Training`, what further training needs
 `preparation`  the steps before the kernel, for files and pipelines
-`scalers`      kinds of steps: scalers
-`encoders`     kinds of steps: imputation and one-hot encoding
-`column_map`   what the steps do to each column, for exports
+`steps`        the kinds of steps: how a file keeps them, and what exports write
+`calibrated`   `Calibrated`, models with calibrated probabilities; `calibrated_file`, in files
 `file`         `write_model` and `read_model`; its docstring describes the format
 `container`    a JSON header and arrays in one file; below `file`
 `sections`     named parts of the header, which are added without a new version
@@ -19,8 +18,9 @@
 Nothing here imports an estimator: `pocketsvm.estimators.saving` and `loading` do the rest.
 """
 
+from .calibrated import Calibrated
 from .file import read_model, write_model
 from .model import Model, Training
 from .preparation import Preparation
 
-__all__ = ["Model", "Preparation", "Training", "read_model", "write_model"]
+__all__ = ["Calibrated", "Model", "Preparation", "Training", "read_model", "write_model"]

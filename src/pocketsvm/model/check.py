@@ -47,7 +47,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
             f"it claims {n_vectors} support vectors of {n_features} features, and {n_state} in "
             f"training, with a budget of {str(budget)[:100]}."
         )
-    labels, n_classes, label_bytes = _check_labels(sections, entries)
+    labels, n_classes, label_bytes = check_labels(sections, entries)
     _check_task(task_of(sections), n_classes)
     steps, n_inputs, step_bytes = _check_preparation(sections, entries, n_features)
     names, name_bytes = _check_names(sections, entries, n_inputs)
@@ -74,7 +74,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         expected["training.weight"] = ("float64", (n_outputs,))
     if "training.vectors" in entries or n_state != n_vectors:
         expected["training.vectors"] = (dtype.name, (n_state, n_features))
-    _compare(expected, entries)
+    compare(expected, entries)
     state_bytes = n_state * n_features * dtype.itemsize
     return label_bytes + name_bytes + step_bytes + state_bytes + reservoir_bytes
 
@@ -156,7 +156,7 @@ def _check_precision(dtype: np.dtype[Any], gamma: float) -> np.dtype[Any]:
     return dtype
 
 
-def _check_labels(
+def check_labels(
     sections: Sections, entries: Mapping[str, Entry]
 ) -> tuple[dict[str, Described], int, int]:
     """Return the arrays that the labels need, the number of labels, and the bytes they take."""
@@ -213,7 +213,8 @@ def _check_reservoir(
     return expected, n_rows * width * CHARACTER_SIZE
 
 
-def _compare(expected: dict[str, Described], entries: Mapping[str, Entry]) -> None:
+def compare(expected: dict[str, Described], entries: Mapping[str, Entry]) -> None:
+    """Refuse arrays that are not those that are expected, besides extra ones."""
     found = {n: (e.dtype.name, e.shape) for n, e in entries.items() if not n.startswith("extra.")}
     for name in sorted(expected.keys() | found.keys()):
         if found.get(name) != expected.get(name):

@@ -26,7 +26,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
     """
     names = sections.get("feature_names")
     task = task_of(sections)
-    classes = _labels(sections["classes"], arrays) if "classes" in sections else None
+    classes = decode_labels(sections["classes"], arrays) if "classes" in sections else None
     model = Model(
         vectors=arrays["decision.vectors"],
         dual_coef=arrays["decision.dual_coef"],
@@ -42,7 +42,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
         loss=task["loss"],
         quantile=_quantile(task.get("quantile")),
     )
-    return model, _extra(sections, arrays)
+    return model, extra_of(sections, arrays)
 
 
 def _quantile(found: Any) -> float | tuple[float, ...] | None:
@@ -123,7 +123,8 @@ def _parameter(value: Any) -> Any:
     return value
 
 
-def _labels(values: dict[str, Any], arrays: Mapping[str, Array]) -> Array:
+def decode_labels(values: dict[str, Any], arrays: Mapping[str, Array]) -> Array:
+    """Return the labels of a classification."""
     if values["kind"] == "number":
         return _check_sorted(arrays["classes.numbers"])
     strings = unpack_strings("classes", "classes.", arrays)
@@ -141,7 +142,8 @@ def _check_sorted(labels: Array) -> Array:
     return labels
 
 
-def _extra(sections: Sections, arrays: Mapping[str, Array]) -> dict[str, Any]:
+def extra_of(sections: Sections, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Return what is kept with a model."""
     values: dict[str, Any] = take(sections.get("extra", {"values": {}}), "values", dict)
     kept = {name: array for name, array in arrays.items() if name.startswith("extra.")}
     return values | {name.removeprefix("extra."): array for name, array in kept.items()}

@@ -38,7 +38,7 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
     if _names_its_task(model):
         sections["task"] = Section(_task(model))
     if model.classes is not None:
-        sections["classes"] = _labels(model.classes)
+        sections["classes"] = labels_section(model.classes)
     if model.feature_names is not None:
         names = pack_strings("feature_names", model.feature_names.tolist())
         sections["feature_names"] = Section(arrays=names)
@@ -47,11 +47,16 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
     reservoir = model.training.reservoir
     if reservoir is not None and reservoir.rows is not None:
         sections["reservoir"] = describe(reservoir, reservoir.rows, model.classes)
-    if extra:
-        arrays = {name: value for name, value in extra.items() if isinstance(value, np.ndarray)}
-        values = {name: value for name, value in extra.items() if name not in arrays}
-        sections["extra"] = Section({"values": values}, arrays)
-    return sections
+    return sections | extra_section(extra)
+
+
+def extra_section(extra: Mapping[str, Any]) -> dict[str, Section]:
+    """Return the section of what is kept with a model, if there is anything."""
+    if not extra:
+        return {}
+    arrays = {name: value for name, value in extra.items() if isinstance(value, np.ndarray)}
+    values = {name: value for name, value in extra.items() if name not in arrays}
+    return {"extra": Section({"values": values}, arrays)}
 
 
 def _names_its_task(model: Model) -> bool:
@@ -138,7 +143,8 @@ def _plain(name: str, value: Any) -> Any:
     raise ValueError(f"a file cannot keep {name}={value!r}.")
 
 
-def _labels(labels: Array) -> Section:
+def labels_section(labels: Array) -> Section:
+    """Return the section of labels."""
     if labels.dtype.name in DTYPES:
         return Section({"kind": "number"}, {"numbers": labels})
     if labels.dtype.kind == "U":

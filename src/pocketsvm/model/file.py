@@ -19,18 +19,22 @@ A model file is an array file (`container`) whose header has these sections (`se
 "feature_names"  Arrays ends and bytes.
 "preparation"    "n_features", the features of rows before it, and "steps", a list in the order of
                  use. A step has a kind, the name of a transformer of scikit-learn, parameters, and
-                 arrays "preparation.<position>.<name>". A "ColumnTransformer" has "branches", each
-                 with "steps" and arrays "preparation.0.<branch>.<position>.<name>".
+                 arrays "preparation.<position>.<name>"; `steps` lists the kinds. A step made of
+                 others has "branches", each with "steps", and arrays
+                 "preparation.<position>.<branch>.columns" and
+                 "preparation.<position>.<branch>.<position>.<name>".
 "reservoir"      The rows that `partial_fit` has kept: seed, n_seen, and dropped, a number or null;
                  arrays positions, priorities, weight unless all are one; codes of the classes, or
                  targets; and rows, or, if they are sparse, data, indices and ends, where each row
                  ends. They are as the kernel sees them, after the preparation.
+"calibration"    Models whose decision values are calibrated: see `calibrated_file`. A file
+                 with this section has no other one but "classes" and "extra".
 "extra"          The `extra` of `write_model`: "values", and arrays of any name.
 ===============  ==================================================================================
 
-"decision" and "training" are always there. Nothing in a file is ever executed, and nothing is
-trusted: shapes are checked against each other before anything is allocated, values before anything
-uses them (`check`).
+A single model always has "decision" and "training". Nothing in a file is ever executed, and nothing
+is trusted: shapes are checked against each other before anything is allocated, values before
+anything uses them (`check`).
 """
 
 import math
@@ -42,6 +46,8 @@ from importlib.metadata import version
 from typing import Any
 
 from .._replacing import PathLike
+from . import calibrated_file
+from .calibrated import Calibrated
 from .check import check_shapes, check_values
 from .container import Array, Entry, Head, read_array, read_head, write_arrays
 from .decode import decode
@@ -53,12 +59,12 @@ from .sections import open_sections, pack
 MAX_BYTES = 2**31
 
 
-def write_model(model: Model, path: PathLike, extra: Mapping[str, Any]) -> None:
+def write_model(model: Model | Calibrated, path: PathLike, extra: Mapping[str, Any]) -> None:
     """Write a model to a file that appears in one step, once it is complete.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Calibrated
         The model, with its training.
 
     path : str or path-like
@@ -67,7 +73,10 @@ def write_model(model: Model, path: PathLike, extra: Mapping[str, Any]) -> None:
     extra : mapping of str to object
         More to keep with the model: numeric arrays, and values of JSON.
     """
-    sections, arrays = pack(encode(model, extra))
+    if isinstance(model, Model):
+        sections, arrays = pack(encode(model, extra))
+    else:
+        sections, arrays = pack(calibrated_file.encode(model, extra))
     header = {"written_by": f"pocketsvm {version('pocketsvm')}", "sections": sections}
     entries = {name: Entry(array.dtype, array.shape) for name, array in arrays.items()}
     # The checks of the reader ensure that the file can be read.
@@ -75,7 +84,9 @@ def write_model(model: Model, path: PathLike, extra: Mapping[str, Any]) -> None:
     write_arrays(path, header, arrays)
 
 
-def read_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Model, dict[str, Any]]:
+def read_model(
+    path: PathLike, *, max_bytes: int = MAX_BYTES
+) -> tuple[Model | Calibrated, dict[str, Any]]:
     """Read a model file.
 
     Parameters
@@ -88,7 +99,7 @@ def read_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Model, di
 
     Returns
     -------
-    model : Model
+    model : Model or Calibrated
         The model, with the state of its training.
 
     extra : dict
@@ -115,15 +126,20 @@ def errors_naming(path: PathLike) -> Iterator[None]:
 
 def _read(
     head: Head, read: Callable[[str, Entry], Array], free_bytes: float = math.inf
-) -> tuple[Model, dict[str, Any]]:
+) -> tuple[Model | Calibrated, dict[str, Any]]:
     """Check everything, sizes first, before anything is read; return the model and the extra."""
     sections, entries = open_sections(head)
-    more = check_shapes(sections, entries)
+    is_calibrated = calibrated_file.SECTION in sections
+    check = calibrated_file.check_shapes if is_calibrated else check_shapes
+    more = check(sections, entries)
     if more > free_bytes:
         raise ValueError(
             f"with its names and its state it takes {more:,} bytes more in memory, "
             f"{more - free_bytes:,} more than max_bytes allows."
         )
     arrays = {name: read(name, entry) for name, entry in entries.items()}
+    if is_calibrated:
+        calibrated_file.check_values(arrays, len(sections[calibrated_file.SECTION]["members"]))
+        return calibrated_file.decode(sections, arrays)
     check_values(arrays)
     return decode(sections, arrays)

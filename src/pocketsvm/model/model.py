@@ -134,8 +134,9 @@ class Model:
         names = None if self.feature_names is None else list(map(str, self.feature_names))
         if self.preparation is None:
             return Layout(self.n_inputs, names)
-        columns = self.preparation.columns
-        return Layout(self.n_inputs, names, texts=list(columns.texts), missing=columns.fills_all)
+        program = self.preparation.program
+        texts = list(program.inputs.texts)
+        return Layout(self.n_inputs, names, texts=texts, missing=program.takes_missing)
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":

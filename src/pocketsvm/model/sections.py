@@ -27,6 +27,7 @@ SECTIONS = {
     "training": True,
     "feature_names": False,
     "reservoir": False,
+    "calibration": True,
     "extra": False,
 }
 

@@ -56,7 +56,8 @@ class Penalty:
                 block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
                 self._square[:q, p:q] = block.T
                 self._square[p:q, :p] = self._square[:p, p:q].T
-        self._factored, self.jitter, self.dtype = False, JITTER, np.float32
+        self._factored, self.jitter = False, JITTER
+        self.dtype: type[np.floating[Any]] = np.float32
         if vectors.dtype == np.float64:
             difference = float(1.0 - self._square.mean())
             if 0.0 < difference < NEARLY_ONE:

@@ -83,9 +83,7 @@ class KernelRows:
                 decisions[at] = self.decisions(kernel, point)
         return found
 
-    def pull_of(
-        self, slopes: Array, use: Callable[[slice, Array], None] | None = None
-    ) -> Array:
+    def pull_of(self, slopes: Array, use: Callable[[slice, Array], None] | None = None) -> Array:
         """Return the derivative of losses with these slopes of all rows.
 
         `use` is called with the blocks of kernel values, which are at hand here.

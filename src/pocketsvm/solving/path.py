@@ -132,7 +132,10 @@ def solve_path(
         if shared is not None:
             many = targets.n_problems >= MANY_OUTPUTS
             n_factors = START_FACTORS_OF_MANY if many else START_FACTORS
-        answer = solver.solve(points, np.column_stack([placed(vectors.dual_coef, model.vectors, points), vectors.biases]))
+        _, answer = solver.solve(
+            points,
+            np.column_stack([placed(vectors.dual_coef, model.vectors, points), vectors.biases]),
+        )
         if moves:
             answer = solver.move(answer)
         sample = solver.part if shared is None else shared.sample(settings)

@@ -74,7 +74,8 @@ class Positions:
         place = problem.place(point)
         self.decisions = place.decisions
         losses, slopes, _ = sample.bends(place.decisions, n_threads)
-        self.first = float((losses + 0.5 * row_products(point[:, :-1], place.penalised)).sum()) or 1.0
+        penalty = 0.5 * row_products(point[:, :-1], place.penalised)
+        self.first = float((losses.sum() + penalty.sum())) or 1.0  # no loss: nothing to gain
         gradient = self._gradient(problem, vectors - self.centre, place, slopes) / self.unit
         self.slope: Array = (gradient / self.first).ravel()
         self.origin = self.seen = self.position(vectors)
@@ -139,8 +140,8 @@ class Positions:
         self.seen, self.gain = position, 1.0 - solution.objective / self.first
         if self.gain >= self.best:  # a step that was too long is no place to start from
             self.best, self.decisions = self.gain, solution.place.decisions
-        slopes = solution.bends.slopes
-        gradient = self._gradient(problem, vectors - self.centre, solution.place, slopes) / self.unit
+        found = solution.place, solution.bends.slopes
+        gradient = self._gradient(problem, vectors - self.centre, *found) / self.unit
         return solution.objective / self.first, (gradient / self.first).ravel()
 
     def _gradient(self, problem: Problem, vectors: Array, place: Place, slopes: Array) -> Array:

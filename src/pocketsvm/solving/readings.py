@@ -299,8 +299,8 @@ class Readings:
         shares = None
         if not self.is_one_chunk:
             assert self.part is not None
-            _, _, near = read(vectors, point, self.part, self.n_threads)
-            shares = shares_of(near.mean() * self.n_rows, self.n_rows, most_near)
+            _, _, is_near = read(vectors, point, self.part, self.n_threads)
+            shares = shares_of(is_near.mean() * self.n_rows, self.n_rows, most_near)
         found: PartOfFirst = self.rows.scan(
             ReadFirst(self.encode, vectors, point, most_near, seed, shares, self.n_threads)
         )
@@ -335,13 +335,11 @@ def in_memory(sample: Sample, n_threads: int) -> Readings:
     return Readings(OneChunk(sample), as_it_is, sample.n_rows, total_c, n_threads)
 
 
-def standing_for(
-    sample: Sample, near: NDArray[np.bool_], random: np.random.Generator
-) -> Sample:
+def standing_for(sample: Sample, near: NDArray[np.bool_], random: np.random.Generator) -> Sample:
     """Return the near rows, and some that stand for all others."""
     if near.all():
         return sample
-    _, share = shares_of(np.count_nonzero(near), len(near), len(near))
+    _, share = shares_of(int(np.count_nonzero(near)), len(near), len(near))
     if sample.loss.has_pairs:  # weights would not keep the losses of whole queries
         share = 0.0
     chosen = np.flatnonzero(near | (random.random(len(near)) < share))

@@ -25,7 +25,7 @@ from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .newton import Solution, best_multiple, minimise
 from .positions import Positions
 from .problem import Problem, row_products
-from .readings import Readings, in_memory, read, standing_for
+from .readings import Readings, read, standing_for
 from .row_loss import REACH
 from .sample import ROWS_TO_COUNT, Sample, sample_of
 
@@ -228,7 +228,8 @@ class Solver:
         """Return the objective of the last iterate, in which each output has its own vectors."""
         n_threads, dual_coef = self._settings.n_threads, vectors.dual_coef
         point = np.column_stack([dual_coef, vectors.biases])
-        total = float(read(vectors.vectors, point, self.part, n_threads).losses.sum())
+        losses, _, _ = read(vectors.vectors, point, self.part, n_threads)
+        total = float(losses.sum())
         begin = 0
         for coefficients, state in zip(dual_coef, vectors.states, strict=True):
             end = begin + len(state.vectors)
@@ -384,9 +385,7 @@ class Solver:
         if answer.is_near is None or moved.is_near is None:
             return replace(answer, near=None)
         is_near = answer.is_near | moved.is_near
-        return replace(
-            answer, near=standing_for(self.part, is_near, self._random), is_near=is_near
-        )
+        return replace(answer, near=standing_for(self.part, is_near, self._random), is_near=is_near)
 
     def _moved(self, answer: Answer, n_steps: int, tolerance: float) -> Answer | None:
         """Make some steps; None if they gain too little."""

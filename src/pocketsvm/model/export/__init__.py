@@ -26,7 +26,7 @@ def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exp
 
     Parameters
     ----------
-    estimator : estimator of pocketsvm, Pipeline or Model
+    estimator : estimator of pocketsvm, Pipeline, CalibratedClassifierCV or Model
         The fitted estimator.
 
     path : str or path-like

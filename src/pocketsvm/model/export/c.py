@@ -14,16 +14,14 @@ import numpy as np
 from ..._replacing import PathLike
 from ..container import Array
 from ..model import Model
-from .common import INT32, Exported, cast, exportable, integer_labels, max_exponent, write
-
-# The maximum length of lines in the header, as in this package.
-COLUMNS = 100
+from .c_code import COLUMNS, Code, Table, braces, literals, real_name
+from .common import INT32, Exportable, Exported, cast, integer_labels, max_exponent, write
 
 HEADER = """\
 /* A support vector machine with a Gaussian kernel, written by pocketsvm {version}.
  *
  * {n_vectors} vectors of {n_features} {columns}, {n_outputs} output{s}.
- * Tables: {table_size} bytes, constant. No memory is allocated; {real} throughout.
+ * Tables: {table_size} bytes, constant. No memory is allocated; {precision}.
 {features} */
 #ifndef {NAME}_H
 #define {NAME}_H {checksum}
@@ -33,50 +31,47 @@ HEADER = """\
 #define {NAME}_FEATURES {n_inputs}
 #define {NAME}_VECTORS {n_vectors}
 #define {NAME}_OUTPUTS {n_outputs}
-{define_columns}
+
+"""
+PREPARE = """\
+/* What the kernel receives of a row x. */
+static inline void {member}_prepare(const {given} *x, {real} *out)
+{{
+{statements}}}
+
 """
 DECISION = """\
-/* The decision values of a row x of {NAME}_FEATURES numbers: {NAME}_OUTPUTS numbers. */
-static inline void {name}_decision(const {real} *x, {real} *out)
+/* The decision values of a row x of {NAME}_FEATURES numbers: {n_values} numbers. */
+static inline void {member}_decision(const {given} *x, {real} *out)
 {{
-{scale}    for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] = {name}_intercepts[o];
-    for (int j = 0; j < {NAME}_VECTORS; ++j) {{
+{prepare}    for (int o = 0; o < {n_values}; ++o) out[o] = {member}_intercepts[o];
+    for (int j = 0; j < {n_vectors}; ++j) {{
         {real} distance = {zero};
-        for (int i = 0; i < {NAME}_{COLUMNS}; ++i) {{
-            const {real} difference = {row}[i] - {name}_vectors[j][i];
+        for (int i = 0; i < {n_features}; ++i) {{
+            const {real} difference = {row}[i] - {member}_vectors[j][i];
             distance += difference * difference;
         }}
         const {real} exponent = {gamma} * distance;
         const {real} kernel = {exp}(exponent < {bound} ? -exponent : -{bound});
-        for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] += {name}_coefficients[j][o] * kernel;
+        for (int o = 0; o < {n_values}; ++o) out[o] += {member}_coefficients[j][o] * kernel;
     }}
 }}
 """
-SCALE = """\
-    {real} scaled[{NAME}_FEATURES];
-    for (int i = 0; i < {NAME}_FEATURES; ++i)
-        scaled[i] = (x[i] - {name}_offsets[i]) * {name}_factors[i];
-"""
-PREPARE = """\
-    {real} scaled[{NAME}_COLUMNS];
-    for (int i = 0; i < {NAME}_COLUMNS; ++i) {{
-        const {real} given = x[{name}_sources[i]];
-        const {real} value = {name}_indicates[i] ? ({real})(given == {name}_categories[i]) : given;
-        const {real} filled = isnan(given) ? {name}_fills[i] : value;
-        scaled[i] = (filled - {name}_offsets[i]) * {name}_factors[i];
-    }}
+CALL_PREPARE = """\
+    {real} prepared[{n_features}];
+    {member}_prepare(x, prepared);
 """
 CODE = """\
 /* The number that stands for a text of a feature in a row: its position in the feature's table of
  * texts, or -1 for any other text. NAN stands for a missing one. */
-static inline {real} {name}_code(int feature, const char *text)
+static inline {given} {name}_code(int feature, const char *text)
 {{
     const char *const *texts = 0;
     int n_texts = 0;
     switch (feature) {{
 {cases}    }}
     for (int k = 0; k < n_texts; ++k)
-        if (strcmp(text, texts[k]) == 0) return ({real})k;
+        if (strcmp(text, texts[k]) == 0) return ({given})k;
     return {minus_one};
 }}
 
@@ -87,10 +82,9 @@ FOOTER = """
 #error "Two models have the name {name}: export one of them with another name."
 #endif
 """
-PREPARATIONS = {"nothing": "", "scaling": SCALE, "preparation": PREPARE}
 PREDICT_VALUE = """
 /* The value of a row. */
-static inline {real} {name}_predict(const {real} *x)
+static inline {real} {name}_predict(const {given} *x)
 {{
     {real} value;
     {name}_decision(x, &value);
@@ -99,7 +93,7 @@ static inline {real} {name}_predict(const {real} *x)
 """
 PREDICT_VALUES = """
 /* The {NAME}_OUTPUTS values of a row. */
-static inline void {name}_predict(const {real} *x, {real} *out)
+static inline void {name}_predict(const {given} *x, {real} *out)
 {{
     {name}_decision(x, out);
 {sort}}}
@@ -114,7 +108,7 @@ SORT = """\
 """
 PREDICT_TWO = """
 /* {answer} */
-static inline int {name}_predict(const {real} *x)
+static inline int {name}_predict(const {given} *x)
 {{
     {real} value;
     {name}_decision(x, &value);
@@ -124,7 +118,7 @@ static inline int {name}_predict(const {real} *x)
 """
 PREDICT_SEVERAL = """
 /* {answer} */
-static inline int {name}_predict(const {real} *x)
+static inline int {name}_predict(const {given} *x)
 {{
     {real} values[{NAME}_OUTPUTS];
     {name}_decision(x, values);
@@ -136,7 +130,7 @@ static inline int {name}_predict(const {real} *x)
 """
 PROBABILITIES_TWO = """
 /* The probabilities of both classes, in the order of {name}_labels. */
-static inline void {name}_probabilities(const {real} *x, {real} *out)
+static inline void {name}_probabilities(const {given} *x, {real} *out)
 {{
     {real} value;
     {name}_decision(x, &value);
@@ -148,7 +142,7 @@ static inline void {name}_probabilities(const {real} *x, {real} *out)
 """
 PROBABILITIES_SEVERAL = """
 /* The probabilities of the {NAME}_OUTPUTS classes, in the order of {name}_labels. */
-static inline void {name}_probabilities(const {real} *x, {real} *out)
+static inline void {name}_probabilities(const {given} *x, {real} *out)
 {{
     {name}_decision(x, out);
     {real} largest = out[0], sum = {zero};
@@ -161,6 +155,70 @@ static inline void {name}_probabilities(const {real} *x, {real} *out)
     for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] /= sum;
 }}
 """
+CALIBRATED = """
+/* The probabilities of the {NAME}_OUTPUTS classes, in the order of {name}_labels. */
+static inline void {name}_probabilities(const {given} *x, {real} *out)
+{{
+    {real} values[{NAME}_OUTPUTS];
+    for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] = {zero};
+{members}    for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] /= {n_members};
+}}
+
+/* {answer} */
+static inline int {name}_predict(const {given} *x)
+{{
+    {real} values[{NAME}_OUTPUTS];
+    {name}_probabilities(x, values);
+    int best = 0;
+    for (int o = 1; o < {NAME}_OUTPUTS; ++o)
+        if (values[o] > values[best]) best = o;
+    return {label};
+}}
+"""
+CALIBRATE = """\
+    {name}_{k}_decision(x, values);
+    {name}_calibrate(values, {name}_slopes[{k}], {name}_offsets[{k}], out);
+"""
+SIGMOID_TWO = """
+/* Add the calibrated probabilities of decision values. */
+static inline void {name}_calibrate(
+    const {real} *values, const {real} *slopes, const {real} *offsets, {real} *out)
+{{
+    const {real} share = {one} / ({one} + {exp}(slopes[0] * values[0] + offsets[0]));
+    out[0] += {one} - share;
+    out[1] += share;
+}}
+"""
+SIGMOID_SEVERAL = """
+/* Add the calibrated probabilities of decision values. */
+static inline void {name}_calibrate(
+    {real} *values, const {real} *slopes, const {real} *offsets, {real} *out)
+{{
+    {real} sum = {zero};
+    for (int o = 0; o < {NAME}_OUTPUTS; ++o) {{
+        values[o] = {one} / ({one} + {exp}(slopes[o] * values[o] + offsets[o]));
+        sum += values[o];
+    }}
+    for (int o = 0; o < {NAME}_OUTPUTS; ++o)
+        out[o] += sum > {zero} ? values[o] / sum : {one} / {NAME}_OUTPUTS;
+}}
+"""
+TEMPERATURE_SEVERAL = """
+/* Add the calibrated probabilities of decision values. */
+static inline void {name}_calibrate(
+    {real} *values, const {real} *slopes, const {real} *offsets, {real} *out)
+{{
+    (void)offsets;
+    {real} largest = values[0], sum = {zero};
+    for (int o = 1; o < {NAME}_OUTPUTS; ++o)
+        if (values[o] > largest) largest = values[o];
+    for (int o = 0; o < {NAME}_OUTPUTS; ++o) {{
+        values[o] = {exp}(slopes[0] * (values[o] - largest));
+        sum += values[o];
+    }}
+    for (int o = 0; o < {NAME}_OUTPUTS; ++o) out[o] += values[o] / sum;
+}}
+"""
 
 
 def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exported:
@@ -171,13 +229,13 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     ``int model_predict(const float *x)`` returns the label of the row, which is 1 or -1 in novelty
     detection; for a regression or a ranking, it returns the value, a float. If a regression has
     several outputs, ``void model_predict(const float *x, float *out)`` writes them; quantiles are
-    sorted. If the model has probabilities (the loss "log_loss"),
+    sorted. If the model has probabilities (the loss "log_loss", or CalibratedClassifierCV),
     ``void model_probabilities(const float *x, float *out)`` writes one for each class. Link with
     ``-lm`` if ``expf`` needs it.
 
     Parameters
     ----------
-    estimator : estimator of pocketsvm, Pipeline or Model
+    estimator : estimator of pocketsvm, Pipeline, CalibratedClassifierCV or Model
         The fitted estimator.
 
     path : str or path-like
@@ -197,6 +255,9 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     If the labels are not 32-bit integers, ``model_labels`` holds them as strings, and
     ``model_predict`` returns a position in it. If the support vectors are float64, because the
     values of the training rows needed it, everything in the header is ``double``, including rows.
+
+    A CalibratedClassifierCV has no ``model_decision``. Rows are ``double`` if a pipeline has a
+    QuantileTransformer, or encodes numbers that are equal in float.
 
     The preparation of a pipeline is part of the header: a row holds the features as they are in
     data files. ``NAN`` stands for a missing number. A text is given as a number, which
@@ -228,22 +289,76 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
         raise ValueError(
             f"name must be an identifier of C that starts with a letter, got {name!r}."
         )
-    model = exportable(estimator)
-    words = _words(model, name)
-    tables = _number_tables(model, words) + _text_tables(model, words)
-    predict, labels = _predict_values(model, words), None
-    if model.classes is not None:
-        predict = _predict_labels(model)
-        table, labels = _label_table(model.classes, words)
+    found = Exportable.of(estimator)
+    words = _words(found, name)
+    bodies = [_body(found, k, words) for k in range(len(found.members))]
+    predict, labels = _predict(found, words), None
+    tables = [table for body in bodies for table in body.tables] + _text_tables(found, words)
+    if found.model.classes is not None:
+        table, labels = _label_table(found.model.classes, words)
         tables.append(table)
+    if found.calibrated:
+        tables += _calibration_tables(found, words)
+    words["table_size"] = f"{sum(table.size for table in tables):,}"
+    shared = {template: None for body in bodies for template in body.functions}
+    parts = ["".join(table.text for table in tables)]
+    parts += [template.format(**words) + "\n" for template in shared]
+    parts += [CODE.format(**words)] if words["cases"] else []
+    parts += [body.text for body in bodies]
+    words["checksum"] = _checksum("".join(parts))
+    content = HEADER.format(**words) + "".join(parts) + (predict + FOOTER).format(**words)
     table_size = sum(table.size for table in tables)
-    words["table_size"] = f"{table_size:,}"
-    words["tables"] = "".join(table.text for table in tables)
-    words["code"] = CODE.format(**words) if words["cases"] else ""
-    words["scale"] = PREPARATIONS[_preparing(model)].format(**words)
-    words["checksum"] = _checksum("{tables}{scale}{gamma}".format(**words))
-    content = (HEADER + "{tables}{code}" + DECISION + predict + FOOTER).format(**words)
     return write(path, content.encode("ascii"), table_size, labels)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The tables and functions of a model, up to its decision values."""
+
+    tables: list[Table]
+    functions: dict[str, None]
+    text: str
+
+
+def _body(found: Exportable, k: int, words: dict[str, Any]) -> _Body:
+    """Write the tables and functions of a model."""
+    model, operations = found.members[k], found.operations[k]
+    member = f"{words['name']}_{k}" if found.calibrated else words["name"]
+    gamma, bound = literals(cast(np.array([model.gamma, max_exponent(model)]), found.dtype))
+    n_vectors, n_features = model.vectors.shape
+    own = words | {
+        "member": member,
+        "gamma": gamma,
+        "bound": bound,
+        "n_vectors": n_vectors,
+        "n_features": n_features,
+        "n_values": len(model.intercept),
+        "row": "prepared" if operations else "x",
+        "prepare": "",
+    }
+    code = Code(words["name"], member, found.given, model.n_inputs)
+    text = ""
+    if operations:
+        row = code.write(operations, "x")
+        code.line(f"for (int i = 0; i < {n_features}; ++i) out[i] = ({words['real']}){row}[i];")
+        text = PREPARE.format(**own, statements="".join(f"{line}\n" for line in code.lines))
+        own["prepare"] = CALL_PREPARE.format(**own)
+    tables = _number_tables(model, member, found.dtype) + code.tables
+    return _Body(tables, code.functions, text + DECISION.format(**own))
+
+
+def _predict(found: Exportable, words: dict[str, Any]) -> str:
+    """Return the templates of the functions that predict."""
+    model = found.model
+    if not found.calibrated:
+        return _predict_values(model, words) if model.classes is None else _predict_labels(model)
+    members = range(len(found.members))
+    words["n_members"] = len(members)
+    words["members"] = "".join(CALIBRATE.format(**words, k=k) for k in members)
+    if len(model.intercept) == 1:
+        return SIGMOID_TWO + CALIBRATED
+    is_sigmoid = found.calibrated.method == "sigmoid"
+    return (SIGMOID_SEVERAL if is_sigmoid else TEMPERATURE_SEVERAL) + CALIBRATED
 
 
 def _predict_values(model: Model, words: dict[str, Any]) -> str:
@@ -273,54 +388,37 @@ def _checksum(text: str) -> str:
     return f"0x{zlib.crc32(text.encode('ascii')):08x}"
 
 
-def _preparing(model: Model) -> str:
-    """Tell what a row goes through: "nothing", "scaling", or any "preparation"."""
-    if model.preparation is None:
-        return "nothing"
-    return "scaling" if model.preparation.columns.is_scaling else "preparation"
-
-
-@dataclass(frozen=True)
-class _Table:
-    text: str
-    size: int
-
-
-def _words(model: Model, name: str) -> dict[str, Any]:
+def _words(found: Exportable, name: str) -> dict[str, Any]:
     """Return the words that fill the templates."""
-    n_vectors, n_features = model.vectors.shape
-    is_float = model.vectors.dtype == np.float32
+    model, texts = found.model, found.inputs.texts
+    is_float = found.dtype == np.float32
     answers_labels = model.classes is None or integer_labels(model.classes, INT32) is not None
-    numbers = np.array([model.gamma, max_exponent(model)])
-    gamma, bound = _literals(cast(numbers, model.vectors.dtype))
     position = f"The position of a row's label in {name}_labels."
-    preparing = _preparing(model)
-    columns = "columns" if preparing == "preparation" else "features"
-    texts = {} if model.preparation is None else model.preparation.columns.texts
+    n_outputs = len(model.intercept)
+    if found.calibrated:
+        n_outputs = len(found.calibrated.classes)
+    real, given = real_name(found.dtype), real_name(found.given)
     return {
         "name": name,
         "NAME": name.upper(),
         "version": version("pocketsvm"),
-        "n_vectors": n_vectors,
-        "n_features": n_features,
+        "n_vectors": sum(len(member.vectors) for member in found.members),
+        "n_features": model.vectors.shape[1],
         "n_inputs": model.n_inputs,
-        "columns": columns,
-        "COLUMNS": columns.upper(),
-        "define_columns": f"#define {name.upper()}_COLUMNS {n_features}\n" * (columns == "columns"),
+        "columns": "columns" if found.operations[0] else "features",
         "include": "#include <string.h>\n" if texts else "",
         "cases": "".join(CASE.format(i=i, name=name, n=len(each)) for i, each in texts.items()),
-        "n_outputs": len(model.intercept),
-        "s": "" if len(model.intercept) == 1 else "s",
+        "n_outputs": n_outputs,
+        "s": "" if n_outputs == 1 else "s",
         "features": _comment(model.feature_names),
-        "real": "float" if is_float else "double",
+        "real": real,
+        "given": given,
+        "precision": f"{real} throughout" if real == given else f"{given} up to the kernel",
         "exp": "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
         "above": ">=" if model.task == "novelty" else ">",
         "one": "1.0f" if is_float else "1.0",
-        "minus_one": "-1.0f" if is_float else "-1.0",
-        "gamma": gamma,
-        "bound": bound,
-        "row": "x" if preparing == "nothing" else "scaled",
+        "minus_one": "-1.0f" if found.given == np.float32 else "-1.0",
         "answer": "The label of a row." if answers_labels else position,
         "label": f"{name}_labels[best]" if answers_labels else "best",
     }
@@ -336,76 +434,61 @@ def _comment(names: Array | None) -> str:
     return " *\n" + "".join(f" * {line}\n" for line in lines)
 
 
-def _number_tables(model: Model, words: dict[str, Any]) -> list[_Table]:
-    dtype = model.vectors.dtype
+def _number_tables(model: Model, member: str, dtype: np.dtype[Any]) -> list[Table]:
+    """Return the tables of the kernel and its coefficients."""
     arrays = {
-        "vectors[{NAME}_VECTORS][{NAME}_{COLUMNS}]": model.vectors,
-        "coefficients[{NAME}_VECTORS][{NAME}_OUTPUTS]": cast(model.dual_coef.T, dtype),
-        "intercepts[{NAME}_OUTPUTS]": cast(model.intercept, dtype),
+        "vectors": model.vectors,
+        "coefficients": cast(model.dual_coef.T, dtype),
+        "intercepts": cast(model.intercept, dtype),
     }
-    if model.preparation is not None:
-        columns = model.preparation.columns
-        arrays["offsets[{NAME}_{COLUMNS}]"] = cast(columns.offset, dtype)
-        arrays["factors[{NAME}_{COLUMNS}]"] = cast(columns.factor, dtype)
-        if not columns.is_scaling:
-            arrays["sources[{NAME}_COLUMNS]"] = columns.source.astype(np.int32)
-            arrays["indicates[{NAME}_COLUMNS]"] = columns.indicates.astype(np.uint8)
-            arrays["categories[{NAME}_COLUMNS]"] = cast(columns.codes(), dtype)
-            arrays["fills[{NAME}_COLUMNS]"] = columns.fills().astype(dtype)
-    tables = []
-    for declared, array in arrays.items():
-        kind = {"i": "int", "u": "unsigned char"}.get(array.dtype.kind, words["real"])
-        declaration = f"static const {kind} " + ("{name}_" + declared).format(**words)
-        rows = [_braces(_literals(row)) for row in np.atleast_2d(array)]
-        text = rows[0] if array.ndim == 1 else "{\n" + ",\n".join(rows) + "}"
-        tables.append(_Table(f"{declaration} = {text};\n\n", array.nbytes))
-    return tables
+    return [_number_table(f"{member}_{name}", array) for name, array in arrays.items()]
 
 
-def _text_tables(model: Model, words: dict[str, Any]) -> list[_Table]:
+def _number_table(name: str, array: Array) -> Table:
+    declaration = f"static const {real_name(array.dtype)} {name}"
+    declaration += "".join(f"[{size}]" for size in array.shape)
+    rows = [braces(literals(row)) for row in np.atleast_2d(array)]
+    text = rows[0] if array.ndim == 1 else "{\n" + ",\n".join(rows) + "}"
+    return Table(f"{declaration} = {text};\n\n", array.nbytes)
+
+
+def _calibration_tables(found: Exportable, words: dict[str, Any]) -> list[Table]:
+    """Return the calibration of each model."""
+    calibrated = found.calibrated
+    assert calibrated is not None
+    slopes = calibrated.slopes
+    if calibrated.method == "temperature" and len(found.model.intercept) == 1:
+        slopes = -2 * slopes  # the softmax of (-f, f)
+    arrays = {"slopes": slopes, "offsets": calibrated.offsets}
+    return [_number_table(f"{words['name']}_{n}", cast(a, found.dtype)) for n, a in arrays.items()]
+
+
+def _text_tables(found: Exportable, words: dict[str, Any]) -> list[Table]:
     """Return a table of the known texts of each feature that is text."""
-    if model.preparation is None:
-        return []
     tables = []
-    for i, texts in model.preparation.columns.texts.items():
+    for i, texts in found.inputs.texts.items():
         declaration = f"static const char *const {words['name']}_texts_{i}[{len(texts)}]"
         tables.append(_string_table(declaration, texts))
     return tables
 
 
-def _string_table(declaration: str, texts: list[str]) -> _Table:
+def _string_table(declaration: str, texts: list[str]) -> Table:
     """Return a table of texts; pointers are not counted: their size depends on the machine."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     size = sum(len(text) + 1 for text in encoded)
-    return _Table(f"{declaration} = {_braces(list(map(_string, encoded)))};\n\n", size)
+    return Table(f"{declaration} = {braces(list(map(_string, encoded)))};\n\n", size)
 
 
-def _label_table(classes: Array, words: dict[str, Any]) -> tuple[_Table, list[int]]:
+def _label_table(classes: Array, words: dict[str, Any]) -> tuple[Table, list[int]]:
     """Return a table of the labels, and what predict returns for each of them."""
     integers = integer_labels(classes, INT32)
     declaration = f"{words['name']}_labels[{len(classes)}]"
     if integers is not None:
-        text = f"static const int {declaration} = {_braces(list(map(str, integers)))};\n\n"
-        return _Table(text, 4 * len(integers)), integers
+        text = f"static const int {declaration} = {braces(list(map(str, integers)))};\n\n"
+        return Table(text, 4 * len(integers)), integers
     texts = [str(label) for label in classes.tolist()]
     table = _string_table(f"static const char *const {declaration}", texts)
     return table, list(range(len(classes)))
-
-
-def _literals(numbers: Array) -> list[str]:
-    """Write numbers with the fewest digits that keep all bits: 0.1f, 1e-05f."""
-    suffix = "f" if numbers.dtype == np.float32 else ""
-    return ["NAN" if number != number else f"{number!s}{suffix}" for number in numbers]
-
-
-def _braces(items: list[str]) -> str:
-    lines, line = [], "{"
-    for item in items:
-        if len(line) > 1 and len(line) + len(item) + 2 > COLUMNS:
-            lines.append(line.rstrip())
-            line = " "
-        line += f"{item}, "
-    return "\n".join([*lines, line.removesuffix(", ") + "}"])
 
 
 def _string(text: bytes) -> str:

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..._replacing import PathLike, replacing
+from ..calibrated import Calibrated
 from ..container import Array
 from ..model import Model
+from ..steps.operations import Operation
+from ..steps.program import Inputs, Program
 
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
@@ -47,13 +50,81 @@ class Exported:
     labels: list[Any] | None
 
 
-def exportable(estimator: Any) -> Model:
-    """Return the model of an estimator.
+@dataclass(frozen=True, eq=False)
+class Exportable:
+    """What an export writes: one model, or several whose decision values are calibrated.
+
+    Attributes
+    ----------
+    members : tuple of Model
+        The models; their vectors have the same precision.
+
+    operations : list of list of Operation
+        What the preparation of each member does to a row.
+
+    inputs : Inputs
+        The columns of rows before the preparation, with the texts that are known.
+
+    given : dtype
+        The precision of rows before the preparation.
+
+    calibrated : Calibrated or None
+        How probabilities follow from the decision values; None for a single model.
+    """
+
+    members: tuple[Model, ...]
+    operations: list[list[Operation]]
+    inputs: Inputs
+    given: np.dtype[Any]
+    calibrated: Calibrated | None = None
+
+    @property
+    def model(self) -> Model:
+        """The first model."""
+        return self.members[0]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the kernel."""
+        return self.model.vectors.dtype
+
+    @classmethod
+    def of(cls, estimator: Any) -> "Exportable":
+        """Return what to write of an estimator; refuse a preparation that exports cannot write."""
+        calibrated = estimator if isinstance(estimator, Calibrated) else Calibrated.of(estimator)
+        members = calibrated.members if calibrated else (Model.of(estimator),)
+        dtype = np.result_type(*(member.vectors.dtype for member in members))
+        inputs = Inputs(members[0].n_inputs)
+        programs = [
+            Program.of(member.n_inputs, inputs)
+            if member.preparation is None
+            else member.preparation.lowered(inputs)
+            for member in members
+        ]
+        inputs.check()
+        if refusal := next((each.refusal for each in programs if each.refusal), ""):
+            raise ValueError(
+                f"This preparation cannot be exported: {refusal}; or export the model without "
+                "these steps. `save_model` keeps it as it is."
+            )
+        if calibrated:
+            members = tuple(replace(member, classes=calibrated.classes) for member in members)
+        members = tuple(
+            exportable(replace(member, vectors=member.vectors.astype(dtype, copy=False)))
+            for member in members
+        )
+        needs_double = any(program.needs_double for program in programs)
+        given = np.dtype(np.float64) if needs_double else dtype
+        operations = [program.operations for program in programs]
+        return cls(members, operations, inputs, given, calibrated)
+
+
+def exportable(model: Model) -> Model:
+    """Return a model as all formats can hold it.
 
     No format can hold a model without vectors: such a model gets one, with coefficient zero. The
     labels of novelty detection are -1 and 1.
     """
-    model = Model.of(estimator)
     if model.task == "novelty":
         model = replace(model, classes=OUTLIER_LABELS)
     if len(model.vectors):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._replacing import PathLike
+from ..calibrated import Calibrated
 from ..container import Array
 from ..model import Model
 from .common import INT32, Exported, exportable, integer_labels, write
@@ -72,7 +73,11 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     >>> exported.labels
     [0, 1]
     """
-    model = exportable(estimator)
+    if isinstance(estimator, Calibrated) or Calibrated.of(estimator):
+        raise ValueError(
+            "LIBSVM's model format cannot hold a CalibratedClassifierCV. Export it to C or ONNX."
+        )
+    model = exportable(Model.of(estimator))
     if model.preparation is not None:
         steps = ", ".join(type(step).__name__ for step in model.preparation.steps)
         raise ValueError(

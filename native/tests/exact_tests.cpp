@@ -1,5 +1,6 @@
-// Newton's method on small problems, with every instruction set that this CPU runs, against plain
-// elimination where the problem is quadratic, and against the conditions of a minimum elsewhere.
+// Newton's method where the rows are the vectors, with every instruction set that this CPU runs,
+// against plain elimination where the problem is quadratic, and against the conditions of a minimum
+// elsewhere.
 #define POCKETSVM_SET unit
 
 #include <algorithm>
@@ -22,7 +23,7 @@ template <class Real>
 struct Problem {
     std::size_t n_rows, n_vectors, n_outputs;
     std::vector<Real> kernel;  // of the rows with the vectors
-    Numbers penalty, c, targets, widths;
+    Numbers c, targets, widths;
     std::vector<std::int8_t> codes;
     std::vector<std::int32_t> positives;
     Losses losses{};
@@ -43,9 +44,6 @@ struct Problem {
         };
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < vectors; ++j) kernel.push_back(Real(value(i, j)));
-        for (std::size_t i = 0; i < vectors; ++i)
-            for (std::size_t j = 0; j < vectors; ++j)
-                penalty.push_back(value(i, j) + (i == j ? 1e-3 : 0));
         for (std::size_t o = 0; o < outputs; ++o) positives.push_back(std::int32_t(o));
         losses.n_outputs = outputs;
         if (check::choose_loss(loss, losses).on_classes) {
@@ -75,31 +73,18 @@ struct Problem {
 
 struct Solution {
     bool solved;
-    Numbers point, gradient, penalised, decisions, objective, predicted;
+    Numbers point, gradient, decisions, objective, predicted;
     std::vector<std::int64_t> steps;
 
     template <class Real>
     explicit Solution(const Problem<Real>& problem)
         : solved(false), point(problem.n_outputs * (problem.n_vectors + 1), NAN), gradient(point),
-          penalised(problem.n_outputs * problem.n_vectors, NAN),
           decisions(problem.n_rows * problem.n_outputs, NAN), objective(problem.n_outputs, NAN),
           predicted(objective), steps(problem.n_outputs) {}
 };
 
 constexpr double bound = 1, least = 1e-3, tolerance = 1e-12;
 constexpr std::size_t n_steps = 60;
-
-template <class Real>
-Solution solved_small(const Core& core, const Problem<Real>& problem, bool fit_intercept,
-                      double tilt, const double* near = nullptr) {
-    Solution found(problem);
-    found.solved = core.solve_small(
-        {problem.view(), problem.penalty.data(), problem.losses, problem.c.data(), tilt,
-         fit_intercept, bound, least, n_steps, tolerance, near},
-        {found.point.data(), found.gradient.data(), found.penalised.data(), found.decisions.data(),
-         found.objective.data(), found.predicted.data(), found.steps.data()});
-    return found;
-}
 
 template <class Real>
 Solution solved_rows(const Core& core, const Problem<Real>& problem, bool fit_intercept,
@@ -135,32 +120,7 @@ Numbers eliminated(Numbers matrix, Numbers right) {
     return right;
 }
 
-// The decision values of the coefficients and intercepts of a squared error.
-template <class Real>
-Numbers quadratic_decisions(const Problem<Real>& problem, bool fit_intercept, double tilt,
-                            const Numbers& penalty) {
-    const std::size_t m = problem.n_vectors, n = m + (fit_intercept ? 1 : 0);
-    Numbers matrix(n * n), right(n);
-    const auto row = [&](std::size_t i, std::size_t j) { return j < m ? problem.k(i, j) : 1.0; };
-    for (std::size_t a = 0; a < n; ++a)
-        for (std::size_t b = 0; b < n; ++b) {
-            matrix[a * n + b] = a < m && b < m ? penalty[a * m + b] : 0;
-            for (std::size_t i = 0; i < problem.n_rows; ++i)
-                matrix[a * n + b] += problem.c[i] * row(i, a) * row(i, b);
-        }
-    for (std::size_t a = 0; a < n; ++a) {
-        right[a] = a < m ? 0 : -tilt;
-        for (std::size_t i = 0; i < problem.n_rows; ++i)
-            right[a] += problem.c[i] * row(i, a) * problem.targets[i];
-    }
-    const Numbers point = eliminated(matrix, right);
-    Numbers decisions(problem.n_rows);
-    for (std::size_t i = 0; i < problem.n_rows; ++i)
-        for (std::size_t a = 0; a < n; ++a) decisions[i] += row(i, a) * point[a];
-    return decisions;
-}
-
-// The same if all rows are vectors: (K + 1/c) a + b = y, and the coefficients a sum to zero.
+// The decision values of a squared error: (K + 1/c) a + b = y, and the coefficients a sum to zero.
 template <class Real>
 Numbers squared_error_of_rows(const Problem<Real>& problem, bool fit_intercept) {
     const std::size_t m = problem.n_rows, n = m + (fit_intercept ? 1 : 0);
@@ -210,29 +170,6 @@ bool minimal(const Problem<Real>& problem, const Solution& found, const Numbers&
 }
 
 template <class Real>
-void small_problems_are_solved(const Core& core) {
-    for (std::size_t n_vectors : {1, 7, 8, 9, 33})
-        for (bool fit_intercept : {true, false})
-            for (double tilt : {0.0, 2.0}) {
-                if (tilt != 0 && !fit_intercept) continue;
-                const Problem<Real> squared(70, n_vectors, 1, "huber");
-                const Solution found = solved_small(core, squared, fit_intercept, tilt);
-                CHECK(found.solved);
-                const Numbers expected =
-                    quadratic_decisions(squared, fit_intercept, tilt, squared.penalty);
-                CHECK(close(found.decisions, expected, 1e-6));
-                const Problem<Real> hinge(70, n_vectors, 3, "hinge");
-                const Solution classes = solved_small(core, hinge, fit_intercept, tilt);
-                CHECK(classes.solved);
-                CHECK(minimal(hinge, classes, hinge.penalty, fit_intercept, tilt));
-                const Solution again =
-                    solved_small(core, hinge, fit_intercept, tilt, classes.decisions.data());
-                CHECK(again.solved && close(again.decisions, classes.decisions, 1e-6));
-                CHECK(*std::max_element(again.steps.begin(), again.steps.end()) <= 1);
-            }
-}
-
-template <class Real>
 void rows_as_vectors_are_solved(const Core& core) {
     for (std::size_t n_rows : {1, 2, 7, 8, 9, 70})
         for (bool fit_intercept : {true, false}) {
@@ -263,26 +200,17 @@ void rows_as_vectors_are_solved(const Core& core) {
 void numbers_that_are_not_finite_end_the_solver(const Core& core) {
     for (double wrong : {double(NAN), std::numeric_limits<double>::infinity()}) {
         Problem<double> problem(20, 20, 1, "hinge");
-        problem.penalty[1] = wrong;
-        CHECK(!solved_small(core, problem, true, 0).solved);
-        problem = Problem<double>(20, 20, 1, "hinge");
-        problem.losses.widths = problem.widths.data();
-        problem.losses.codes = problem.codes.data();
-        problem.losses.positives = problem.positives.data();
         problem.kernel[1] = wrong;
-        CHECK(!solved_small(core, problem, true, 0).solved);
         CHECK(!solved_rows(core, problem, true, 0).solved);
     }
 }
 
 }  // namespace
 
-void newton_tests() {
+void exact_tests() {
     std::size_t count;
     const Core* const* cores = available_cores(count);
     for (std::size_t c = 0; c < count; ++c) {
-        small_problems_are_solved<float>(*cores[c]);
-        small_problems_are_solved<double>(*cores[c]);
         rows_as_vectors_are_solved<float>(*cores[c]);
         rows_as_vectors_are_solved<double>(*cores[c]);
         numbers_that_are_not_finite_end_the_solver(*cores[c]);
