@@ -135,7 +135,8 @@ def line_search(problem: Problem, place: Place, step: Place) -> Array:
         slope, bend = problem.slope_along(place, step, length)
         if not problem.knows_bends:
             bend = np.divide(slope - start, length, out=bend, where=length > 0)
-        flat = np.abs(slope) <= -FLAT * start
+        # A length beyond the minimum may be worse than none, unless one of its half is known.
+        flat = (np.abs(slope) <= -FLAT * start) & ((slope <= 0) | (2 * low >= length))
         if flat.all():
             break
         low = np.where(slope < 0, length, low)

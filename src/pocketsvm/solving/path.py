@@ -117,7 +117,7 @@ def solve_path(
     model = last_iterate(vectors, targets, settings)
     if not len(model.vectors):  # a regression may need no vectors at all
         return [[model for _ in factors] for _ in (shared.counts if shared else [None])]
-    choices = replace(settings.choices, moves=CLASS_MOVES)
+    choices = replace(settings.choices, class_moves=CLASS_MOVES)
     random = np.random.default_rng(vectors.states[0].generator)
     with ONE_BLAS_THREAD:
         if shared is not None:

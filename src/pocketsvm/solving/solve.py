@@ -336,10 +336,14 @@ class Solver:
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
         choices, thorough = self._settings.choices, self._settings.thorough
-        if not (thorough or self._may_move(answer)):
+        n_steps, tolerance = choices.class_moves, choices.class_tolerance
+        if self._is_regression:
+            n_steps = choices.value_moves // len(answer.vectors)
+            tolerance = choices.value_tolerance
+        if thorough:
+            n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
+        elif not n_steps or not self._may_move(answer):
             return answer
-        n_steps = choices.thorough_moves if thorough else choices.moves
-        tolerance = choices.thorough_tolerance if thorough else choices.move_tolerance
         for _ in range(choices.thorough_rounds if thorough else 1):
             moved = self._moved(answer, n_steps, tolerance)
             for _ in range(MOST_WIDER):
@@ -358,7 +362,7 @@ class Solver:
     def _may_move(self, answer: Answer) -> bool:
         """Whether the rows near the margin are enough to determine positions, and worth it."""
         choices, near = self._settings.choices, answer.near
-        if near is None or not choices.moves:
+        if near is None:
             return False
         n_unknowns = len(answer.vectors) * effective_dimension(near)
         if answer.n_near < choices.rows_per_unknown * n_unknowns:

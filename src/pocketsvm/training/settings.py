@@ -51,11 +51,13 @@ class Choices:
     fills : bool
         Whether the solver uses rows as vectors where the passes left slots of the budget free.
 
-    moves : int
-        The largest number of steps that move the vectors.
+    class_moves, value_moves : int
+        The largest number of steps that move the vectors of a classifier. Those of a regression,
+        which gain for longer, make at most the second number divided by the number of vectors.
 
-    move_tolerance : float
-        Vectors move until a step gains less than this share of the objective.
+    class_tolerance, value_tolerance : float
+        Vectors of a classifier and of a regression move until a step gains less than this share of
+        the objective.
 
     rows_per_unknown : float
         Vectors move if there are this many rows near the margin for each unknown: each vector has
@@ -71,7 +73,7 @@ class Choices:
         chooses the rows near the margin anew.
 
     thorough_tolerance : float
-        The `move_tolerance` of polish="thorough".
+        The tolerance of polish="thorough".
     """
 
     intercept_rate: float = 0.1
@@ -87,8 +89,10 @@ class Choices:
     quantile_width: float = 0.05
     relative_tube: float = 0.25
     fills: bool = True
-    moves: int = 30
-    move_tolerance: float = 5e-4
+    class_moves: int = 30
+    value_moves: int = 20_000
+    class_tolerance: float = 5e-4
+    value_tolerance: float = 3e-5
     rows_per_unknown: float = 1.5
     least_loss: float = 0.01
     most_loss: float = 0.32
