@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dtrsm
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from .. import _core
 from .slices import in_order, slices
@@ -71,8 +71,8 @@ class Penalty:
         return product
 
     def matrix(self) -> Array:
-        """Return A, as long as there is no factor."""
-        matrix = self._square.T.copy()
+        """Return A."""
+        matrix = self.kernel()
         matrix.flat[:: len(matrix) + 1] = 1.0 + self.jitter
         return matrix
 
@@ -213,3 +213,53 @@ class HessianFactor:
         solution, _ = dpotrs(self._square, right.T, lower=1)
         rows: Array = solution.T
         return rows
+
+
+class WhitenedRows:
+    """Rows of kernel values in coordinates where the penalty A = L L' is the identity.
+
+    A Hessian of few rows is then solved in the space of these rows, by the formula of Woodbury.
+    """
+
+    def __init__(self, penalty: Array, kernel: Array) -> None:
+        self._lower, info = dpotrf(penalty, lower=1, clean=1)
+        assert info == 0  # the jitter keeps it positive definite
+        # Rows of K L^-T, in place.
+        self._rows = dtrsm(1.0, self._lower, kernel.astype(np.float64).T, lower=1, overwrite_b=1).T
+
+    def factor(self, curvatures: Array, least: float, fit_intercept: bool) -> "_RowFactor":
+        """Factor the Hessian of rows with these curvatures."""
+        chosen = np.flatnonzero(curvatures)
+        rows, weights = self._rows[chosen], curvatures[chosen]
+        return _RowFactor(self._lower, rows, weights, least, fit_intercept)
+
+
+class _RowFactor:
+    """The factor of a Hessian in the space of its rows."""
+
+    def __init__(
+        self, lower: Array, rows: Array, weights: Array, least: float, fit_intercept: bool
+    ) -> None:
+        self._lower, self._rows, self._fit_intercept = lower, rows, fit_intercept
+        small = rows @ rows.T
+        small.flat[:: len(small) + 1] += 1 / weights
+        self._small, _ = dpotrf(small, lower=1)
+        self._column = weights @ rows
+        self._solved = self._without_intercept(self._column)
+        corner = max(float(weights.sum()), least)
+        self._rest = max(corner - float(self._column @ self._solved), LEAST_REST * corner)
+
+    def solve(self, gradient: Array) -> Array:
+        """Return the solution of the linear system of one output (1, n_vectors + 1)."""
+        white, _ = dtrtrs(self._lower, gradient[0, :-1], lower=1)
+        found, intercept = self._without_intercept(white), 0.0
+        if self._fit_intercept:
+            intercept = (gradient[0, -1] - found @ self._column) / self._rest
+            found = found - intercept * self._solved
+        coefficients, _ = dtrtrs(self._lower, found, lower=1, trans=1)
+        return np.append(coefficients, intercept)[None]
+
+    def _without_intercept(self, right: Array) -> Array:
+        solution, _ = dpotrs(self._small, self._rows @ right, lower=1)
+        found: Array = right - solution @ self._rows
+        return found

@@ -17,8 +17,8 @@ from .problem import Bends, Place, Problem, row_products
 
 Array = NDArray[Any]
 
-# Converged if a step predicts a decrease below this share of the objective.
-TOLERANCE = 2e-4
+# Converged if a step predicts a decrease below half this share of the objective.
+TOLERANCE = 1e-3
 # The largest number of steps.
 MOST_STEPS = 50
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -78,19 +78,24 @@ def minimise(
     nothing if there is a linear term. Steps also end where one gains less than this share
     (`forcing`) of the first.
     """
-    least = 0.0
+    least, active = 0.0, np.ones(problem.shape[0], dtype=bool)
+    predicted = np.zeros(problem.shape[0])
     bends, steps, conjugate = problem.bends(place), 0, Conjugate()
     while True:
         if place.point.any():
-            direction, predicted = problem.newton_step(place, bends, random)
+            direction = problem.newton_direction(place, bends, random, active)
         else:  # few rows bend at zero
-            direction, predicted = problem.bounded_step(bends, random)
+            direction = problem.bounded_direction(bends, random)
+        predicted = np.where(active, -row_products(bends.gradient, direction), predicted)
         total = float(bends.objective.sum()) if objective is None else objective
         remaining = float(predicted.sum() / max(total, np.finfo(float).tiny))
         # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
         least = least or forcing * remaining
         if (remaining <= max(tolerance, least) and place.point.any()) or steps == most_steps:
             return Solution(place, bends, steps, remaining)
+        if not problem.sample.loss.coupled:  # each output has a problem of its own
+            active &= predicted > tolerance * total / len(active)
+            direction[~active] = 0.0
         if problem.has_bound:
             direction = conjugate.direction(direction, bends.gradient, predicted)
         along = problem.place(direction)

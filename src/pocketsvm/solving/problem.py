@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._cached import cached_property
 from ..rows.sampling import draw_members
-from .hessian import INTERCEPT_CURVATURE, HessianFactor, Penalty, RowHessian
-from .kernel import KernelRows
+from .hessian import INTERCEPT_CURVATURE, HessianFactor, Penalty, RowHessian, WhitenedRows
+from .kernel import MOST_KEPT, KernelRows
 from .pairs import pair_blocks
 from .sample import Sample
 
@@ -222,24 +223,66 @@ class Problem:
         """Add up the sums of all outputs if one loss couples them."""
         return sums.sum(keepdims=True) if self.sample.loss.coupled else sums
 
-    def newton_step(
-        self, place: Place, bends: Bends, random: np.random.Generator
-    ) -> tuple[Array, Array]:
-        """Return Newton's direction, and twice the decrease that it predicts for each output."""
-        direction = np.empty(self.shape)
+    def newton_direction(
+        self,
+        place: Place,
+        bends: Bends,
+        random: np.random.Generator,
+        active: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """Return Newton's direction; zero for outputs that are not active."""
+        if self._whitened is not None:
+            return self._white_direction(self._whitened, bends, random, active)
+        direction = np.zeros(self.shape)
         for o in range(self.shape[0]):
-            known = self._hessians[o] if self._hessians else None
-            hessian = self._factor(known, bends.curvatures[:, o], random, place.decisions)
-            direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
-        return direction, -row_products(bends.gradient, direction)
+            if active is None or active[o]:
+                known = self._hessians[o] if self._hessians else None
+                hessian = self._factor(known, bends.curvatures[:, o], random, place.decisions)
+                direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
+        return direction
 
-    def bounded_step(self, bends: Bends, random: np.random.Generator) -> tuple[Array, Array]:
-        """Return what `newton_step` does, with the largest curvatures that the losses can have."""
+    def _white_direction(
+        self,
+        rows: WhitenedRows,
+        bends: Bends,
+        random: np.random.Generator,
+        active: NDArray[np.bool_] | None,
+    ) -> Array:
+        """Return Newton's direction; outputs of which many rows bend share a Hessian."""
+        direction, least = np.zeros(self.shape), self._least_curvature()
+        chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
+        is_small = 2 * np.count_nonzero(bends.curvatures, axis=0) < self.shape[1]
+        for o in np.flatnonzero(chosen & is_small):
+            factor = rows.factor(bends.curvatures[:, o], least, self.fit_intercept)
+            direction[o] = -factor.solve(bends.gradient[o : o + 1])[0]
+        if len(many := np.flatnonzero(chosen & ~is_small)):
+            curvatures = bends.curvatures[:, many].mean(axis=1)
+            curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
+            shared = self._factor(None, curvatures, random, None)
+            direction[many] = -shared.solve(bends.gradient[many])
+        return direction
+
+    def bounded_direction(self, bends: Bends, random: np.random.Generator) -> Array:
+        """Return Newton's direction for the largest curvatures that the losses can have."""
         curvatures = self.sample.c * self.sample.loss.largest_curvature
         n_rows = ROWS_PER_VECTOR * self.shape[1]
         curvatures = thinned(curvatures, n_rows, random, self.n_threads)
-        direction = -self._factor(None, curvatures, random, None).solve(bends.gradient)
-        return direction, -row_products(bends.gradient, direction)
+        direction: Array = -self._factor(None, curvatures, random, None).solve(bends.gradient)
+        return direction
+
+    @cached_property
+    def _whitened(self) -> WhitenedRows | None:
+        """The rows in coordinates where the penalty is the identity, if that saves time.
+
+        It does for many outputs with more vectors than rows whose loss bends.
+        """
+        n_rows, (n_outputs, n_vectors) = self.rows.rows.n_rows, self.shape
+        is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
+        if not is_large or self.has_bound or 8 * n_rows * n_vectors > MOST_KEPT:
+            return None
+        (_, kernel), *others = self.rows.blocks()
+        assert not others
+        return WhitenedRows(self.penalty.matrix(), kernel)
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
         """Return the point where Newton's method goes from decision values, in one step."""
@@ -264,13 +307,15 @@ class Problem:
 
         Losses of pairs need the decision values; None gives a bound for any decision values.
         """
-        loss, c = self.sample.loss, self.sample.total_c
-        if loss.has_pairs:
+        if self.sample.loss.has_pairs:
             known = self._pair_hessian(curvatures, random, decisions)
             return self.penalty.factor(known, 1.0, fit_intercept=False)
         known = known or self.row_hessian(curvatures)
-        least = INTERCEPT_CURVATURE * c * loss.largest_curvature
-        return self.penalty.factor(known, least, self.fit_intercept)
+        return self.penalty.factor(known, self._least_curvature(), self.fit_intercept)
+
+    def _least_curvature(self) -> float:
+        """Return the least curvature of an intercept."""
+        return INTERCEPT_CURVATURE * self.sample.total_c * self.sample.loss.largest_curvature
 
     def row_hessian(self, curvatures: Array) -> RowHessian:
         """Return the Hessian of rows with these weighted curvatures."""

@@ -362,7 +362,7 @@ class Solver:
     def _may_move(self, answer: Answer) -> bool:
         """Whether the rows near the margin are enough to determine positions, and worth it."""
         choices, near = self._settings.choices, answer.near
-        if near is None:
+        if near is None or len(answer.point) * len(answer.vectors) ** 2 > choices.most_moved:
             return False
         n_unknowns = len(answer.vectors) * effective_dimension(near)
         if answer.n_near < choices.rows_per_unknown * n_unknowns:

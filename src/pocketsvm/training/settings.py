@@ -59,6 +59,9 @@ class Choices:
         Vectors of a classifier and of a regression move until a step gains less than this share of
         the objective.
 
+    most_moved : int
+        Vectors move if the Hessians of all outputs have at most this many values.
+
     rows_per_unknown : float
         Vectors move if there are this many rows near the margin for each unknown: each vector has
         as many as there are features, where correlated features count for less.
@@ -93,6 +96,7 @@ class Choices:
     value_moves: int = 20_000
     class_tolerance: float = 5e-4
     value_tolerance: float = 3e-5
+    most_moved: int = 2**20
     rows_per_unknown: float = 1.5
     least_loss: float = 0.01
     most_loss: float = 0.32
