@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import StandardScaler
 
-from ...estimators import BudgetedSVCCV, BudgetedSVRCV
+from ...search import BudgetedSVCCV, BudgetedSVRCV
 from ..datasets.small import classifications, regressions
 from ..toolkit.results import Row
 from ..toolkit.tables import Table

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ...estimators import BudgetedSVCCV
+from ...search import BudgetedSVCCV
 from ..datasets.small import classifications
 from ..toolkit.results import Row
 from ..toolkit.tables import Table

@@ -26,7 +26,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR, BudgetedSVRCV, load_model, save_model
-from pocketsvm.estimators.searching import folds
 from pocketsvm.model.export import export_model
 
 X, Y = moons(400)
@@ -78,7 +77,7 @@ def test_scores_are_those_of_held_out_rows():
 def test_the_default_search_scores_as_well_as_a_full_grid(data):
     rows, y = data()
     found = BudgetedSVCCV(30, random_state=0).fit(rows[::2], y[::2])
-    assert len(found.cv_results_["params"]) >= 30
+    assert len(found.cv_results_["params"]) >= 18
     scores = [
         BudgetedSVC(30, C, gamma=gamma, random_state=0)
         .fit(rows[::2], y[::2])
@@ -99,7 +98,7 @@ def test_regressions_are_tuned_in_the_units_of_their_targets():
 
 
 def test_results_are_lists_of_what_was_tried():
-    found = BudgetedSVCCV(20, cv=3, random_state=0).fit(*moons(1200))
+    found = BudgetedSVCCV(20, cv=3, random_state=0).fit(*moons(1600))
     results, n_tried = found.cv_results_, len(found.cv_results_["params"])
     assert all(len(values) == n_tried for values in results.values())
     assert found.scores_.shape == (len(found.gammas_), len(found.Cs_), 3)
@@ -109,12 +108,10 @@ def test_results_are_lists_of_what_was_tried():
         assert_array_equal(found.scores_[place], line)
     complete = np.isfinite(splits).all(axis=1)
     assert_allclose(results["mean_test_score"][complete], splits[complete].mean(axis=1))
-    best, first = found.best_index_, int(results["rank_test_score"].argmin())
-    assert results["smooth_log_loss"][best] <= results["smooth_log_loss"][first]
-    assert_array_equal(np.isfinite(results["smooth_log_loss"]), complete)
     assert results["rank_test_score"][complete].max() <= complete.sum()
     assert np.isnan(found.scores_).sum() >= np.isnan(splits).sum() > 0  # some were dropped
-    assert found.best_score_ == results["mean_test_score"][best]
+    assert results["rank_test_score"][found.best_index_] == 1
+    assert found.best_score_ == results["mean_test_score"][found.best_index_]
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
@@ -129,16 +126,13 @@ def test_sparse_rows_give_the_same_result():
     assert_array_equal(dense.scores_, sparse.scores_)
 
 
-def test_large_data_are_screened_and_compared_on_samples(monkeypatch):
-    monkeypatch.setattr(folds, "LEAST_SAMPLE", 4000)
-    monkeypatch.setattr(folds, "ROWS_PER_VECTOR", 10)
-    monkeypatch.setattr(folds, "MOST_HELD", 1000)
+def test_many_rows_are_compared_on_small_copies_of_folds():
     rows, y = moons(10_000)
     found = BudgetedSVCCV(20, random_state=0, gammas=[1e-4, 1.0, 4.0]).fit(rows, y)
     results = found.cv_results_
     assert found.best_score_ > 0.95
     dropped = np.array([params["gamma"] == 1e-4 for params in results["params"]])
-    # Screening has dropped them: they have a score, but none on a whole fold.
+    # Small copies have dropped them: they have a score, but none on a whole fold.
     assert np.isfinite(results["mean_test_score"][dropped]).all()
     assert np.isnan(results["split0_test_score"][dropped]).all()
     assert (results["n_resources"][dropped] < len(y)).all()
@@ -158,8 +152,8 @@ def test_honest_scores_of_labels_without_a_pattern():
 def test_the_smallest_budget_within_one_standard_error_is_chosen():
     found = few(cv=5).set_params(budget="auto").fit(X, Y)
     means, at = found.budget_scores_.mean(axis=1), list(found.budgets_).index(found.budget_)
-    assert list(found.budgets_) == [12, 25, 50, 100]
-    assert found.budget_scores_.shape == (4, 5)
+    assert list(found.budgets_) == [3, 6, 12, 25, 50, 100]
+    assert found.budget_scores_.shape == (6, 5)
     best = means.argmax()
     error = found.budget_scores_[best].std(ddof=1) / 5**0.5
     assert means[at] >= means[best] - error

@@ -1,5 +1,6 @@
 """`BudgetedSVCCV` and `BudgetedSVRCV`: C and gamma by cross-validation, inside `fit`."""
 
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -7,15 +8,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._sklearn import StrOptions, available_if, fit_context
-from ...training.targets import Targets
-from ..base import BudgetedMachine
-from ..classifier import LOSSES, BudgetedSVC, has_probabilities
-from ..regressor import BudgetedSVR
+from .._sklearn import StrOptions, available_if, fit_context
+from ..estimators.base import BudgetedMachine
+from ..estimators.classifier import LOSSES, BudgetedSVC, has_probabilities
+from ..estimators.regressor import BudgetedSVR
+from ..tasks.base import Task
+from ..tasks.classification import Classification
+from ..tasks.regression import Regression
+from ..training.settings import SearchChoices
+from ..training.targets import Targets
 from .base import BudgetedSearch
-
-# With several classes and at most this many rows, loss="auto" compares two losses.
-FEW_ROWS = 1000
 
 
 class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
@@ -172,6 +174,7 @@ n_features_in_, feature_names_in_
     }
 
     _machine = BudgetedSVC
+    score = BudgetedSearch.score  # not that of the mixin
     loss: str
     classes_: NDArray[Any]
 
@@ -242,8 +245,11 @@ n_features_in_, feature_names_in_
         loss = "hinge" if self.loss == "auto" else self.loss
         return super()._plain(**{"loss": loss} | parameters)
 
-    def _choices(self, targets: Targets) -> list[dict[str, Any]]:
-        few = targets.n_problems > 1 and len(targets.groups()) <= FEW_ROWS
+    def _task(self) -> Task:
+        return Classification("hinge" if self.loss == "auto" else self.loss, self.class_weight)
+
+    def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
+        few = targets.n_problems > 1 and n_rows <= SearchChoices().few_rows
         if self.loss != "auto" or not few or not self.polish:
             return [{}]
         return [{"loss": "hinge"}, {"loss": "log_loss"}]
@@ -264,28 +270,6 @@ n_features_in_, feature_names_in_
         check_is_fitted(self)
         values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
         return values
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows. A data set takes the place of X, y and the weights.
-
-        y : array-like of shape (n_samples,)
-            The class labels.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            As `BudgetedSVC.score`.
-        """
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y, sample_weight))
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -395,6 +379,7 @@ feature_names_in_
     }
 
     _machine = BudgetedSVR
+    score = BudgetedSearch.score  # not that of the mixin
     epsilon: float
     loss: str
     quantile: Any
@@ -434,6 +419,11 @@ feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
+    def _task(self) -> Task:
+        given = self.quantile
+        quantile = float(given) if isinstance(given, Real) else tuple(given)
+        return Regression(self.loss, float(self.epsilon), quantile)
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
@@ -463,25 +453,3 @@ feature_names_in_
         """
         self._fit(X, y, sample_weight, groups)
         return self
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score of `BudgetedSVR`: R2, or its counterpart for quantiles.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows. A data set takes the place of X, y and the weights.
-
-        y : array-like of shape (n_samples,)
-            The targets.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            As `BudgetedSVR.score`.
-        """
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y, sample_weight))
