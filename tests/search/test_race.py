@@ -61,7 +61,6 @@ def test_the_scores_of_candidates_are_those_of_fits(name, scoring):
     is_regression = name == "friedman"
     search = BudgetedSVRCV if is_regression else BudgetedSVCCV
     folds = (KFold if is_regression else StratifiedKFold)(5, shuffle=True, random_state=0)
-    # Three candidates have no small copies: all of them are finished.
     found = search(
         100, Cs=[0.5, 1.5, 4.0], gammas=[2.0**-5], scoring=scoring, cv=folds, random_state=0
     ).set_params(**({} if is_regression else {"loss": "hinge"}))
@@ -81,22 +80,26 @@ def test_the_scores_of_candidates_are_those_of_fits(name, scoring):
         assert abs(scores.mean() - np.mean(plain)) < 0.003 + noise
 
 
-@pytest.mark.parametrize("name", ["noisy", "shells", "clusters", "moons"])
-def test_two_values_of_c_score_the_same_only_if_their_decisions_are_the_same(name):
+@pytest.mark.parametrize(
+    ("name", "scoring", "gamma", "Cs"),
+    [
+        ("noisy", "roc_auc", -6, [0.5, 2**0.5, 4.0]),
+        ("clusters", "roc_auc", -2, [4.0, 8.0, 16.0]),
+        ("clusters", "balanced_accuracy", -2, [4.0, 8.0, 16.0]),
+        ("moons", "roc_auc", 1, [4.0, 11.0, 32.0]),
+    ],
+)
+def test_two_values_of_c_score_the_same_only_if_their_decisions_are_the_same(
+    name, scoring, gamma, Cs
+):
     X, y = DATA[name]()
     X = StandardScaler().fit_transform(X)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    found = BudgetedSVCCV(
-        60,
-        gammas=[2.0**-6, 2.0**-3],
-        Cs=[0.5, 2**0.5, 4.0, 8.0],
-        scoring="neg_log_loss",
-        loss="log_loss",
-        cv=folds,
-        random_state=0,
-    ).fit(X[:900], y[:900])
-    lines = found.scores_.reshape(-1, 5)
-    assert len(np.unique(lines[np.isfinite(lines).all(axis=1)], axis=0)) == len(lines)
+    for two in (Cs[:2], Cs[1:]):  # so few are all finished
+        found = BudgetedSVCCV(100, gammas=[2.0**gamma], Cs=two, scoring=scoring, cv=folds)
+        one, other = found.set_params(random_state=0).fit(X, y).scores_[0]
+        assert np.isfinite([one, other]).all()
+        assert (one != other).any()
 
 
 def test_the_default_search_finishes_with_the_score_of_a_fit():
@@ -189,11 +192,11 @@ def test_ties_go_to_the_middle_of_the_tied_range():
 
 
 def test_candidates_of_many_rows_are_compared_on_small_copies_and_the_best_on_all_folds():
-    folds = [fold(5000, 1250, number) for number in range(5)]
+    folds = [fold(6000, 1500, number) for number in range(5)]
     best, race, rounds = raced(peak(-2, 3), grid_of(), folds)
     assert best == (0.25, 8.0)
-    assert rounds[0] == "18 candidates on 2 folds of 500 training rows"
-    assert rounds[-1] == "1 candidate on 5 folds of 5,000 training rows"
+    assert rounds[0] == "18 candidates on 2 folds of 600 training rows"
+    assert rounds[-1] == "1 candidate on 5 folds of 6,000 training rows"
     assert [each.folds[0].share for each in race.levels] == [0.1, 0.4, 1.0]
     assert list(race.last.results) == [best]
 

@@ -2,8 +2,8 @@
 
 With many rows, candidates are compared on small copies of folds first. A small copy has a share of
 the rows and of the budget, so that each vector stands for as many rows as in the last fit. The grid
-runs on the smallest copies, what lies between its values on larger ones, and the best candidate on
-all folds. Every score is that of a fit.
+runs on the smallest copies, what lies between its values on larger ones, and the best candidates on
+all folds: the fewer rows, the more of them. Every score is that of a fit.
 """
 
 import math
@@ -86,15 +86,15 @@ class Race:
     ) -> None:
         self.grid, self._run = grid, run
         self.levels = [Level(folds)]
-        is_small = min(fold.training.n_rows for fold in folds) < choices.few_rows
-        if is_small or len(grid.candidates()) <= choices.carried:
+        n_rows = min(fold.training.n_rows for fold in folds)
+        self.carried = 1 + choices.carried_rows // n_rows
+        if n_rows < choices.few_rows or len(grid.candidates()) <= self.carried:
             return
         copied, n_held = [], 0
         for fold in folds:
             if n_held < 2 * choices.few_rows:
                 copied.append(fold)
                 n_held += fold.held.n_rows
-        self.carried = choices.carried
         self.levels[:0] = [
             Level([fold.copy(share, choices.few_rows // 2, seed) for fold in copied])
             for share in choices.shares
@@ -114,7 +114,8 @@ class Race:
         carried = first.ordered()[: self.carried]
         if self.grid.centre in first.results:
             carried = list(dict.fromkeys([*carried, self.grid.centre]))
-        return self._explored(last, [self._explored(second, carried, (0.5,))], ())
+        self._explored(second, carried, (0.5,))
+        return self._explored(last, second.ordered()[: self.carried], ())
 
     def _explored(
         self, level: Level, candidates: Sequence[Candidate], steps: Sequence[float]

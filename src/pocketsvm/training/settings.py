@@ -240,8 +240,9 @@ class SearchChoices:
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
 
-    carried : int
-        How many candidates are carried from the first copies to the second ones.
+    carried_rows : int
+        As many candidates are carried on to larger copies of folds, and to the folds themselves, as
+        have this many training rows in all, and one more.
     """
 
     first_Cs: tuple[int, ...] = (-3, 0, 3)  # noqa: N815
@@ -253,4 +254,4 @@ class SearchChoices:
     few_rows: int = 1000
     shares: tuple[float, float] = (0.1, 0.4)
     vectors_per_output: int = 8
-    carried: int = 1
+    carried_rows: int = 5000
