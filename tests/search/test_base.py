@@ -11,9 +11,13 @@ from models import blobs, expected_failures, friedman, moons
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.callback import ProgressBar
 from sklearn.datasets import make_gaussian_quantiles
-from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.metrics import f1_score, make_scorer, mean_absolute_error
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     KFold,
     LeaveOneGroupOut,
@@ -26,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR, BudgetedSVRCV, load_model, save_model
+from pocketsvm.callbacks import Checkpoint
 from pocketsvm.model.export import export_model
 
 X, Y = moons(400)
@@ -449,3 +454,128 @@ except KeyboardInterrupt:
 def test_an_interrupt_ends_the_search_and_its_threads(n_jobs):
     lines, _ = interrupt(f"N_JOBS = {n_jobs}\n{INTERRUPTED}", delay=0.7)
     assert lines == ["started", "interrupted 1 False"]
+
+
+# --- callbacks and checkpoints --------------------------------------------------------------------
+
+
+class Followed:
+    """A callback that notes the tasks of a search, and may end it."""
+
+    def __init__(self, fatal=None):
+        self.begun, self.ended, self.fatal = [], [], fatal
+
+    def setup(self, estimator, context): ...
+
+    teardown = setup
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append((context.task_name, context.max_subtasks))
+
+    def on_fit_task_end(self, estimator, context, *, X, fitted_estimator):
+        self.ended.append((context.task_name, fitted_estimator))
+        if len(self.ended) == self.fatal:
+            raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_callbacks_follow_a_search(n_jobs):
+    followed = Followed()
+    found = few(n_jobs=n_jobs).set_callbacks(followed).fit(X, Y)
+    name = "candidate-split-evaluation"
+    assert followed.begun == [
+        ("fit", None),
+        ("4 candidates on 3 folds of 266 training rows", 12),
+        *[(name, 0)] * 12,
+        ("refit-with-best-params", 0),
+    ]
+    assert [name for name, _ in followed.ended].count(name) == 12
+    last, model = followed.ended[-1]
+    assert last == "fit"
+    assert_array_equal(model.predict(X), found.predict(X))
+
+
+def test_a_progress_bar_follows_a_search():
+    found = few().set_callbacks(ProgressBar()).fit(X, Y)
+    assert_array_equal(found.scores_, few().fit(X, Y).scores_)
+
+
+@pytest.mark.parametrize("fatal", [1, 7, 12])
+@pytest.mark.parametrize("scoring", [None, make_scorer(f1_score)])
+def test_a_search_that_was_killed_goes_on(fatal, scoring, tmp_path):
+    path, expected = tmp_path / "search", few(scoring=scoring).fit(X, Y)
+    killed = few(scoring=scoring).set_callbacks(Checkpoint(path, every=0), Followed(fatal))
+    with pytest.raises(ZeroDivisionError):
+        killed.fit(X, Y)
+    assert path.exists()
+    followed = Followed()
+    found = few(scoring=scoring).set_callbacks(Checkpoint(path, every=0), followed).fit(X, Y)
+    names = [name for name, _ in followed.ended]
+    assert names.count("candidate-split-evaluation") == 12 - fatal
+    assert_array_equal(found.scores_, expected.scores_)
+    assert_array_equal(found.dual_coef_, expected.dual_coef_)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_belongs_to_one_search(tmp_path):
+    path = tmp_path / "search"
+    with pytest.raises(ZeroDivisionError):
+        few().set_callbacks(Checkpoint(path, every=0), Followed(3)).fit(X, Y)
+    with pytest.raises(ValueError, match="with budget 20, and this fit has 30"):
+        few(budget=30).set_callbacks(Checkpoint(path)).fit(X, Y)
+    with pytest.raises(ValueError, match="for other rows"):
+        few().set_callbacks(Checkpoint(path)).fit(X + 1, Y)
+
+
+# --- as scikit-learn ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "roc_auc", "neg_brier_score"])
+def test_the_score_is_that_of_scoring(scoring):
+    weights = np.linspace(0.5, 1.5, len(Y))
+    found = few(scoring=scoring, loss="log_loss").fit(X, Y)
+    grid = {"C": [found.C_], "gamma": [found.gamma_]}
+    plain = BudgetedSVC(20, loss="log_loss", random_state=0)
+    twin = GridSearchCV(plain, grid, scoring=scoring, cv=2).fit(X, Y)
+    assert found.score(X, Y) == twin.score(X, Y)
+    assert found.score(X, Y, sample_weight=weights) == found.scorer_(
+        found.best_estimator_, X, Y, sample_weight=weights
+    )
+
+
+def test_a_score_that_cannot_be_has_a_reason():
+    model = BudgetedSVRCV(20, Cs=[1.0], gammas=[0.1], scoring="max_error", random_state=0)
+    model.set_params(scoring="neg_max_error").fit(*friedman())
+    rows, y = friedman()
+    with pytest.raises(ValueError, match="does not take sample_weight: leave it out"):
+        model.score(rows, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="'neg_max_error' needs rows in memory"):
+        model.score(Source(rows, y))
+
+
+def test_a_number_of_values_of_c_means_what_it_does_in_scikit_learn():
+    exact = LogisticRegressionCV(
+        Cs=5, cv=2, scoring="accuracy", use_legacy_attributes=False, l1_ratios=(0,)
+    ).fit(X, Y)
+    found = few(Cs=5, gammas=[1.0]).fit(X, Y)
+    assert_allclose(found.Cs_, exact.Cs_)
+    assert_allclose(few(Cs=1, gammas=[1.0]).fit(X, Y).Cs_, [1e-4])
+    with pytest.raises(ValueError, match="'Cs' parameter"):
+        few(Cs=0).fit(X, Y)
+    rows, y = friedman()
+    one, other = (
+        BudgetedSVRCV(20, Cs=3, gammas=[0.1], cv=2, random_state=0).fit(rows, k * y).Cs_
+        for k in (1, 1024)
+    )
+    assert_allclose(other, 1024 * one, rtol=1e-6)
+
+
+def test_groups_need_no_request():
+    groups = np.arange(len(Y)) % 7
+    with config_context(enable_metadata_routing=True):
+        scores = cross_validate(few(cv=GroupKFold(3)), X, Y, cv=2, params={"groups": groups})
+        assert scores["test_score"].mean() > 0.9
+        with pytest.raises(UnsetMetadataPassedError):
+            cross_validate(few(), X, Y, cv=2, params={"sample_weight": np.ones(len(Y))})
+    # A number of folds has no use for them.
+    assert few().fit(X, Y, groups=groups).n_splits_ == 3

@@ -269,7 +269,7 @@ def _cells(found: ScoreMap) -> list[list[tuple[str, str]]]:
 def show_best(result: dict[str, Any], found: ScoreMap, searched: Any) -> None:
     """Print the best candidate, and what a reader should know about the map."""
     best = result["best"]
-    if not found.is_final.all():
+    if found.has_copies:
         show("(in parentheses: scored on fewer rows)")
     loss = f", loss {best['loss']}" if "loss" in searched.best_params_ else ""
     show(

@@ -113,7 +113,7 @@ class TuningDisplay:
         self.ax_.set_xticks(range(len(found.C)), list(map(_math, written(found.C))))
         self.ax_.set_yticks(range(len(found.gamma)), list(map(_math, written(found.gamma))))
         self.ax_.set(xlabel="C", ylabel=r"$\gamma$")
-        if not found.is_final.all():
+        if found.has_copies:
             self.ax_.set_title("italic: scored on fewer rows", fontsize=9)
         return self
 

@@ -54,6 +54,11 @@ class ScoreMap:
         return np.asarray(self.n_rows == self.n_rows.max())
 
     @property
+    def has_copies(self) -> bool:
+        """Whether some cells were scored on fewer rows."""
+        return bool((~self.is_final & np.isfinite(self.scores)).any())
+
+    @property
     def low(self) -> float:
         """The score at which colors begin: the lower quartile."""
         return float(np.nanquantile(self.scores, LOWEST_COLOR))
