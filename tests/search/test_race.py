@@ -155,7 +155,7 @@ def peak(gamma, C):
 
 
 @pytest.mark.parametrize("n_rows", [500, 5000])
-@pytest.mark.parametrize(("gamma", "C"), [(0, 0), (-1, 1.5), (7, 9), (-11, -7.5)])
+@pytest.mark.parametrize(("gamma", "C"), [(0, 0), (-1, 3), (8, 9), (-10, -7.5)])
 def test_the_best_values_are_found_inside_and_outside_of_the_grid(gamma, C, n_rows):
     best, race, _ = raced(peak(gamma, C), grid_of(), [fold(n_rows), fold(n_rows)])
     assert (np.log2(best.gamma), np.log2(best.C)) == (gamma, C)
@@ -195,9 +195,9 @@ def test_candidates_of_many_rows_are_compared_on_small_copies_and_the_best_on_al
     folds = [fold(6000, 1500, number) for number in range(5)]
     best, race, rounds = raced(peak(-2, 3), grid_of(), folds)
     assert best == (0.25, 8.0)
-    assert rounds[0] == "18 candidates on 2 folds of 600 training rows"
+    assert rounds[0] == "18 candidates on 2 folds of 1,200 training rows"
     assert rounds[-1] == "1 candidate on 5 folds of 6,000 training rows"
-    assert [each.folds[0].share for each in race.levels] == [0.1, 0.4, 1.0]
+    assert [each.folds[0].share for each in race.levels] == [0.2, 0.4, 1.0]
     assert list(race.last.results) == [best]
 
 
@@ -205,7 +205,7 @@ def test_the_defaults_are_carried_on():
     """A small copy may mislead: the default values are compared on the larger ones, too."""
 
     def score(candidate, fold):
-        return peak(*(4, 3) if fold.share < 0.2 else (0, 0))(candidate, fold)
+        return peak(*(4, 3) if fold.share < 0.3 else (0, 0))(candidate, fold)
 
     best, _, _ = raced(score, grid_of(), [fold(5000)])
     assert best == (1.0, 1.0)

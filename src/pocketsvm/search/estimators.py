@@ -149,7 +149,7 @@ n_features_in_, feature_names_in_
     -----
     No row that scores a fold had a part in training on this fold. If a fold has fewer than 1,000
     training rows, all pairs are scored on all folds. With more, the grid is scored on copies with a
-    tenth of the rows and of the budget, the best of it and the defaults on copies with 40 percent,
+    fifth of the rows and of the budget, the best of it and the defaults on copies with 40 percent,
     and the best of these on all folds. Of very many rows, folds have a sample: 64 rows per vector,
     and at least 32,000, whose weights make it stand for all of them.
 

@@ -108,31 +108,35 @@ class Race:
     def decide(self) -> Candidate:
         """Run the race and return the winner."""
         if len(self.levels) == 1:
-            return self._explored(self.last, self.grid.candidates(), (1.0, 0.5))
+            self._explored(self.last)
+            return self._between(self.last)
         first, second, last = self.levels
-        self._explored(first, self.grid.candidates(), (1.0,))
+        self._explored(first)
         carried = first.ordered()[: self.carried]
         if self.grid.centre in first.results:
             carried = list(dict.fromkeys([*carried, self.grid.centre]))
-        self._explored(second, carried, (0.5,))
-        return self._explored(last, second.ordered()[: self.carried], ())
+        self._score(second, carried)
+        self._between(second)
+        self._score(last, second.ordered()[: self.carried])
+        return last.ordered()[0]
 
-    def _explored(
-        self, level: Level, candidates: Sequence[Candidate], steps: Sequence[float]
-    ) -> Candidate:
-        """Score candidates, then those around the best one until it is better than they are.
+    def _explored(self, level: Level) -> None:
+        """Score the grid, and what lies beyond it until the best candidate has all neighbours."""
+        new = self.grid.candidates()
+        while new:
+            self._score(level, new)
+            new = self._new_around(level, 1.0)
 
-        The steps are shares of the distances between values of the grid.
-        """
-        self._score(level, candidates)
-        best = level.ordered()[0]
-        for step in steps:
-            while new := [
-                each for each in self.grid.around(best, step) if each not in level.results
-            ]:
-                self._score(level, new)
-                best = level.ordered()[0]
-        return best
+    def _between(self, level: Level) -> Candidate:
+        """Score values between those of the grid, around the best candidate; return the winner."""
+        if new := self._new_around(level, 0.5):
+            self._score(level, new)
+        return level.ordered()[0]
+
+    def _new_around(self, level: Level, share: float) -> list[Candidate]:
+        """Return the neighbours of the best candidate that were not tried."""
+        around = self.grid.around(level.ordered()[0], share)
+        return [each for each in around if each not in level.results]
 
     def _score(self, level: Level, candidates: Sequence[Candidate]) -> None:
         """Score candidates on the folds of a level."""

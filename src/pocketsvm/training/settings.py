@@ -252,6 +252,6 @@ class SearchChoices:
     budget: int = 500
     rows_per_chosen: int = 4
     few_rows: int = 1000
-    shares: tuple[float, float] = (0.1, 0.4)
+    shares: tuple[float, float] = (0.2, 0.4)
     vectors_per_output: int = 8
     carried_rows: int = 5000
