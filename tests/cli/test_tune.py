@@ -86,12 +86,12 @@ def test_scores_of_small_copies_stand_in_parentheses(tmp_path, capsys):
     rows, y = make_moons(3000, noise=0.2, random_state=0)
     path = tmp_path / "moons.csv"
     pd.DataFrame(rows).assign(label=y).to_csv(path, index=False, header=False)
-    grid = ("-c", "1,8", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2)
+    grid = ("-c", "1,8,64", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2)
     assert pocketsvm("tune", path, tmp_path / "a.psvm", *grid) == 0
     printed, said = capsys.readouterr()
-    assert len(re.findall(r"\(\.\d{3}\)", printed)) == 3
+    assert len(re.findall(r"\(\.\d{3}\)", printed)) == 2
     assert "(in parentheses: scored on fewer rows)" in printed
-    assert "1 candidate on 2 folds of 1,500 training rows" in said
+    assert "4 candidates on 2 folds of 1,500 training rows" in said
 
 
 def test_the_model_is_tested_on_other_rows(csv, tmp_path, capsys):
@@ -135,6 +135,8 @@ def test_rows_on_disk_have_the_scores_of_rows_in_memory(scoring, tmp_path, capsy
         found.append(json.loads(capsys.readouterr().out))
     scores = [each["score"] for each in found]
     assert abs(scores[0] - scores[1]) < 0.02
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", *given, "--memory", "1M") == 0
+    assert re.search(r"compared on 64,\d+ of 100,000 rows", capsys.readouterr().err)
 
 
 def test_three_classes_on_disk_have_the_score_of_their_model(tmp_path, capsys):

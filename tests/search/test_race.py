@@ -195,7 +195,7 @@ def test_candidates_of_many_rows_are_compared_on_small_copies_and_the_best_on_al
     folds = [fold(6000, 1500, number) for number in range(5)]
     best, race, rounds = raced(peak(-2, 3), grid_of(), folds)
     assert best == (0.25, 8.0)
-    assert rounds[0] == "18 candidates on 2 folds of 1,200 training rows"
+    assert rounds[0] == "18 candidates on 1 fold of 1,200 training rows"
     assert rounds[-1] == "1 candidate on 5 folds of 6,000 training rows"
     assert [each.folds[0].share for each in race.levels] == [0.2, 0.4, 1.0]
     assert list(race.last.results) == [best]

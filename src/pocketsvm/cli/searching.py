@@ -151,7 +151,7 @@ class _SearchProgress:
             readings = 1 if name == "sampling" else READINGS
             self.rows.files.on_batch = ReadingProgress(self.task, readings)
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+    def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None) -> None:
         """Begin a round, or the last fit."""
         if context.source_task_name is not None:
             n_parts = context.max_subtasks if self.rows.whole is not None else READINGS
@@ -159,6 +159,10 @@ class _SearchProgress:
         elif context.task_name == "candidate-split-evaluation" or context.parent is None:
             return
         elif context.task_name != "pass":
+            if context.task_id == 0 and X.shape[0] < self.rows.n_rows:
+                self.reporter.say(
+                    f"settings are compared on {X.shape[0]:,} of {self.rows.n_rows:,} rows"
+                )
             self.reporter.say(context.task_name)
             self._begin("tuning", max(context.max_subtasks, 1))
 

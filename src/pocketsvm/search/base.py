@@ -178,7 +178,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
         folds = make_folds(part, places, _most_rows(self.budget), seed)
         course = Course(self, part.rows.X, part.y, part.weights, compared.groups)
-        running = Running(self, task, course, targets.n_problems)
+        running = Running(self, task, course, part.rows.X, targets.n_problems)
         searches = self._searched(
             machine, grid, folds, running, self._choices(targets, part.n_rows)
         )

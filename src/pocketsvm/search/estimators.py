@@ -36,8 +36,8 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         the smallest budget whose score is within one standard error of the best is chosen.
 
     Cs : int or array-like of float, default=None
-        Values of C to try. None means 1/8, 1 and 8, further ones if the best lies at the border, and
-        values between them around the best. A number means so many values from 1e-4 to 1e4 on a
+        Values of C to try. None means 1/8, 1 and 8, further ones if the best lies at the border,
+        and values between them around the best. A number means so many values from 1e-4 to 1e4 on a
         logarithmic scale, as in `sklearn.linear_model.LogisticRegressionCV`, and no others.
 
     gammas : array-like of float, default=None
@@ -153,8 +153,8 @@ n_features_in_, feature_names_in_
     and the best of these on all folds. Of very many rows, folds have a sample: 64 rows per vector,
     and at least 32,000, whose weights make it stand for all of them.
 
-    Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it, and
-    the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of its
+    Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
+    and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of its
     own, whose name ends with ``.fit``. Metadata routing passes `groups` on without a request.
 
     Examples

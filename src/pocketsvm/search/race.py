@@ -92,7 +92,7 @@ class Race:
             return
         copied, n_held = [], 0
         for fold in folds:
-            if n_held < 2 * choices.few_rows:
+            if n_held < choices.few_rows:
                 copied.append(fold)
                 n_held += fold.held.n_rows
         self.levels[:0] = [

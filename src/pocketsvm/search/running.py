@@ -35,12 +35,16 @@ class Running:
     course : Course
         Keeps the results.
 
+    X : ndarray or CSR matrix
+        The rows that candidates are compared on.
+
     n_outputs : int
         The number of outputs of a model.
     """
 
-    def __init__(self, search: Any, task: Any, course: Course, n_outputs: int) -> None:
-        self.search, self.task, self.course, self.n_outputs = search, task, course, n_outputs
+    def __init__(self, search: Any, task: Any, course: Course, X: Any, n_outputs: int) -> None:
+        self.search, self.task, self.course = search, task, course
+        self.X, self.n_outputs = X, n_outputs
         self.n_threads = effective_n_jobs(search.n_jobs)
 
     def __call__(
@@ -65,7 +69,7 @@ class Running:
         task = self.task.subcontext(
             task_name=message, max_subtasks=len(missing), sequential_subtasks=False
         )
-        task.call_on_fit_task_begin(estimator=search)
+        task.call_on_fit_task_begin(estimator=search, X=self.X)
         each = [
             task.subcontext(
                 task_name="candidate-split-evaluation", task_id=k
@@ -90,7 +94,7 @@ class Running:
         with quiet():
             found: list[Result] = run_tasks(tasks, self.n_threads, on_end)
         known |= dict(zip(missing, found, strict=True))
-        task.call_on_fit_task_end(estimator=search)
+        task.call_on_fit_task_end(estimator=search, X=self.X)
         return [result for result in known.values() if result is not None]
 
     def sizes(self, machine: BudgetedMachine, folds: Sequence[Fold]) -> dict[str, Any]:
