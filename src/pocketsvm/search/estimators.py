@@ -154,8 +154,8 @@ n_features_in_, feature_names_in_
     and at least 32,000, whose weights make it stand for all of them.
 
     Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
-    and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of its
-    own, whose name ends with ``.fit``. Metadata routing passes `groups` on without a request.
+    and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of
+    its own, whose name ends with ``.fit``. Metadata routing passes `groups` on without a request.
 
     Examples
     --------
