@@ -120,12 +120,9 @@ def test_the_default_search_finishes_with_the_score_of_a_fit():
 
 
 def fold(n_training, n_held=100, number=0):
-    rows = checked_rows(np.zeros((max(n_training, n_held), 1)))
-
-    def part(n):
-        return Part(rows.take(np.arange(n)), np.arange(n) % 2, None, True)
-
-    return Fold(number, part(n_training), part(n_held))
+    n_rows = max(n_training, n_held)
+    part = Part(checked_rows(np.zeros((n_rows, 1))), np.arange(n_rows) % 2, None, True)
+    return Fold(number, part, np.arange(n_training), np.arange(n_held))
 
 
 def raced(score, grid, folds):
@@ -136,7 +133,7 @@ def raced(score, grid, folds):
         rounds.append(message)
         return [Result(score(*each), 0.0, 0.0) for each in pairs]
 
-    race = Race(grid, folds, run, CHOICES, 0)
+    race = Race(grid, folds, run, CHOICES, 32_000, 0)
     return race.decide(), race, rounds
 
 
@@ -228,25 +225,36 @@ def test_a_copy_has_rows_of_every_class_and_as_much_weight_for_each():
     random = np.random.default_rng(0)
     y = (random.random(20_000) < 0.002).astype(int)
     part = Part(checked_rows(random.normal(size=(20_000, 2))), y, None, True)
-    copy = Fold(0, part, part).copy(0.1, 500, 0)
-    assert copy.training.n_rows >= 2000
-    assert copy.training.y.sum() == y.sum()  # all rows of the rare class
-    share = copy.training.weights @ copy.training.y / copy.training.weights.sum()
-    assert_allclose(share, y.mean(), rtol=1e-3)
-    assert_allclose(copy.training.weights.mean(), 1.0, rtol=1e-3)
-    sample = part.standing_for_all(2000, 0)
-    assert_allclose(sample.weights.sum(), 20_000)
-    assert_allclose(sample.weights @ sample.y, y.sum(), rtol=1e-3)
+    whole = Fold(0, part, np.arange(16_000), np.arange(16_000, 20_000))
+    for most, n_rows in ((32_000, 1600), (4000, 400)):
+        copy = whole.copy(0.1, 100, most, 0)
+        training, held = copy.parts()
+        assert n_rows <= training.n_rows <= n_rows + y.sum()
+        assert_allclose(copy.share, training.n_rows / min(16_000, most))
+        assert training.y.sum() == y[:16_000].sum()  # all rows of the rare class
+        share = training.weights @ training.y / training.weights.sum()
+        assert_allclose(share, y[:16_000].mean(), rtol=1e-3)
+        assert_allclose(training.weights.mean(), 1.0, rtol=1e-3)
+        assert_array_equal(held.y, y[16_000:])
 
 
-def test_few_rows_and_regressions_keep_their_weights():
+def test_a_copy_keeps_weights_and_leaves_out_rows_without():
     X, y = friedman(400)
     part = Part(checked_rows(X), y, None, False)
-    assert part.sampled(400, 0) is part
-    assert part.sampled(100, 0).weights is None
-    weights = np.where(np.arange(400) < 100, 0.0, 2.0)
-    drawn = Part(checked_rows(X), y, weights, False).standing_for_all(100, 0)
+    every = np.arange(400)
+    assert Fold(0, part, every, every).copy(0.5, 10, 999, 0).parts()[0].weights is None
+    weights = np.where(every < 100, 0.0, 2.0)
+    copy = Fold(0, Part(checked_rows(X), y, weights, False), every, every).copy(0.25, 10, 400, 0)
+    drawn, _ = copy.parts()
     assert drawn.n_rows == 100
-    assert (drawn.weights > 0).all()
-    assert_allclose(drawn.weights.sum(), weights.sum())
-    assert_array_equal(np.isin(drawn.y, y[100:]), True)
+    assert_array_equal(copy.train >= 100, True)
+    assert_allclose(drawn.weights.mean(), 2.0, rtol=1e-3)
+
+
+def test_a_fold_of_many_rows_trains_on_all_of_them():
+    X, y = moons(40_000)
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    found = BudgetedSVCCV(4, Cs=[1.0], gammas=[1.0], cv=folds, random_state=0).fit(X, y)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    plain = BudgetedSVC(4, 1.0, gamma=1.0, random_state=seed)
+    assert_array_equal(found.scores_[0, 0], cross_val_score(plain, X, y, cv=folds))

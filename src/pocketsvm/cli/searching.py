@@ -166,11 +166,12 @@ class _SearchProgress:
             self.reporter.say(context.task_name)
             self._begin("tuning", max(context.max_subtasks, 1))
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, X: Any = None) -> None:
+    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> None:
         """Count a fit of a candidate, or a pass of the last fit."""
-        is_pass = context.task_name == "pass" and self.rows.whole is not None
-        if is_pass or context.task_name == "candidate-split-evaluation":
-            self.task.advance(X.shape[0] if hasattr(X, "shape") else self.rows.n_rows)
+        if context.task_name == "candidate-split-evaluation":
+            self.task.advance(metadata["n_rows"])
+        elif context.task_name == "pass" and self.rows.whole is not None:
+            self.task.advance(self.rows.n_rows)
 
 
 def describe(searched: Any, options: "SearchOptions") -> dict[str, Any]:

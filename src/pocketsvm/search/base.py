@@ -39,7 +39,7 @@ from ..training.settings import Parameters, SearchChoices
 from ..training.targets import Targets
 from .candidates import Candidate, Grid, NeedsProbabilitiesError
 from .checkpoints import Course, finishing
-from .folds import Fold, Part, check_folds, make_folds, splits
+from .folds import Fold, Part, check_folds, splits
 from .race import Race
 from .results import cv_results, score_array, tried
 from .running import Running
@@ -176,7 +176,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         grid = self._grid(training_rows(counted, "scale").gamma, targets.unit_of_c)
         places = splits(self.cv, machine, part.rows.X, part.y, compared.groups, seed)
         check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
-        folds = make_folds(part, places, _most_rows(self.budget), seed)
+        folds = [Fold(number, part, *place) for number, place in enumerate(places)]
         course = Course(self, part.rows.X, part.y, part.weights, compared.groups)
         running = Running(self, task, course, part.rows.X, targets.n_problems)
         searches = self._searched(
@@ -206,7 +206,8 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         searches: list[Search] = []
         for choice in compared:
             run = partial(running, clone(machine).set_params(**choice))
-            race = Race(grid, folds, run, SearchChoices(), machine.random_state)
+            most = _most_rows(self.budget)
+            race = Race(grid, folds, run, SearchChoices(), most, machine.random_state)
             try:
                 searches.append(Search(choice, race, race.decide()))
             except NeedsProbabilitiesError:
@@ -227,7 +228,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         return {name: value for name, value in vars(self).items() if name.endswith("_")}
 
     def _compared(self, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Compared:
-        """Return the rows that candidates are compared on: all, or the sample of a fit."""
+        """Return the rows that candidates are compared on: all, or a sample that weighs as much."""
         task, probe = self._task(), copy.copy(self)
         classifies = not task.needs.numbers
         dataset = as_dataset(X)
@@ -239,8 +240,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         if groups is not None:
             raise ValueError("A data set has no groups: leave them out.")
         check_alone(y=y, sample_weight=sample_weight)
-        # A fold has a cap of its own: what is drawn here is enough for training and held-out rows.
-        most = 2 * _most_rows(self.budget)
+        most = 2 * _most_rows(self.budget)  # the fewer rows, the less a score tells
         plan = Plan(most, most // 2, seed)
         with dataset.opened(task.needs) as source:
             found = survey(source, task.needs, plan, dataset.preparing)
@@ -371,7 +371,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
 
 
 def _most_rows(budget: int | str) -> int:
-    """Return the largest number of training rows of a fold."""
+    """Return the largest number of rows that small copies of folds have shares of."""
     choices = SearchChoices()
     least = choices.budget if budget == "auto" else int(budget)
     return choices.rows_per_vector * max(least, choices.budget)

@@ -145,7 +145,8 @@ def weighted_scorer(machine: Any, scoring: Any) -> Scorer:
 
 def evaluate(machine: Any, fold: Fold, scorer: Scorer) -> Result:
     """Fit the estimator to the training rows of a fold, and score the held-out rows."""
-    training, held, begin = fold.training, fold.held, time.perf_counter()
+    training, held = fold.parts()
+    begin = time.perf_counter()
     fitted = clone(machine).fit(training.rows.X, training.y, sample_weight=training.weights)
     end = time.perf_counter()
     score = scorer(fitted, held.rows.X, held.y, held.weights)

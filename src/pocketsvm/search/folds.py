@@ -1,7 +1,6 @@
 """The folds of a cross-validation: rows that train, and rows that are held out.
 
-If there are many rows, a fold has a sample of them, whose weights make it stand for all of them: C
-and scores mean the same as for all rows.
+A small copy of a fold has a sample of its training rows, to compare many candidates.
 """
 
 import warnings
@@ -57,89 +56,82 @@ class Part:
         weights = None if self.weights is None else self.weights[chosen]
         return replace(self, rows=self.rows.take(chosen), y=self.y[chosen], weights=weights)
 
-    def sampled(self, n_rows: int, seed: int) -> "Part":
-        """Draw rows of every class, as many as are wanted; their mean weight is that of all."""
-        if self.n_rows <= n_rows:
-            return self
-        codes, least = np.zeros(self.n_rows, np.int32), 0
-        if self.classifies:
-            labels, found = np.unique(self.y, return_inverse=True)
-            codes, least = found.astype(np.int32), n_rows // (4 * len(labels))
-        given = self.weights
-        if given is not None and not given.all():  # the draw takes rows with a weight
-            counted = np.flatnonzero(given)
-            return self.take(counted).sampled(n_rows, seed)
-        chosen, factors = draw(codes, given, n_rows, least, seed)
-        part = self.take(chosen)
-        if given is None and np.ptp(factors) == 0:  # rounding aside, all factors are one
-            return part
-        given = part.weights
-        return replace(part, weights=factors if given is None else given * factors)
+    def draw(self, n_rows: int, seed: int) -> tuple[Array, Array]:
+        """Draw rows of every class that has a weight, if there are more of them.
 
-    def standing_for_all(self, n_rows: int, seed: int) -> "Part":
-        """Draw rows, whose weights add up to those of all rows."""
-        part = self.sampled(n_rows, seed)
-        if part is self:
-            return self
-        weights = np.ones(part.n_rows) if part.weights is None else part.weights
-        total = float(self.n_rows) if self.weights is None else float(self.weights.sum())
-        return replace(part, weights=weights * (total / weights.sum()))
+        Returns their positions, and what their weights are multiplied by.
+        """
+        counted = np.arange(self.n_rows) if self.weights is None else np.flatnonzero(self.weights)
+        if len(counted) <= n_rows:
+            return counted, np.ones(len(counted))
+        codes, least = np.zeros(len(counted), np.int32), 0
+        if self.classifies:
+            labels, found = np.unique(self.y[counted], return_inverse=True)
+            codes, least = found.astype(np.int32), n_rows // (4 * len(labels))
+        weights = None if self.weights is None else self.weights[counted]
+        chosen, factors = draw(codes, weights, n_rows, least, seed)
+        return counted[chosen], factors
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A fold.
+    """A fold, whose rows are copied when they are needed.
 
     Attributes
     ----------
     number : int
         The place of the fold among all folds, from zero.
 
-    training, held : Part
-        The rows that train, and those that are held out.
+    whole : Part
+        The rows of all folds.
+
+    train, test : ndarray
+        The positions of the rows that train, and of those that are held out.
+
+    factors : ndarray or None
+        What the weights of the training rows are multiplied by; None means one.
 
     share : float
         The share of the budget that candidates have.
     """
 
     number: int
-    training: Part
-    held: Part
+    whole: Part
+    train: Array
+    test: Array
+    factors: Array | None = None
     share: float = 1.0
 
-    def copy(self, share: float, least: int, seed: int) -> "Fold":
-        """Return a copy with a share of the training rows and of the budget.
+    def parts(self) -> tuple[Part, Part]:
+        """Return the training rows and the held-out rows, as candidates see them."""
+        training, held = self.whole.take(self.train), self.whole.take(self.test)
+        if (factors := self.factors) is not None:
+            given = training.weights
+            training = replace(training, weights=factors if given is None else given * factors)
+        return prepared(training, held)
+
+    def copy(self, share: float, least: int, most: int, seed: int) -> "Fold":
+        """Return a copy with a share of the budget, and of at most so many training rows.
 
         Its rows stand for themselves, not for all: C would be too large for them.
         """
-        n_rows = self.training.n_rows
-        training = self.training.sampled(max(int(share * n_rows), least), seed)
-        return replace(self, training=training, share=training.n_rows / n_rows)
-
-
-def make_folds(
-    whole: Part, places: Sequence[tuple[Array, Array]], most_rows: int, seed: int
-) -> list[Fold]:
-    """Return the folds, of which these are the positions of the rows."""
-    return [
-        prepared(
-            Fold(
-                number,
-                whole.take(train).standing_for_all(most_rows, seed),
-                whole.take(test).standing_for_all(most_rows, seed),
-            )
+        n_rows = min(len(self.train), most)
+        chosen, factors = self.whole.take(self.train).draw(max(int(share * n_rows), least), seed)
+        return replace(
+            self,
+            train=self.train[chosen],
+            factors=factors if np.ptp(factors) > 0 else None,
+            share=min(1.0, len(chosen) / n_rows),
         )
-        for number, (train, test) in enumerate(places)
-    ]
 
 
-def prepared(fold: Fold) -> Fold:
-    """Return the fold with what is learnt from its training rows before candidates see them.
+def prepared(training: Part, held: Part) -> tuple[Part, Part]:
+    """Return the rows of a fold with what is learnt from its training rows for all candidates.
 
     Nothing is, so far: scaling and other preparation look at no target, and are learnt once from
     all rows.
     """
-    return fold
+    return training, held
 
 
 def splits(

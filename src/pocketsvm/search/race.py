@@ -72,6 +72,9 @@ class Race:
     choices : SearchChoices
         Constants of the search.
 
+    most_rows : int
+        Small copies of folds have shares of at most so many rows.
+
     seed : int
         Draws the small copies of folds.
 
@@ -82,11 +85,17 @@ class Race:
     """
 
     def __init__(
-        self, grid: Grid, folds: Sequence[Fold], run: Run, choices: SearchChoices, seed: int
+        self,
+        grid: Grid,
+        folds: Sequence[Fold],
+        run: Run,
+        choices: SearchChoices,
+        most_rows: int,
+        seed: int,
     ) -> None:
         self.grid, self._run = grid, run
         self.levels = [Level(folds)]
-        n_rows = min(fold.training.n_rows for fold in folds)
+        n_rows = min(len(fold.train) for fold in folds)
         self.carried = 1 + choices.carried_rows // n_rows
         if n_rows < choices.few_rows or len(grid.candidates()) <= self.carried:
             return
@@ -94,9 +103,9 @@ class Race:
         for fold in folds:
             if n_held < choices.few_rows:
                 copied.append(fold)
-                n_held += fold.held.n_rows
+                n_held += len(fold.test)
         self.levels[:0] = [
-            Level([fold.copy(share, choices.few_rows // 2, seed) for fold in copied])
+            Level([fold.copy(share, choices.few_rows // 2, most_rows, seed) for fold in copied])
             for share in choices.shares
         ]
 
@@ -143,7 +152,7 @@ class Race:
         n, n_folds = len(candidates), len(level.folds)
         message = (
             f"{n} candidate{'s' * (n > 1)} on {n_folds} fold{'s' * (n_folds > 1)} of "
-            f"{level.folds[0].training.n_rows:,} training rows"
+            f"{len(level.folds[0].train):,} training rows"
         )
         pairs = [(each, fold) for each in candidates for fold in level.folds]
         found = self._run(message, pairs)
@@ -155,7 +164,7 @@ class Race:
                 for k, fold in enumerate(level.folds)
                 if not math.isfinite(found[k].score)
             )
-            classifies = level.folds[0].held.classifies
+            classifies = level.folds[0].whole.classifies
             raise ValueError(
                 f"No candidate has a finite score on fold {number}. Choose another `scoring` or "
                 f"another `cv`{' whose held-out rows have all classes' * classifies}."

@@ -32,7 +32,7 @@ def cv_results(races: Sequence[tuple[dict[str, Any], Race]], n_rows: int) -> dic
         if is_complete[k]:
             scores[k] = found[:, 0]
         else:
-            rows[k] = np.mean([fold.training.n_rows + fold.held.n_rows for fold in level.folds])
+            rows[k] = np.mean([len(fold.train) + len(fold.test) for fold in level.folds])
     params = [{"C": each.C, "gamma": each.gamma, **fixed} for each, fixed, _ in lines]
     mean = means[:, 0, 0]
     low = np.where(np.isfinite(mean), mean, -np.inf)

@@ -73,14 +73,14 @@ class Running:
         each = [
             task.subcontext(
                 task_name="candidate-split-evaluation", task_id=k
-            ).call_on_fit_task_begin(estimator=search, X=fitted[k][1].training.rows.X)
+            ).call_on_fit_task_begin(estimator=search)
             for k in missing
         ]
 
         def on_end(place: int, result: Result) -> None:
             machine, fold = fitted[missing[place]]
             course.keep(machine, fold, result)
-            each[place].call_on_fit_task_end(estimator=search, X=fold.training.rows.X)
+            each[place].call_on_fit_task_end(estimator=search, metadata={"n_rows": len(fold.train)})
 
         tasks = [
             partial(

@@ -225,7 +225,8 @@ class SearchChoices:
         No value is tried beyond this power of two.
 
     rows_per_vector : int
-        A fold has at most this many rows for each vector of the budget, or of `budget`.
+        Small copies of folds have shares of at most this many rows for each vector of the budget,
+        or of `budget`. A sample of rows that are not in memory has twice as many.
 
     budget, rows_per_chosen : int
         The largest budget that ``budget="auto"`` chooses, and the least number of rows for each
