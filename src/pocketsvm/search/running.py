@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
 from ..estimators.base import BudgetedMachine
-from ..rows.scales import TargetWarning
+from ..rows.scales import ScaleWarning, TargetWarning
 from ..training.settings import SearchChoices
 from .candidates import Result, evaluate, weighted_scorer
 from .checkpoints import Course
@@ -141,6 +141,6 @@ def quiet() -> Iterator[None]:
     where it can warn. A score that is not defined is an error of its own.
     """
     with warnings.catch_warnings():
-        for category in (ConvergenceWarning, TargetWarning, UndefinedMetricWarning):
+        for category in (ConvergenceWarning, ScaleWarning, TargetWarning, UndefinedMetricWarning):
             warnings.simplefilter("ignore", category)
         yield
