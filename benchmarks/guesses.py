@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import StandardScaler
 
-from pocketsvm.estimators import BudgetedSVCCV, BudgetedSVRCV
 from pocketsvm.paper.toolkit.results import Row
 from pocketsvm.paper.toolkit.tables import Table
+from pocketsvm.search import BudgetedSVCCV, BudgetedSVRCV
 
 from .data_sets import SMALL_CLASSIFICATIONS, SMALL_REGRESSIONS
 

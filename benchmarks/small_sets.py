@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pocketsvm.estimators import BudgetedSVCCV
 from pocketsvm.paper.toolkit.results import Row
 from pocketsvm.paper.toolkit.tables import Table
+from pocketsvm.search import BudgetedSVCCV
 
 from .data_sets import SMALL_CLASSIFICATIONS
 

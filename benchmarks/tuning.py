@@ -12,13 +12,15 @@ import numpy as np
 from scipy.stats import loguniform, randint
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
 
-from pocketsvm.estimators import BudgetedSVC, BudgetedSVCCV
-from pocketsvm.estimators.searching.grid import Grid
+from pocketsvm.estimators import BudgetedSVC
 from pocketsvm.paper.toolkit.measure import one_thread, timed
 from pocketsvm.paper.toolkit.results import Row
 from pocketsvm.paper.toolkit.tables import Table
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.precision import training_rows
+from pocketsvm.search import BudgetedSVCCV
+from pocketsvm.search.candidates import Grid
+from pocketsvm.training.settings import SearchChoices
 
 from . import guesses, small_sets
 from .data_sets import TASKS
@@ -104,7 +106,7 @@ def _search_table() -> Table:
         },
         f"Means of {SEEDS} seeds; a quick run has one, and few candidates of the others. One fit "
         "is that of BudgetedSVC with the values found, on as many threads; the search includes it. "
-        "GridSearchCV searches the default grid of 30 candidates over BudgetedSVC with such folds "
+        "GridSearchCV searches the default grid of 18 candidates over BudgetedSVC with such folds "
         "once, in as many processes, and its best values are fitted with every seed. LightGBM has "
         f"its defaults, or the best of {TREE_CANDIDATES} random candidates by {TREE_FOLDS} folds.",
         progress=True,
@@ -160,7 +162,7 @@ def _search_rows(name: str, quick: bool) -> dict[str, Row]:
 
 def _default_grid(X: Any, quick: bool) -> dict[str, list[float]]:
     """Return the values that a search begins with; some of them in a quick run."""
-    grid = Grid.of(None, None, training_rows(checked_rows(X), "scale").gamma, 1.0)
+    grid = Grid.of(None, None, training_rows(checked_rows(X), "scale").gamma, 1.0, SearchChoices())
     step = 3 if quick else 1
     return {"C": list(grid.Cs[::step]), "gamma": list(grid.gammas[::step])}
 

@@ -1,6 +1,6 @@
 """The best C and gamma
 
-`tune` searches a grid of C and gamma by cross-validation, on all cores. `TuningDisplay` draws the
+`BudgetedSVCCV` searches C and gamma by cross-validation, on all cores. `TuningDisplay` draws the
 scores. The frame marks the best pair. Good values form a ridge: a larger C allows a smaller gamma.
 """
 
@@ -8,12 +8,11 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pocketsvm import BudgetedSVC
+from pocketsvm import BudgetedSVCCV
 from pocketsvm.plots import TuningDisplay
-from pocketsvm.tuning import tune
 
 X, y = load_breast_cancer(return_X_y=True)
-model = make_pipeline(StandardScaler(), BudgetedSVC(budget=30, random_state=0))
-search = tune(model, X, y)
+search = BudgetedSVCCV(budget=30, n_jobs=-1, random_state=0)
+model = make_pipeline(StandardScaler(), search).fit(X, y)
 print(search.best_params_, f"accuracy {search.best_score_:.3f}")
 TuningDisplay.from_estimator(search)

@@ -19,7 +19,7 @@ LAYERS = (
     ("tasks",),
     ("fit",),
     ("estimators",),
-    ("tuning", "dask", "callbacks"),
+    ("search", "dask", "callbacks"),
     ("plots",),
     ("merge_table",),
     ("paper",),

@@ -35,7 +35,6 @@ from pocketsvm.plots import (
 )
 from pocketsvm.plots.axes import COLORS
 from pocketsvm.profile import Profile
-from pocketsvm.tuning import tune
 
 X, Y = make_moons(400, noise=0.15, random_state=0)
 NAMES = np.array(["ham", "spam"])
@@ -324,14 +323,8 @@ def test_the_map_shows_every_score_and_frames_the_best():
 
 def test_scores_of_dropped_candidates_are_in_italics():
     rows, y = make_moons(4000, noise=0.2, random_state=0)
-    search = tune(
-        BudgetedSVC(budget=20, max_iter=2, random_state=0),
-        rows,
-        y,
-        C=[1, 8],
-        gamma=[0.125, 1, 4],
-        search="halving",
-    )
+    search = BudgetedSVCCV(20, Cs=[1, 8], gammas=[0.125, 1, 4], max_iter=2, random_state=0)
+    search.fit(rows, y)
     display = TuningDisplay.from_estimator(search)
     styles = [text.get_style() for text in display.texts_.flat]
     assert sorted(styles) == ["italic"] * 4 + ["normal"] * 2

@@ -13,7 +13,7 @@ where that pays. `fit.py` is the one road of every fit, wherever the rows are::
       └─ partitions on a cluster: dask/
 
 A task of `tasks` says what y means: classes, numbers, relevance or nothing. The `estimators` check
-parameters, name the task, call `fit` and keep the model. `tuning` looks for the best parameters,
+parameters, name the task, call `fit` and keep the model. `search` looks for the best parameters,
 `plots` draws, and `cli` is the command line. Python decides: precision, gamma, regularisation,
 seeds and the number of passes. C++ (`_core`) loops over rows, support vectors and merge candidates,
 without the GIL. `merge_table` shows the merging problem on its own.
@@ -46,15 +46,14 @@ if TYPE_CHECKING:
         BudgetedOneClassSVM,
         BudgetedRanker,
         BudgetedSVC,
-        BudgetedSVCCV,
         BudgetedSVR,
-        BudgetedSVRCV,
     )
     from .estimators.loading import load_model
     from .estimators.saving import save_model
     from .files.svmlight import load_svmlight
     from .merge_table import MergeTable, golden_section
     from .rows.opening import open_dataset
+    from .search import BudgetedSVCCV, BudgetedSVRCV
 
     __version__: str
 else:
@@ -62,9 +61,9 @@ else:
         "BudgetedOneClassSVM": "estimators",
         "BudgetedRanker": "estimators",
         "BudgetedSVC": "estimators",
-        "BudgetedSVCCV": "estimators",
+        "BudgetedSVCCV": "search",
         "BudgetedSVR": "estimators",
-        "BudgetedSVRCV": "estimators",
+        "BudgetedSVRCV": "search",
         "MergeTable": "merge_table",
         "golden_section": "merge_table",
         "load_model": "estimators.loading",

@@ -22,6 +22,7 @@ __all__ = [
     "StrOptions",
     "available_if",
     "callback_context",
+    "callbacks_of",
     "check_partial_fit_first_call",
     "check_weights",
     "drop_categories",
@@ -85,9 +86,14 @@ def callback_context(estimator: Any, task_name: str, max_subtasks: int | None) -
     return estimator._init_callback_context(task_name=task_name, max_subtasks=max_subtasks)
 
 
+def callbacks_of(estimator: Any) -> tuple[Any, ...]:
+    """Return the callbacks that `set_callbacks` has given to the estimator."""
+    return tuple(getattr(estimator, "_skl_callbacks", ()))
+
+
 def has_callbacks(estimator: Any) -> bool:
     """Whether `set_callbacks` has given callbacks to the estimator."""
-    return bool(getattr(estimator, "_skl_callbacks", None))
+    return bool(callbacks_of(estimator))
 
 
 def num_samples(X: Any) -> int:

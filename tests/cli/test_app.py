@@ -14,11 +14,10 @@ import pytest
 from children import LONGEST
 from sklearn.exceptions import ConvergenceWarning
 
-from pocketsvm import BudgetedSVC, __version__, tuning
+from pocketsvm import BudgetedSVC, __version__
 from pocketsvm.cli import options
 from pocketsvm.cli.app import COMMANDS
 from pocketsvm.cli.options import DataOptions
-from pocketsvm.cli.tune import SearchOptions
 from pocketsvm.estimators import saving
 from pocketsvm.files import FORMATS
 
@@ -68,7 +67,6 @@ def choices(options, field):
 
 def test_the_choices_of_options_are_those_of_the_library():
     assert choices(DataOptions, "format") == FORMATS
-    assert choices(SearchOptions, "search") == tuning.SEARCHES
 
 
 # --- start-up and completion ---------------------------------------------------------------------

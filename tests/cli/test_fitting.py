@@ -92,7 +92,7 @@ def test_only_texts(succeed, folder):
     succeed("export", "m.psvm", "m.onnx")
 
 
-def test_cross_validation_and_tuning_prepare_each_fold(succeed, trees):
+def test_cross_validation_and_tuning_prepare(succeed, trees):
     found = succeed("train", "trees.csv", "-v", 3, "-B", 50, "-c", 10, *PREPARED)
     assert "cross-validation accuracy" in found
     grid = ["-c", "1,10", "-g", "0.1,0.3", "-v", 3]

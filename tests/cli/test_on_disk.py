@@ -106,11 +106,10 @@ def test_regressions_on_folders(succeed, parts, refuse):
     refuse(["train", "columns", "other.psvm", *TINY], 1, message)
 
 
-def test_settings_are_tuned_on_a_sample_and_the_model_is_trained_on_all_rows(call, parts):
-    arguments = ["-B", "4", "--c", "1,10", "--gamma", "0.1,1", "-v", "2", "--search", "grid"]
+def test_a_folder_is_tuned(call, parts):
+    arguments = ["-B", "4", "--c", "1,10", "--gamma", "0.1,1", "-v", "2"]
     code, out, err = call("tune", "columns", "m.psvm", *arguments, "--json")
     assert code == 0, err
-    assert "2,047 of 3,000 rows" in err or "2,048 of 3,000 rows" in err
     assert json.loads(out)["rows"] == 3000
     found = split(load_model("m.psvm"))[1]
     assert_allclose(found.alpha_ * 3000 * found.C, 1.0)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris, make_moons
+from sklearn.metrics import balanced_accuracy_score
 
 from pocketsvm import (
     load_model,
@@ -53,23 +54,19 @@ def test_the_command_prints_a_map_and_the_best(csv, tmp_path, capsys):
     assert lines[0].split() == ["C", "\\", "gamma", "2^-9", "2^0"]  # the longer axis goes down
     assert [line.split()[0] for line in lines[1:4]] == ["2^3", "2^0", "2^-3"]
     assert printed.count("*") == 1
-    assert lines[4] == "(in parentheses: dropped early, scored on fewer rows)"
-    assert re.search(r"^best: C \S+, gamma 1, budget 20: accuracy 0.9\d+ \(3 folds\)", lines[5])
-    assert max(map(len, lines[:5])) <= 80
-    assert "fold 1 of 3: 6 candidates" in said
+    assert re.search(r"^best: C \S+, gamma 1, budget 20: accuracy 0.9\d+ \(3 folds\)", lines[4])
+    assert "6 candidates on 3 folds of 400 training rows" in said
     assert "<svg" in plot.read_text()
 
 
 def test_the_command_speaks_json(csv, tmp_path, capsys):
-    grid = ("-c", 1, "-g", "0.1,1", "--budgets", "5,20", "--scoring", "balanced_accuracy")
-    assert (
-        pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid, "--search", "grid", "--json") == 0
-    )
+    grid = ("-c", "1,8", "-g", "0.1,1", "--scoring", "balanced_accuracy", "--json")
+    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["candidates"]) == 4
     best = max(found["candidates"], key=lambda candidate: candidate["score"])
     assert found["score"] == best["score"]
-    assert found["best"] == {name: best[name] for name in ("c", "gamma", "budget")}
+    assert found["best"] == {name: best[name] for name in ("c", "gamma", "budget", "loss")}
     assert {candidate["rows"] for candidate in found["candidates"]} == {600}
     assert found["scoring"] == "balanced_accuracy"
 
@@ -85,15 +82,76 @@ def test_the_command_tunes_regressions(tmp_path, capsys):
     assert pocketsvm("tune", path, tmp_path / "b.psvm", "--regression", "-w1", 2) == 2
 
 
-def test_scores_of_dropped_candidates_stand_in_parentheses(tmp_path, capsys):
+def test_scores_of_small_copies_stand_in_parentheses(tmp_path, capsys):
     rows, y = make_moons(3000, noise=0.2, random_state=0)
     path = tmp_path / "moons.csv"
     pd.DataFrame(rows).assign(label=y).to_csv(path, index=False, header=False)
-    grid = ("-c", "1,8", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2, "--search", "halving")
+    grid = ("-c", "1,8,64", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2)
     assert pocketsvm("tune", path, tmp_path / "a.psvm", *grid) == 0
     printed, said = capsys.readouterr()
     assert len(re.findall(r"\(\.\d{3}\)", printed)) == 2
-    assert "round 2 of 2: 2 candidates, 4 fits" in said
+    assert "(in parentheses: scored on fewer rows)" in printed
+    assert "4 candidates on 2 folds of 1,500 training rows" in said
+
+
+def test_the_model_is_tested_on_other_rows(csv, tmp_path, capsys):
+    grid = ("-c", 8, "-g", 1, "--test", csv)
+    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid) == 0
+    assert re.search(r"^test accuracy 9\d\.\d+% \(", capsys.readouterr().out, re.MULTILINE)
+    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["test"]["accuracy"] > 0.9
+
+
+def test_a_smaller_budget_is_chosen(csv, tmp_path, capsys):
+    grid = ("-c", 8, "-g", 1, "--auto-budget", "--json")
+    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["best"]["budget"] == found["vectors"] < 150
+
+
+def test_a_search_that_was_killed_goes_on(csv, tmp_path):
+    """The checkpoint keeps scores, and both of its files go in the end."""
+    kept = tmp_path / "a.checkpoint"
+    grid = ("-c", 8, "-g", 1, "--checkpoint", kept, "--every", "0s", "-q")
+    for name in ("a", "b"):
+        assert pocketsvm("tune", csv, tmp_path / f"{name}.psvm", *FEW, *grid) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.psvm", "b.psvm", "moons.csv"]
+
+
+@pytest.mark.parametrize("scoring", ["f1", "average_precision"])
+def test_rows_on_disk_have_the_scores_of_rows_in_memory(scoring, tmp_path, capsys):
+    """A rare class has all of its rows in a sample: they count as few among the others."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(100_000, 4)).round(3)
+    value = rows[:, 0] + rows[:, 1] * rows[:, 2] + 0.3 * random.normal(size=len(rows))
+    path = tmp_path / "rare.csv"
+    table = pd.DataFrame(rows, columns=list("abcd"))
+    table.assign(label=(value > np.quantile(value, 0.995)).astype(int)).to_csv(path, index=False)
+    given = ("-B", 12, "-c", 8, "-g", "0.125", "--scoring", scoring, "--json")
+    found = []
+    for memory in ("1G", "1M"):
+        more = ("--memory", memory, "--test", path)
+        assert pocketsvm("tune", path, tmp_path / "a.psvm", *given, *more) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    scores = [each["score"] for each in found]
+    assert abs(scores[0] - scores[1]) < 0.02
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", *given, "--memory", "1M") == 0
+    assert re.search(r"compared on 64,\d+ of 100,000 rows", capsys.readouterr().err)
+
+
+def test_three_classes_on_disk_have_the_score_of_their_model(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(90_000, 4)).round(3)
+    value = rows[:, 0] + rows[:, 1] * rows[:, 2] + 0.5 * random.normal(size=len(rows))
+    path = tmp_path / "three.csv"
+    kinds = np.digitize(value, np.quantile(value, [0.9, 0.99]))
+    pd.DataFrame(rows, columns=list("abcd")).assign(label=kinds).to_csv(path, index=False)
+    given = ("-B", 30, "-c", "0.5,8,128", "-g", "0.125", "--scoring", "balanced_accuracy")
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", *given, "--memory", "1M", "--json") == 0
+    score = json.loads(capsys.readouterr().out)["score"]
+    model, x = load_model(tmp_path / "a.psvm"), pd.DataFrame(rows, columns=list("abcd"))
+    predicted = model.predict(x).astype(float)
+    assert abs(score - balanced_accuracy_score(kinds, predicted)) < 0.02
 
 
 @pytest.mark.parametrize(
@@ -106,8 +164,6 @@ def test_scores_of_dropped_candidates_stand_in_parentheses(tmp_path, capsys):
         (["--log2c", "1,2,0"], "'1,2,0' is not BEGIN,END,STEP"),
         (["--log2g", "1,9,-1"], "'1,9,-1' is not BEGIN,END,STEP"),
         (["-c", "1", "--log2c", "1,2,1"], "--c or --log2c, not both"),
-        (["--budgets", "1,5"], "'1,5' is not a list of budgets"),
-        (["--search", "random"], "'random' is not one of 'race', 'halving', 'grid'"),
         (["--scoring", "luck"], "no score 'luck'"),
         (["--plot", "map.doc"], "'map.doc' ends in none of"),
         (["--plot", "a.png"], "a.png is the model, too"),
@@ -140,33 +196,29 @@ def test_what_fails_leaves_nothing_behind(csv, tmp_path, capsys):
     assert csv.read_bytes() == content
 
 
-def test_the_command_says_what_decided_and_does_not_wrap_the_map(tmp_path, capsys):
-    """Many accuracies of the irises are equal, and the range of C grows."""
+def test_the_map_fits_a_terminal(tmp_path, capsys):
+    """Columns far from the best are left out, and counted."""
     path = tmp_path / "iris.csv"
     load_iris(as_frame=True).frame.to_csv(path, index=False)
-    assert pocketsvm("tune", path, tmp_path / "a.psvm", "-B", 20) == 0
+    grid = ("--log2c", "-10,10,1", "--log2g", "-12,2,1")
+    assert pocketsvm("tune", path, tmp_path / "a.psvm", "-B", 20, "-v", 3, *grid) == 0
     lines = capsys.readouterr().out.splitlines()
     n_columns = len(lines[0].split()) - 3
-    assert n_columns > 10
     below = [line for line in lines[1:] if re.match(r" *2\^", line)]
-    assert {len(line.split()) for line in below} == {1 + n_columns}
-    cells = [text for line in below for text in line.split()[1:]]
-    scores = [float(text.rstrip("*")) for text in cells if re.fullmatch(r"0?\.\d+\*?", text)]
-    (best,) = (float(text.rstrip("*")) for text in cells if text.endswith("*"))
-    decided = (
-        f"accuracies from {best:.3f} to {max(scores):.3f} differ by chance: the log loss decided"
-    )
-    assert decided in lines
+    assert len(below) == 21
+    assert {len(line) for line in below} == {len(lines[0])}
+    assert 65 < len(lines[0]) <= 80
+    assert sum(line.count("*") for line in below) == 1
+    assert f"({15 - n_columns} values of gamma farther from the best not shown" in lines[22]
 
 
 def test_only_given_values_may_be_better_beyond_the_border(tmp_path, capsys):
-    """Without noise, the search itself ends at the largest C that it tries."""
     random = np.random.default_rng(0)
     rows = pd.DataFrame(random.normal(size=(200, 2)), columns=["a", "b"])
     path = tmp_path / "line.csv"
     rows.assign(kind=(rows.a > 0).astype(int)).to_csv(path, index=False)
     hint = "the best C is the largest one tried"
     assert pocketsvm("tune", path, tmp_path / "a.psvm", "-B", 20) == 0
-    assert hint in capsys.readouterr().out.splitlines()
+    assert hint not in capsys.readouterr().out
     assert pocketsvm("tune", path, tmp_path / "a.psvm", "-B", 20, "-c", "0.01,1") == 0
     assert f"{hint}: others beyond it may be better" in capsys.readouterr().out.splitlines()

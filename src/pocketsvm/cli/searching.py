@@ -4,8 +4,9 @@ The scores are shown as a map of C and gamma: text on a terminal, or a picture.
 """
 
 import os
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -13,14 +14,12 @@ from rich.text import Text
 from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer_names
 
-from .. import tuning
 from .._replacing import replacing
-from ..fit import plan_of
-from ..model.preparation import join
-from ..rows.preparation import as_taken
-from ..rows.survey import survey
-from ..tuning import ScoreMap, last_step, parameter_name, written
+from ..search import BudgetedSVCCV, BudgetedSVRCV
+from ..search.scores import ScoreMap, written
+from ..training.settings import SearchChoices
 from .console import ReadingProgress, Reporter, Task, show
+from .fitting import READINGS
 from .training import TrainingData
 
 if TYPE_CHECKING:
@@ -36,14 +35,14 @@ SHADES = (
     ("#fde725", "black"),
 )
 DOTS_PER_INCH = 150  # sharp in a document, and still a small file
+WIDTH = 80  # of the map
 
 
 def grid_values(grid: "GridOptions") -> dict[str, Any]:
-    """Return the values of C, gamma and the budget to try; None for the default ones."""
+    """Return the values of C and gamma to try; None for the default ones."""
     return {
-        "C": _values(grid.c, grid.log2c, "--c", "--log2c"),
-        "gamma": _values(grid.gamma, grid.log2g, "--gamma", "--log2g"),
-        "budget": None if grid.budgets is None else _budgets(grid.budgets),
+        "Cs": _values(grid.c, grid.log2c, "--c", "--log2c"),
+        "gammas": _values(grid.gamma, grid.log2g, "--gamma", "--log2g"),
     }
 
 
@@ -78,19 +77,6 @@ def _value(text: str, hint: str) -> float:
     return value
 
 
-def _budgets(listed: str) -> list[int]:
-    try:
-        budgets = [int(text) for text in listed.split(",")]
-    except ValueError:
-        budgets = [0]
-    if min(budgets) < 2:
-        raise typer.BadParameter(
-            f"{listed!r} is not a list of budgets, such as 100,200,500; the least is 2.",
-            param_hint="--budgets",
-        )
-    return sorted(set(budgets))
-
-
 def check_scoring(name: str | None) -> None:
     """Refuse a score that scikit-learn does not have."""
     if name is not None and name not in get_scorer_names():
@@ -101,112 +87,102 @@ def check_scoring(name: str | None) -> None:
         )
 
 
-class Compared(NamedTuple):
-    """What candidates are compared on: the estimator with its preparation, rows, targets."""
-
-    estimator: Any
-    X: Any
-    y: Any
-    weights: Any = None
-
-
-def compared_rows(estimator: Any, data: TrainingData, reporter: Reporter) -> Compared:
-    """Return all rows, if they are in memory, or a sample that weighs as much.
-
-    All rows are prepared in each fold; a sample has been prepared by what is known about all rows.
-    """
-    if (rows := data.whole) is not None:
-        steps = data.preparing.unfitted(rows, data.layout.names)
-        X = as_taken(steps[0], rows.X) if steps else rows.X
-        return Compared(join(steps, estimator), X, rows.y)
-    plan = plan_of(estimator._parameters())
-    with reporter.task("sampling", total=1) as task:
-        data.files.on_batch = ReadingProgress(task, 1)
-        found = survey(data.source, estimator._what().needs, plan, data.preparing)
-    n_rows, weights = found.rows.n_rows, None
-    reporter.say(f"settings are compared on {n_rows:,} of {data.n_rows:,} rows")
-    if found.survey is not None:
-        weights = found.survey.weights * (found.survey.n_rows / n_rows)
-    return Compared(estimator, found.rows.X, found.y, weights)
-
-
-def run(
-    compared: Compared,
+def new_search(
+    plain: Any,
+    parameters: dict[str, Any],
     values: dict[str, Any],
+    grid: "GridOptions",
     options: "SearchOptions",
-    seed: int,
-    n_jobs: int,
-    reporter: Reporter,
+    rows: TrainingData,
 ) -> Any:
-    """Search for the best of the values, and return the fitted search."""
-    with reporter.task("tuning", total=1.0) as task:
-        return tuning.tune(
-            compared.estimator,
-            compared.X,
-            compared.y,
-            **values,
-            search=options.search,
-            cv=options.folds,
-            scoring=options.scoring,
-            sample_weight=compared.weights,
-            n_jobs=n_jobs,
-            random_state=seed,
-            callbacks=[_SearchProgress(task, reporter)],
-        )
+    """Return the search for a plain estimator; the loss is searched for unless it was given."""
+    kind = BudgetedSVRCV if is_regressor(plain) else BudgetedSVCCV
+    search = kind(cv=options.folds, scoring=options.scoring, **values)
+    own, given = search.get_params(), plain.get_params()
+    if "loss" not in parameters:
+        given.pop("loss")
+    search.set_params(**{name: value for name, value in given.items() if name in own})
+    if grid.auto_budget:
+        search.set_params(budget="auto")
+    if values["gammas"] is None and plain.gamma != "scale":  # outliers would make it useless
+        unit = 1 / rows.layout.n_features if plain.gamma == "auto" else plain.gamma
+        search.set_params(gammas=[unit * 2.0**k for k in SearchChoices().first_gammas])
+    return search
+
+
+def run(search: Any, rows: TrainingData, reporter: Reporter, callbacks: Sequence[Any]) -> None:
+    """Run the search, and fit the best candidate to all rows."""
+    with _SearchProgress(rows, reporter) as progress:
+        search.set_callbacks(progress, *callbacks).fit(rows)
+    search.set_callbacks()
 
 
 class _SearchProgress:
-    """A scikit-learn callback that counts the fits of a search, and reports each round.
+    """A scikit-learn callback that follows every round of a search, and the last fit.
 
-    The rounds are planned to take equally long, so each counts as an equal share of the whole.
+    A round knows how many fits it has; how many rounds there will be is not known.
     """
 
-    def __init__(self, task: Task, reporter: Reporter) -> None:
-        self.task, self.reporter = task, reporter
-        self.n_rounds, self.n_begun, self.share = 1, 0, 0.0
-        self.lock = Lock()
+    max_propagation_depth = 1  # the last fit has the same callback
+
+    def __init__(self, rows: TrainingData, reporter: Reporter) -> None:
+        self.rows, self.reporter = rows, reporter
+        self.shown, self.task = ExitStack(), Task(None, lambda *_: None)
+
+    def __enter__(self) -> "_SearchProgress":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.shown.close()
 
     def setup(self, estimator: Any, context: Any) -> None:
+        """Follow the first reading of rows that are not in memory."""
+        if context.parent is None and self.rows.whole is None:
+            self._begin("sampling", 1)
+
+    def teardown(self, estimator: Any, context: Any) -> None:
         """Do nothing; the protocol requires the method."""
 
-    teardown = setup
+    def _begin(self, name: str, total: float) -> None:
+        """Begin the next task."""
+        self.shown.close()
+        self.task = self.shown.enter_context(self.reporter.task(name, total=total))
+        if self.rows.whole is None:
+            readings = 1 if name == "sampling" else READINGS
+            self.rows.files.on_batch = ReadingProgress(self.task, readings)
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Report a round."""
-        if context.task_name == "round":
-            self.reporter.say(estimator.round_)
-        is_halving = hasattr(estimator, "min_resources_")
-        if context.task_name == "search" and is_halving:
-            self.n_rounds = context.max_subtasks
-        elif context.task_name in ("search", "halving-iteration"):
-            self.n_begun += 1
-            self.share = 1 / self.n_rounds / context.max_subtasks
-            n_candidates = context.max_subtasks // estimator.n_splits_
-            self.reporter.say(
-                f"round {self.n_begun} of {self.n_rounds}: {n_candidates} candidates, "
-                f"{context.max_subtasks} fits"
-            )
+    def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None) -> None:
+        """Begin a round, or the last fit."""
+        if context.source_task_name is not None:
+            n_parts = context.max_subtasks if self.rows.whole is not None else READINGS
+            self._begin("training", n_parts)
+        elif context.task_name == "candidate-split-evaluation" or context.parent is None:
+            return
+        elif context.task_name != "pass":
+            if context.task_id == 0 and X.shape[0] < self.rows.n_rows:
+                self.reporter.say(
+                    f"settings are compared on {X.shape[0]:,} of {self.rows.n_rows:,} rows"
+                )
+            self.reporter.say(context.task_name)
+            self._begin("tuning", max(context.max_subtasks, 1))
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, X: Any = None) -> None:
-        """Count a fit, in whichever thread it ran, or the candidates of a race for one gamma."""
-        if context.task_name == "candidates":
-            self.task.advance(X.shape[0], max(estimator.progress_ - self.task.done, 1e-9))
+    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> None:
+        """Count a fit of a candidate, or a pass of the last fit."""
         if context.task_name == "candidate-split-evaluation":
-            with self.lock:
-                self.task.advance(X.shape[0], self.share)
+            self.task.advance(metadata["n_rows"])
+        elif context.task_name == "pass" and self.rows.whole is not None:
+            self.task.advance(self.rows.n_rows)
 
 
-def describe(
-    searched: Any, found: ScoreMap, options: "SearchOptions", n_rows: int
-) -> dict[str, Any]:
+def describe(searched: Any, options: "SearchOptions") -> dict[str, Any]:
     """Return the best candidate, its score, and all candidates."""
     return {
         "best": _candidate(searched, searched.best_params_),
         "scoring": options.scoring or _default_scoring(searched),
-        "score": found.best_score,
+        "score": searched.best_score_,
         "folds": options.folds,
         "plot": options.plot,
-        "candidates": _candidates(searched, n_rows),
+        "candidates": _candidates(searched),
     }
 
 
@@ -214,26 +190,23 @@ def _default_scoring(searched: Any) -> str:
     """Return the name of the estimator's own score."""
     if not is_regressor(searched):
         return "accuracy"
-    return "d2_pinball_score" if last_step(searched.estimator).loss == "quantile" else "r2"
+    return "d2_pinball_score" if searched.loss == "quantile" else "r2"
 
 
 def _candidate(searched: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Return a candidate's parameters by the names of the options."""
-    machine = last_step(searched.estimator)
-    return {
-        name.lower(): params.get(parameter_name(searched.estimator, name), getattr(machine, name))
-        for name in ("C", "gamma", "budget")
-    }
+    found = {"budget": searched.budget_, "loss": searched.loss_} | params
+    return {name.lower(): found[name] for name in ("C", "gamma", "budget", "loss")}
 
 
-def _candidates(searched: Any, n_rows: int) -> list[dict[str, Any]]:
-    """Return every candidate with its score; None if it could not be fitted."""
+def _candidates(searched: Any) -> list[dict[str, Any]]:
+    """Return every candidate with its score; None if it is not defined."""
     results = searched.cv_results_
     columns = (
         results["params"],
         results["mean_test_score"].tolist(),
         results["std_test_score"].tolist(),
-        np.broadcast_to(results.get("n_resources", n_rows), len(results["params"])).tolist(),
+        results["n_resources"].tolist(),
     )
     return [
         _candidate(searched, params)
@@ -252,22 +225,30 @@ def _finite(value: float) -> float | None:
 def show_map(found: ScoreMap) -> None:
     """Print the scores as lines of text: coloured on a terminal, readable without colours.
 
-    The longer axis goes down, so that ten columns and any number of lines fit 80 characters. Longer
-    lines are not wrapped.
+    The longer axis goes down. If there are more columns than fit, those around the best are shown.
     """
     names, heads, cells = ("gamma", "C"), (written(found.gamma), written(found.C)), _cells(found)
+    best = found.best[1]
     if len(found.C) > len(found.gamma):
-        names, heads = names[::-1], heads[::-1]
+        names, heads, best = names[::-1], heads[::-1], found.best[0]
         cells = [list(column) for column in zip(*cells, strict=True)]
     texts = [cell for line in cells for cell, _ in line]
     width = max(map(len, [*texts, *(f"{head} " for head in heads[1])])) + 1
     corner = f"{names[0]} \\ {names[1]}"
     first = max(map(len, [corner, *heads[0]]))
-    lines = [Text(f"{corner:>{first}}" + "".join(f"{head} ".rjust(width) for head in heads[1]))]
+    n_columns, n_shown = len(heads[1]), max((WIDTH - first) // width, 1)
+    begin = min(max(best - n_shown // 2, 0), max(n_columns - n_shown, 0))
+    shown = slice(begin, begin + n_shown)
+    lines = [
+        Text(f"{corner:>{first}}" + "".join(f"{head} ".rjust(width) for head in heads[1][shown]))
+    ]
     for head, line in reversed(list(zip(heads[0], cells, strict=True))):
-        shown = [Text(f"{text:>{width}}", style) for text, style in line]
-        lines.append(Text.assemble(f"{head:>{first}}", *shown))
+        parts = [Text(f"{text:>{width}}", style) for text, style in line[shown]]
+        lines.append(Text.assemble(f"{head:>{first}}", *parts))
     show(Text("\n").join(lines))
+    if (n_left := n_columns - n_shown) > 0:
+        values = f"{n_left} value{'s' * (n_left > 1)} of {names[1]}"
+        show(f"({values} farther from the best not shown; --json lists all)")
 
 
 def _cells(found: ScoreMap) -> list[list[tuple[str, str]]]:
@@ -293,33 +274,18 @@ def _cells(found: ScoreMap) -> list[list[tuple[str, str]]]:
 def show_best(result: dict[str, Any], found: ScoreMap, searched: Any) -> None:
     """Print the best candidate, and what a reader should know about the map."""
     best = result["best"]
-    if not found.is_final.all():
-        show("(in parentheses: dropped early, scored on fewer rows)")
+    if found.has_copies:
+        show("(in parentheses: scored on fewer rows)")
+    loss = f", loss {best['loss']}" if "loss" in searched.best_params_ else ""
     show(
-        f"best: C {best['c']:g}, gamma {best['gamma']:g}, budget {best['budget']}: "
+        f"best: C {best['c']:g}, gamma {best['gamma']:g}, budget {best['budget']}{loss}: "
         f"{result['scoring']} {result['score']:.4f} ({result['folds']} folds)"
     )
-    highest = _highest(searched)
-    if highest > result["score"]:
-        show(
-            f"accuracies from {result['score']:.3f} to {highest:.3f} differ by chance: "
-            "the log loss decided"
-        )
     for name, hint in found.at_border():
-        values = searched.param_grid[parameter_name(searched.estimator, name)]
+        values = {"C": searched.Cs, "gamma": searched.gammas}[name]
         show(hint if values is None else f"{hint}: others beyond it may be better")
     if result["plot"] is not None:
         show(f"{result['plot']} shows the scores")
-
-
-def _highest(searched: Any) -> float:
-    """Return the highest of the scores among which the log loss has decided."""
-    results = searched.cv_results_
-    losses = results.get("smooth_log_loss", np.full(len(results["params"]), np.nan))
-    budget = _candidate(searched, searched.best_params_)["budget"]
-    budgets = [_candidate(searched, params)["budget"] for params in results["params"]]
-    rivals = np.isfinite(losses) & (np.array(budgets) == budget)
-    return float(np.max(results["mean_test_score"], where=rivals, initial=-np.inf))
 
 
 def check_picture(path: str) -> None:

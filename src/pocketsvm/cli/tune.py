@@ -3,7 +3,7 @@
 import os
 import time
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -24,7 +24,7 @@ class GridOptions:
             "-c",
             metavar="LIST",
             help="Values of C to try, such as 0.1,1,10 or 2^-5,2^0,2^5.",
-            show_default="2^-4,2^-1,2^2,2^5,2^8, and others if they may be better",
+            show_default="2^-3,2^0,2^3, and others if they may be better",
             rich_help_panel=GRID,
         ),
     ] = None
@@ -35,8 +35,8 @@ class GridOptions:
             "-g",
             metavar="LIST",
             help="Values of gamma to try.",
-            show_default="six, from 1/64 to 16 times 'scale' ('auto' with --scale robust), and "
-            "others if they may be better",
+            show_default="six, from 1/64 to 16 times 'scale', and others if they may be better; "
+            "times 'auto' with --scale robust",
             rich_help_panel=GRID,
         ),
     ] = None
@@ -56,28 +56,21 @@ class GridOptions:
             rich_help_panel=GRID,
         ),
     ] = None
-    budgets: Annotated[
-        str | None,
+    auto_budget: Annotated[
+        bool,
         typer.Option(
-            metavar="LIST",
-            help="Budgets to try, such as 100,200,500.",
-            show_default="the value of --budget",
+            "--auto-budget",
+            help="Choose the smallest budget, from 500 down, that scores as well as the best up to "
+            "one standard error.",
             rich_help_panel=GRID,
         ),
-    ] = None
+    ] = False
 
 
 @dataclass(frozen=True)
 class SearchOptions:
     """How to search, and what to show of it."""
 
-    search: Annotated[
-        Literal["race", "halving", "grid"],
-        typer.Option(
-            help="Drop candidates that cannot win; begin with few rows and keep the best third; or "
-            "fit everything on all rows."
-        ),
-    ] = "race"
     folds: Annotated[
         int, typer.Option("-v", metavar="FOLDS", min=2, help="Number of cross-validation folds.")
     ] = 5
@@ -93,6 +86,10 @@ class SearchOptions:
         str | None,
         typer.Option(metavar="FILE", help="Draw the scores: .png, .svg or .pdf."),
     ] = None
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Evaluate the model on this file, folder or pattern."),
+    ] = None
 
 
 @grouped
@@ -106,53 +103,57 @@ def tune(
     search: SearchOptions,
     columns: options.TrainingDataOptions,
     memory: options.Memory = None,
+    checkpoint: options.Checkpoint = None,
+    every: options.Every = "60s",
     n_jobs: options.Jobs = -1,
     output: options.OutputOptions,
 ) -> None:
     """Find the best C and gamma by cross-validation, and train a model with them.
 
-    The model is trained on all rows. If these do not fit into memory, settings are compared on a
-    sample of them.
+    The search is that of BudgetedSVCCV and BudgetedSVRCV. The model is trained on all rows. If
+    these do not fit into memory, settings are compared on a sample that weighs as much as they do.
+    Features are scaled and encoded by what is known about all rows, without their labels.
     """
-    from ..tuning import ScoreMap
+    from ..search.scores import ScoreMap
     from . import fitting, searching
-    from .console import Reporter, print_json
+    from .console import Reporter
+    from .reading import opened_test
     from .training import opened_rows
 
     values = searching.grid_values(grid)
     searching.check_scoring(search.scoring)
     parameters = fitting.learner_parameters(learner, regression=machine.regression)
-    estimator = fitting.new_estimator(machine, n_jobs, **parameters)
-    _check_outputs(model, search.plot, data)
+    plain = fitting.new_estimator(machine, n_jobs, **parameters)
+    _check_outputs(model, search.plot, data, search.test)
+    callbacks = fitting.checkpoints(
+        checkpoint, every, None, (model, data, search.plot, search.test)
+    )
     reporter = Reporter(output.quiet)
-    with opened_rows(data, columns, machine, estimator, memory, reporter) as rows:
+    with (
+        opened_test(search.test, columns, options.TaskOptions()) as test_files,
+        opened_rows(data, columns, machine, plain, memory, reporter) as rows,
+    ):
         begin = time.perf_counter()
-        compared = searching.compared_rows(estimator, rows, reporter)
-        searched = searching.run(compared, values, search, machine.seed, n_jobs, reporter)
-        best = searched.best_estimator_
-        if rows.whole is None:
-            fitting.fit(best, rows, reporter)
-        saved = fitting.save(best, rows, model)
-    seconds = time.perf_counter() - begin
-    found = ScoreMap.of(searched)
-    if search.plot is not None:
-        searching.draw(found, search.plot)
-    result = fitting.describe(saved, model, rows.n_rows, seconds)
-    result |= searching.describe(searched, found, search, compared.X.shape[0])
-    if output.json:
-        print_json(result)
-    elif not output.quiet:
-        searching.show_map(found)
-        searching.show_best(result, found, searched)
-        fitting.show_model(result)
+        searched = searching.new_search(plain, parameters, values, grid, search, rows)
+        searching.run(searched, rows, reporter, callbacks)
+        saved = fitting.save(searched.best_estimator_, rows, model, n_jobs)
+        found = ScoreMap.of(searched)
+        if search.plot is not None:
+            searching.draw(found, search.plot)
+        result = fitting.describe(saved, model, rows.n_rows, time.perf_counter() - begin)
+        result |= searching.describe(searched, search)
+        if not (output.json or output.quiet):
+            searching.show_map(found)
+            searching.show_best(result, found, searched)
+        fitting.show_trained(result, saved, test_files, n_jobs, reporter, output)
 
 
-def _check_outputs(model: str, plot: str | None, data: str) -> None:
+def _check_outputs(model: str, plot: str | None, data: str, test: str | None) -> None:
     """Refuse files that cannot be written, before the work is done."""
     from . import fitting, searching
 
     for path in (model,) if plot is None else (model, plot):
-        options.check_apart(path, data)
+        options.check_apart(path, data, test)
         fitting.check_writable(path)
     if plot is not None:
         if os.path.realpath(plot) == os.path.realpath(model):

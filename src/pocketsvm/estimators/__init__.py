@@ -3,21 +3,18 @@
 `base` does this for all of them, and reads the fitted attributes from the model. `classifier`,
 `regressor`, `one_class` and `ranker` have the parameters and the predictions. `streams` and `drift`
 belong to `partial_fit`. `watching` tells callbacks how far a fit is; `checkpoints` and
-`checkpoint_file` continue one that was interrupted. `searching` finds C and gamma by
-cross-validation. `saving` and `loading` keep fitted estimators in model files.
+`checkpoint_file` continue one that was interrupted. `saving` and `loading` keep fitted estimators
+in model files.
 """
 
 from .classifier import BudgetedSVC
 from .one_class import BudgetedOneClassSVM
 from .ranker import BudgetedRanker
 from .regressor import BudgetedSVR
-from .searching import BudgetedSVCCV, BudgetedSVRCV
 
 __all__ = [
     "BudgetedOneClassSVM",
     "BudgetedRanker",
     "BudgetedSVC",
-    "BudgetedSVCCV",
     "BudgetedSVR",
-    "BudgetedSVRCV",
 ]

@@ -49,6 +49,9 @@ class Progress:
 
     part_rows : int
         The number of rows that it has read.
+
+    results : list
+        What a search has found so far.
     """
 
     vectors: VectorSet | None = None
@@ -56,6 +59,7 @@ class Progress:
     sums: list[Any] = field(default_factory=list)
     part: Any = None
     part_rows: int = 0
+    results: list[Any] = field(default_factory=list)
 
 
 def write_checkpoint(path: PathLike, identity: Mapping[str, str], progress: Progress) -> None:

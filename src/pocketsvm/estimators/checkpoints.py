@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 
 from .._replacing import PathLike
+from .._sklearn import callbacks_of
 from .._versions import instruction_set
 from ..rows.source import Reading, Source
 from ..training.passes import PassReport
@@ -90,6 +91,9 @@ class Course:
     """The course of a fit without a checkpoint: it begins at the beginning, and keeps nothing."""
 
     progress = Progress()
+
+    def save_if_due(self) -> None:
+        """Keep the progress, from time to time."""
 
     def passes(self, make: Callable[[VectorSet | None], VectorSet]) -> VectorSet:
         """Make the passes; `make` continues from what it is given."""
@@ -182,7 +186,7 @@ class _KeptScans(Source):
 
 def course_of(estimator: Any, *data: Any) -> Course:
     """Return the course of a fit; the data tell whether a checkpoint belongs to it."""
-    found = [c for c in getattr(estimator, "_skl_callbacks", ()) if isinstance(c, Checkpoint)]
+    found = [c for c in callbacks_of(estimator) if isinstance(c, Checkpoint)]
     if not found:
         return Course()
     parameters = estimator.get_params(deep=False)
@@ -202,6 +206,8 @@ def course_of(estimator: Any, *data: Any) -> Course:
 
 
 def _text(value: Any) -> str:
+    if isinstance(name := getattr(value, "__qualname__", None), str):
+        return name  # of a function, whose repr is another one in each process
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 

@@ -14,6 +14,8 @@ from ..model.preparation import split
 
 # A file may come from anyone, and must not start more threads than any machine can use.
 MAX_THREADS = 1024
+# Where the classes are whose models can be saved.
+OWN_MODULES = ("pocketsvm.estimators.", "pocketsvm.search.")
 
 
 def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | None = None) -> None:
@@ -67,7 +69,7 @@ def save_model(estimator: Any, path: PathLike, *, extra: Mapping[str, Any] | Non
     """
     machines = machines_of(estimator)
     for machine in machines:
-        is_ours = type(machine).__module__.startswith(f"{__package__}.")
+        is_ours = type(machine).__module__.startswith(OWN_MODULES)
         if not (is_ours and isinstance(machine, SupportsModel)):
             raise TypeError(
                 "Only the estimators of pocketsvm themselves can be saved, and pipelines and "

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import num_samples, safe_indexing
-from ..tuning import last_step
+from ..estimators.steps import last_step
 from .axes import COLORS, GREY, one_panel
 from .plane import find_plane
 

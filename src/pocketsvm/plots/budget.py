@@ -9,8 +9,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import validation_curve
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.searching.base import BudgetedSearch
-from ..tuning import parameter_name
+from ..estimators.steps import parameter_name
+from ..search.base import BudgetedSearch
 from .axes import COLORS, GREY, one_panel
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators.steps import last_step
 from ..profile import Profile
-from ..tuning import last_step
 from .axes import COLORS, two_panels
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tuning import ScoreMap, written
+from ..search.scores import ScoreMap, written
 from .axes import COLORS, one_panel
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class TuningDisplay:
     Parameters
     ----------
     score_map : ScoreMap
-        The scores, as `pocketsvm.tuning.ScoreMap.of` takes them from a search.
+        The scores, as `from_estimator` takes them from a search.
 
     Attributes
     ----------
@@ -45,13 +45,11 @@ class TuningDisplay:
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from pocketsvm import BudgetedSVC
+    >>> from pocketsvm import BudgetedSVCCV
     >>> from pocketsvm.plots import TuningDisplay
-    >>> from pocketsvm.tuning import tune
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
-    >>> clf = BudgetedSVC(budget=20, random_state=0)
-    >>> search = tune(clf, X, y, C=[0.1, 1.0, 10.0], gamma=[0.1, 1.0])
-    >>> TuningDisplay.from_estimator(search).image_.get_array().shape
+    >>> search = BudgetedSVCCV(budget=20, Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0], random_state=0)
+    >>> TuningDisplay.from_estimator(search.fit(X, y)).image_.get_array().shape
     (2, 3)
     """
 
@@ -69,9 +67,8 @@ class TuningDisplay:
 
         Parameters
         ----------
-        search : GridSearchCV or HalvingGridSearchCV
-            The fitted search: the result of `pocketsvm.tuning.tune`, or your own search over C or
-            gamma.
+        search : BudgetedSVCCV, BudgetedSVRCV, GridSearchCV or similar
+            The fitted search: of this package, or your own search over C or gamma.
 
         ax : matplotlib Axes, default=None
             The axes to draw on. If None, a new figure is created.
@@ -116,12 +113,12 @@ class TuningDisplay:
         self.ax_.set_xticks(range(len(found.C)), list(map(_math, written(found.C))))
         self.ax_.set_yticks(range(len(found.gamma)), list(map(_math, written(found.gamma))))
         self.ax_.set(xlabel="C", ylabel=r"$\gamma$")
-        if not found.is_final.all():
-            self.ax_.set_title("italic: dropped early, scored on fewer rows", fontsize=9)
+        if found.has_copies:
+            self.ax_.set_title("italic: scored on fewer rows", fontsize=9)
         return self
 
     def _write_scores(self) -> None:
-        """Write every score into its cell, in italics if the candidate was dropped early."""
+        """Write every score into its cell, in italics if it is that of fewer rows."""
         found = self.score_map
         dark = np.asarray(self.image_.norm(found.scores), dtype=float) < DARK
         self.texts_ = np.empty(found.scores.shape, dtype=object)

@@ -75,7 +75,7 @@ class Positions:
         self.decisions = place.decisions
         losses, slopes, _ = sample.bends(place.decisions, n_threads)
         penalty = 0.5 * row_products(point[:, :-1], place.penalised)
-        self.first = float((losses.sum() + penalty.sum())) or 1.0  # no loss: nothing to gain
+        self.first = float(losses.sum() + penalty.sum()) or 1.0  # no loss: nothing to gain
         gradient = self._gradient(problem, vectors - self.centre, place, slopes) / self.unit
         self.slope: Array = (gradient / self.first).ravel()
         self.origin = self.seen = self.position(vectors)

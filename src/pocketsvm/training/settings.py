@@ -224,3 +224,50 @@ class Settings:
     def least_of_class(self, n_problems: int) -> int:
         """Return the least number of rows of a class in a sample, if it has as many."""
         return self.choices.class_rows_per_vector * self.budget // n_problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchChoices:
+    """Constants of the search of C and gamma.
+
+    Attributes
+    ----------
+    first_Cs, first_gammas : tuple of int
+        The values to begin with, as powers of two in units of the targets and of "scale"; others
+        are as far apart.
+
+    reach : int
+        No value is tried beyond this power of two.
+
+    rows_per_vector : int
+        Small copies of folds have shares of at most this many rows for each vector of the budget,
+        or of `budget`. A sample of rows that are not in memory has twice as many.
+
+    budget, rows_per_chosen : int
+        The largest budget that ``budget="auto"`` chooses, and the least number of rows for each
+        vector.
+
+    few_rows : int
+        Folds with fewer training rows have no small copies, and losses are compared.
+
+    shares : tuple of two float
+        The shares of rows and budget of small copies of folds.
+
+    vectors_per_output : int
+        Small copies of folds have at least this many vectors for each output.
+
+    carried_rows : int
+        As many candidates are carried on to larger copies of folds, and to the folds themselves, as
+        have this many training rows in all, and one more.
+    """
+
+    first_Cs: tuple[int, ...] = (-3, 0, 3)  # noqa: N815
+    first_gammas: tuple[int, ...] = (-6, -4, -2, 0, 2, 4)
+    reach: int = 15
+    rows_per_vector: int = 64
+    budget: int = 500
+    rows_per_chosen: int = 4
+    few_rows: int = 1000
+    shares: tuple[float, float] = (0.2, 0.4)
+    vectors_per_output: int = 8
+    carried_rows: int = 5000

@@ -4,9 +4,9 @@
                        ▲          │
                        └──scores──┘
 
-`folds` holds the rows, `candidates` trains and scores, `board` keeps the scores, and `race` decides
-what to try next and what to drop. `estimators` has the public estimators on top of `base`, and
-`pipeline` the search of `tune`.
+`folds` has the rows, `candidates` the grid and what scores a candidate, and `race` decides what to
+try next and what to drop. `base` is the course of a search, `checkpoints` keeps it. `estimators`
+has the public estimators. `scores` shows the result as a map.
 """
 
 from .estimators import BudgetedSVCCV, BudgetedSVRCV

@@ -1,4 +1,4 @@
-"""The scores of a search over C and gamma, for displays and the command line."""
+"""The scores of a search over C and gamma as a map, for displays and the command line."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-
-from .steps import last_step, parameter_name
 
 # Colors begin at this quantile of the scores, so that they distinguish good scores.
 LOWEST_COLOR = 0.25
@@ -28,12 +26,12 @@ class ScoreMap:
         The values of gamma, ascending.
 
     scores : ndarray of shape (n_gammas, n_Cs)
-        The mean score of the folds, or NaN if no candidate of the cell could be fitted. If a cell
-        has several candidates (such as budgets), its score is the best one among those that were
-        scored on most rows.
+        The mean score of the folds, or NaN if no candidate of the cell was tried. If a cell has
+        several candidates (such as losses), its score is the best one among those that were scored
+        on most rows.
 
     n_rows : ndarray of shape (n_gammas, n_Cs)
-        The number of rows, training and test together, that each score is based on; 0 if the
+        The number of rows, training and held out together, that each score is based on; 0 if the
         search always used all rows.
 
     best : tuple of two int
@@ -41,17 +39,6 @@ class ScoreMap:
 
     best_score : float
         The score of the best candidate.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from pocketsvm import BudgetedSVC
-    >>> from pocketsvm.tuning import ScoreMap, tune
-    >>> X, y = make_moons(300, noise=0.1, random_state=0)
-    >>> clf = BudgetedSVC(budget=20, random_state=0)
-    >>> found = ScoreMap.of(tune(clf, X, y, C=[0.1, 1.0, 10.0], gamma=[0.01, 1.0]))
-    >>> found.scores.shape, found.gamma[found.best[0]]
-    ((2, 3), 1.0)
     """
 
     C: list[Any]
@@ -63,8 +50,13 @@ class ScoreMap:
 
     @property
     def is_final(self) -> NDArray[np.bool_]:
-        """Which cells were scored in the last round, on the largest number of rows."""
+        """Which cells were scored on the largest number of rows."""
         return np.asarray(self.n_rows == self.n_rows.max())
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether some cells were scored on fewer rows."""
+        return bool((~self.is_final & np.isfinite(self.scores)).any())
 
     @property
     def low(self) -> float:
@@ -77,7 +69,7 @@ class ScoreMap:
 
         Parameters
         ----------
-        search : GridSearchCV, HalvingGridSearchCV or similar
+        search : BudgetedSVCCV, BudgetedSVRCV, GridSearchCV or similar
             The search, over C or gamma or both, of an estimator of pocketsvm or a pipeline that
             ends in one.
 
@@ -87,27 +79,29 @@ class ScoreMap:
             The scores.
         """
         check_is_fitted(search, "cv_results_")
-        machine = last_step(search.estimator)
-        c_name, gamma_name = (parameter_name(search.estimator, name) for name in ("C", "gamma"))
         results = search.cv_results_
-        if not any(c_name in each or gamma_name in each for each in results["params"]):
-            raise ValueError("The search has neither C nor gamma among its parameters.")
+        known = getattr(search, "estimator", search).get_params()
 
         def values(candidate: dict[str, Any]) -> tuple[Any, Any]:
-            return candidate.get(c_name, machine.C), candidate.get(gamma_name, machine.gamma)
+            """Return gamma and C, also those of the last step of a pipeline."""
+            found = known | candidate
+            return tuple(_named(found, name) for name in ("gamma", "C"))
 
+        if not any(name.split("__")[-1] in ("C", "gamma") for name in results["params"][0]):
+            raise ValueError("The search has neither C nor gamma among its parameters.")
         tried = [values(candidate) for candidate in results["params"]]
-        c, gamma = (sorted(set(each), key=_order) for each in zip(*tried, strict=True))
-        cells = [(gamma.index(gamma_value), c.index(c_value)) for c_value, gamma_value in tried]
+        gamma, c = (sorted(set(each), key=_order) for each in zip(*tried, strict=True))
         scores = np.full((len(gamma), len(c)), np.nan)
         n_rows = np.zeros(scores.shape, dtype=np.intp)
-        used = results.get("n_resources", np.zeros(len(cells), dtype=np.intp))
-        for cell, score, rows in zip(cells, results["mean_test_score"], used, strict=True):
-            if rows > n_rows[cell] or np.isnan(scores[cell]) or score > scores[cell]:
+        used = results.get("n_resources", np.zeros(len(tried), dtype=np.intp))
+        for each, score, rows in zip(tried, results["mean_test_score"], used, strict=True):
+            cell = gamma.index(each[0]), c.index(each[1])
+            is_better = rows == n_rows[cell] and score > scores[cell]
+            if rows > n_rows[cell] or np.isnan(scores[cell]) or is_better:
                 scores[cell], n_rows[cell] = score, rows
-        best_c, best_gamma = values(search.best_params_)
-        best = gamma.index(best_gamma), c.index(best_c)
-        return cls(c, gamma, scores, n_rows, best, float(search.best_score_))
+        best = values(search.best_params_)
+        place = gamma.index(best[0]), c.index(best[1])
+        return cls(c, gamma, scores, n_rows, place, float(search.best_score_))
 
     def at_border(self) -> Iterator[tuple[str, str]]:
         """Yield "C" and "gamma", with a sentence, if the best value is the first or last tried."""
@@ -117,6 +111,10 @@ class ScoreMap:
         ):
             if len(values) > 1 and place in (0, len(values) - 1):
                 yield name, f"the best {name} is the {'largest' if place else 'smallest'} one tried"
+
+
+def _named(parameters: dict[str, Any], name: str) -> Any:
+    return next((v for key, v in parameters.items() if key.split("__")[-1] == name), None)
 
 
 def _order(value: Any) -> tuple[bool, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..estimators.base import BudgetedMachine
+from .base import BudgetedMachine
 
 
 def last_step(estimator: Any) -> Any:

@@ -1,5 +1,6 @@
 """`BudgetedSVCCV` and `BudgetedSVRCV`: C and gamma by cross-validation, inside `fit`."""
 
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -7,23 +8,24 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._sklearn import StrOptions, available_if, fit_context
-from ...training.targets import Targets
-from ..base import BudgetedMachine
-from ..classifier import LOSSES, BudgetedSVC, has_probabilities
-from ..regressor import BudgetedSVR
+from .._sklearn import StrOptions, available_if, fit_context
+from ..estimators.base import BudgetedMachine
+from ..estimators.classifier import LOSSES, BudgetedSVC, has_probabilities
+from ..estimators.regressor import BudgetedSVR
+from ..tasks.base import Task
+from ..tasks.classification import Classification
+from ..tasks.regression import Regression
+from ..training.settings import SearchChoices
+from ..training.targets import Targets
 from .base import BudgetedSearch
-
-# With several classes and at most this many rows, loss="auto" compares two losses.
-FEW_ROWS = 1000
 
 
 class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
     """`BudgetedSVC` that finds C and gamma by cross-validation.
 
-    `fit` tries at least 30 pairs of C and gamma, and fits the best one on all rows. With many rows,
-    it takes about as long as five to ten fits of `BudgetedSVC`: candidates and folds share support
-    vectors and kernel values, and candidates that cannot win are dropped early.
+    `fit` tries at least 18 pairs of C and gamma, and fits the best one on all rows. Every score is
+    that of a plain `BudgetedSVC`, fitted to the training rows of a fold. With many rows, pairs are
+    compared on small copies of folds first, so that a search takes about as long as ten fits.
 
     Parameters
     ----------
@@ -33,9 +35,10 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         2,000. Then the vectors of every fold are merged down, again and again to half as many, and
         the smallest budget whose score is within one standard error of the best is chosen.
 
-    Cs : array-like of float, default=None
-        Values of C to try. None means five powers of two from 1/16 to 256, further ones if the best
-        lies at the border, and values between them around the best.
+    Cs : int or array-like of float, default=None
+        Values of C to try. None means 1/8, 1 and 8, further ones if the best lies at the border,
+        and values between them around the best. A number means so many values from 1e-4 to 1e4 on a
+        logarithmic scale, as in `sklearn.linear_model.LogisticRegressionCV`, and no others.
 
     gammas : array-like of float, default=None
         Values of gamma to try. None means six powers of two, a factor of four apart, from 1/64 to
@@ -53,17 +56,17 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         the `groups` given to `fit`.
 
     scoring : str or callable, default=None
-        The score to maximise, as in `sklearn.model_selection.GridSearchCV`. None means accuracy.
+        The score to maximise, and that of `score`, as in `sklearn.model_selection.GridSearchCV`.
+        None means accuracy.
 
     max_iter : int, default=20
-        Largest number of passes of the final fit, as in `BudgetedSVC`. Candidates make fewer.
+        Largest number of passes of a fit, as in `BudgetedSVC`.
 
     maintenance : str, default="merge"
         What keeps the budget, as in `BudgetedSVC`.
 
     polish : bool or "thorough", default=True
-        As in `BudgetedSVC`. The candidates of one gamma share vectors, which move in fewer steps
-        than in the final fit. If False, every candidate makes all passes of its own.
+        As in `BudgetedSVC`.
 
     fit_intercept : bool, default=True
         Whether to fit an intercept.
@@ -101,21 +104,15 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
 
     best_index_ : int
         The position of the best pair in `cv_results_`: the one with the highest mean score, and
-        among equals with the smallest C, then gamma. If a fold has fewer than 2,000 training rows
-        and the score is accuracy, many pairs differ by chance alone. Then it is the one with the
-        lowest ``smooth_log_loss`` among those that are at most two standard errors worse than the
-        highest score. If several losses were compared, it is the best among the pairs of the same
-        loss; between losses, the better score decides.
+        among equals the one in the middle of their values.
 
     best_estimator_ : BudgetedSVC
         The plain estimator with these values, fitted on all rows.
 
     cv_results_ : dict of str to ndarray
         All pairs that were tried, as in `sklearn.model_selection.GridSearchCV`. A pair that was
-        dropped has NaN for the folds that it was not scored on, and ranks behind the others.
-        ``n_resources`` tells how many rows the mean score is based on. ``smooth_log_loss`` is the
-        log loss of the held-out rows, for decision values times the best slope, smoothed over pairs
-        with a similar C and gamma; NaN if it did not decide.
+        dropped has NaN as scores of folds, and ranks behind the others; its mean score is that of
+        small copies of folds. ``n_resources`` tells how many rows a mean score is based on.
 
     Cs_, gammas_ : ndarray
         The values that were tried, ascending.
@@ -123,6 +120,9 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
     scores_ : ndarray of shape (n_gammas, n_Cs, n_folds)
         The score of each pair on each fold; NaN where a pair was dropped or not tried. If several
         losses were compared, `Cs_`, `gammas_` and `scores_` are those of the best one.
+
+    scorer_ : callable
+        What `score` calls.
 
     n_splits_ : int
         The number of folds.
@@ -143,15 +143,20 @@ n_features_in_, feature_names_in_
     See Also
     --------
     BudgetedSVC : The plain estimator.
-    pocketsvm.tuning.tune : The same search for a pipeline as a whole.
+    sklearn.model_selection.GridSearchCV : A search over any parameters.
 
     Notes
     -----
-    No row that scores a fold had a part in training on this fold. The support vectors of a
-    candidate come from a few passes, at the middle one of the values of C that are tried for a
-    gamma. If there are many rows, several folds share support vectors, which come from the rows
-    that train in all of these folds; and candidates are compared on a sample of 64 rows per support
-    vector, or of 20,000 rows.
+    No row that scores a fold had a part in training on this fold. If a fold has fewer than 1,000
+    training rows, all pairs are scored on all folds. With more, the grid is scored on copies with a
+    fifth of the rows and of the budget, the best of it and the defaults on copies with 40 percent,
+    and the best of these on all folds. A copy has at most a share of 64 rows per vector, or of
+    32,000. A data set that is not in memory has a sample of twice as many rows, whose weights make
+    it stand for all of them.
+
+    Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
+    and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of
+    its own, whose name ends with ``.fit``. Metadata routing passes `groups` on without a request.
 
     Examples
     --------
@@ -172,6 +177,7 @@ n_features_in_, feature_names_in_
     }
 
     _machine = BudgetedSVC
+    score = BudgetedSearch.score  # not that of the mixin
     loss: str
     classes_: NDArray[Any]
 
@@ -242,8 +248,11 @@ n_features_in_, feature_names_in_
         loss = "hinge" if self.loss == "auto" else self.loss
         return super()._plain(**{"loss": loss} | parameters)
 
-    def _choices(self, targets: Targets) -> list[dict[str, Any]]:
-        few = targets.n_problems > 1 and len(targets.groups()) <= FEW_ROWS
+    def _task(self) -> Task:
+        return Classification("hinge" if self.loss == "auto" else self.loss, self.class_weight)
+
+    def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
+        few = targets.n_problems > 1 and n_rows <= SearchChoices().few_rows
         if self.loss != "auto" or not few or not self.polish:
             return [{}]
         return [{"loss": "hinge"}, {"loss": "log_loss"}]
@@ -264,28 +273,6 @@ n_features_in_, feature_names_in_
         check_is_fitted(self)
         values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
         return values
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows. A data set takes the place of X, y and the weights.
-
-        y : array-like of shape (n_samples,)
-            The class labels.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            As `BudgetedSVC.score`.
-        """
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y, sample_weight))
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -335,9 +322,9 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     budget : int or "auto", default=500
         Maximum number of support vectors. "auto" is as in `BudgetedSVCCV`.
 
-    Cs : array-like of float, default=None
-        Values of C to try. None means the values of `BudgetedSVCCV` times the median distance of
-        the targets from their median, because C is in units of the targets.
+    Cs : int or array-like of float, default=None
+        Values of C to try. None, or a number, means the values of `BudgetedSVCCV` times the spread
+        of the targets, because C is in units of the targets.
 
     gammas : array-like of float, default=None
         Values of gamma to try, as in `BudgetedSVCCV`.
@@ -353,7 +340,8 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
         The folds. A number means so many shuffled folds.
 
     scoring : str or callable, default=None
-        The score to maximise, as in `sklearn.model_selection.GridSearchCV`. None means R2.
+        The score to maximise, and that of `score`, as in `sklearn.model_selection.GridSearchCV`.
+        None means the score of `BudgetedSVR`.
 
     max_iter, maintenance, polish, fit_intercept
         As in `BudgetedSVCCV`.
@@ -374,7 +362,7 @@ feature_names_in_
     See Also
     --------
     BudgetedSVR : The plain estimator.
-    pocketsvm.tuning.tune : The same search for a pipeline as a whole.
+    BudgetedSVCCV : The same for classes; its notes tell how it searches.
 
     Examples
     --------
@@ -395,6 +383,7 @@ feature_names_in_
     }
 
     _machine = BudgetedSVR
+    score = BudgetedSearch.score  # not that of the mixin
     epsilon: float
     loss: str
     quantile: Any
@@ -434,6 +423,11 @@ feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
+    def _task(self) -> Task:
+        given = self.quantile
+        quantile = float(given) if isinstance(given, Real) else tuple(given)
+        return Regression(self.loss, float(self.epsilon), quantile)
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
@@ -463,25 +457,3 @@ feature_names_in_
         """
         self._fit(X, y, sample_weight, groups)
         return self
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score of `BudgetedSVR`: R2, or its counterpart for quantiles.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows. A data set takes the place of X, y and the weights.
-
-        y : array-like of shape (n_samples,)
-            The targets.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            As `BudgetedSVR.score`.
-        """
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y, sample_weight))

@@ -14,30 +14,30 @@ class TaskIsOver(Exception):  # noqa: N818
 
 
 def run_tasks(
-    tasks: Sequence[Callable[[], Result]], n_threads: int, on_end: Callable[[], None]
+    tasks: Sequence[Callable[[], Result]], n_threads: int, on_end: Callable[[int, Result], None]
 ) -> list[Result]:
     """Return the results of all tasks, in their order.
 
-    `on_end` is called in this thread whenever a task has ended. An exception, also an interrupt,
-    ends all tasks and is raised once their threads have ended.
+    `on_end` is called in this thread with the number and the result of a task that has ended. An
+    exception, also an interrupt, ends all tasks and is raised once their threads have ended.
     """
     if n_threads == 1 or len(tasks) == 1:
         results = []
-        for task in tasks:
+        for number, task in enumerate(tasks):
             results.append(task())
-            on_end()
+            on_end(number, results[-1])
         return results
     running = _Running()
     name = f"pocketsvm-{id(running)}"
     pool = ThreadPoolExecutor(min(n_threads, len(tasks)), thread_name_prefix=name)
     try:
         futures = [pool.submit(running.run, task) for task in tasks]
+        numbers = {future: number for number, future in enumerate(futures)}
         waiting: set[Future[Result]] = set(futures)
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
-                future.result()
-                on_end()
+                on_end(numbers[future], future.result())
         return [future.result() for future in futures]
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,393 @@
+"""What the estimators that find C and gamma share: the course of a search, and its results."""
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from .._replacing import PathLike
+from .._sklearn import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    callback_context,
+    parameter_names,
+    takes_weights,
+)
+from ..estimators.base import BudgetedMachine, check_alone
+from ..estimators.saving import save_model
+from ..estimators.watching import given_data
+from ..model.model import Model
+from ..profile import Profile
+from ..rows.checked import check_rows_and_targets
+from ..rows.drawing import Plan
+from ..rows.opening import as_dataset
+from ..rows.precision import training_rows
+from ..rows.survey import AtHand, survey
+from ..rows.weights import non_negative
+from ..tasks.base import Task
+from ..training.settings import Parameters, SearchChoices
+from ..training.targets import Targets
+from .candidates import Candidate, Grid, NeedsProbabilitiesError
+from .checkpoints import Course, finishing
+from .folds import Fold, Part, check_folds, splits
+from .race import Race
+from .results import cv_results, score_array, tried
+from .running import Running
+
+Array = NDArray[Any]
+
+# Fitted attributes of the plain estimator that its search has, too.
+SHARED = (
+    *("support_vectors_", "dual_coef_", "intercept_", "classes_", "gamma_", "alpha_"),
+    *("n_iter_", "profile_", "n_features_in_", "feature_names_in_"),
+)
+
+
+class Search(NamedTuple):
+    """A search of C and gamma that has ended: what was tried, and the best of it."""
+
+    choice: dict[str, Any]  # the parameters that differ from those of other searches
+    race: Race
+    best: Candidate
+
+    @property
+    def score(self) -> float:
+        """The mean score of the best candidate."""
+        return self.race.last.mean(self.best)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the best candidate."""
+        return {"C": self.best.C, "gamma": self.best.gamma} | self.choice
+
+
+class Compared(NamedTuple):
+    """The rows that candidates are compared on."""
+
+    part: Part
+    found: AtHand
+    groups: Any
+
+
+class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
+    """The base of the estimators that find C and gamma themselves."""
+
+    # As splitters that use groups do: they are passed on without a request.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: BudgetedMachine._parameter_constraints[name]
+            for name in ("max_iter", "maintenance", "polish", "fit_intercept")
+        },
+        "budget": [
+            *BudgetedMachine._parameter_constraints["budget"],
+            StrOptions({"auto"}),
+        ],
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "gammas": ["array-like", None],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    _machine: ClassVar[type[BudgetedMachine]]  # the plain estimator
+    budget: int | str
+    Cs: int | Sequence[float] | None
+    gammas: Sequence[float] | None
+    max_iter: int
+    maintenance: str
+    polish: bool | str
+    fit_intercept: bool
+    cv: Any
+    scoring: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    support_vectors_: NDArray[np.floating[Any]]
+    dual_coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    C_: float
+    loss_: str
+    gamma_: float
+    alpha_: float
+    n_iter_: int
+    profile_: Profile
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    best_estimator_: Any
+    best_params_: dict[str, float]
+    best_score_: float
+    best_index_: int
+    scorer_: Any
+    cv_results_: dict[str, Any]
+    Cs_: NDArray[np.float64]
+    gammas_: NDArray[np.float64]
+    scores_: NDArray[np.float64]
+    n_splits_: int
+    budget_: int
+    budgets_: NDArray[np.int64]
+    budget_scores_: NDArray[np.float64]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _task(self) -> Task:
+        """Return what y means."""
+        raise NotImplementedError
+
+    def _plain(self, **parameters: Any) -> BudgetedMachine:
+        """Return the plain estimator with the parameters of this one, and some others."""
+        own = self.get_params(deep=False)
+        shared = {name: own[name] for name in parameter_names(self._machine) if name in own}
+        return self._machine(**shared | parameters)
+
+    def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
+        """Return the parameters besides C and gamma that are compared, the first by default."""
+        return [{}]
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Search, fit the winner on all rows and set the attributes in one step."""
+        given = {"estimator": self, **given_data(X, y, sample_weight)}
+        task = callback_context(self, "fit", None)
+        task.call_on_fit_task_begin(**given)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        compared = self._compared(X, y, sample_weight, groups, seed)
+        part, choices = compared.part, SearchChoices()
+        most = max(2, min(choices.budget, part.n_rows // choices.rows_per_chosen))
+        budget = most if self.budget == "auto" else int(self.budget)
+        machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
+        counted, targets = self._task().targets(compared.found, self._parameters(budget), None)
+        grid = self._grid(training_rows(counted, "scale").gamma, targets.unit_of_c)
+        places = splits(self.cv, machine, part.rows.X, part.y, compared.groups, seed)
+        check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
+        folds = [Fold(number, part, *place) for number, place in enumerate(places)]
+        course = Course(self, part.rows.X, part.y, part.weights, compared.groups)
+        running = Running(self, task, course, part.rows.X, targets.n_problems)
+        searches = self._searched(
+            machine, grid, folds, running, self._choices(targets, part.n_rows)
+        )
+        winner = max(searches, key=lambda each: each.score)  # the first one among equals
+        parameters, sizes = winner.parameters, {"budget_": budget}
+        if self.budget == "auto":
+            sizes = running.sizes(clone(machine).set_params(**parameters), folds)
+            parameters = parameters | {"budget": sizes["budget_"]}
+        own = {"random_state": self.random_state, "n_jobs": self.n_jobs, "budget": budget}
+        plain = self._plain(**own | parameters)
+        with finishing(plain, course, task, given):
+            plain.fit(X, y, sample_weight=sample_weight)
+        self._adopt(plain, searches, winner, parameters, sizes, part.n_rows)
+        task.call_on_fit_task_end(**given, reconstruction_attributes=self._fitted)
+
+    def _searched(
+        self,
+        machine: BudgetedMachine,
+        grid: Grid,
+        folds: Sequence[Fold],
+        running: Running,
+        compared: Sequence[dict[str, Any]],
+    ) -> list[Search]:
+        """Search C and gamma for each choice of the other parameters."""
+        searches: list[Search] = []
+        for choice in compared:
+            run = partial(running, clone(machine).set_params(**choice))
+            most = _most_rows(self.budget)
+            race = Race(grid, folds, run, SearchChoices(), most, machine.random_state)
+            try:
+                searches.append(Search(choice, race, race.decide()))
+            except NeedsProbabilitiesError:
+                if choice is compared[-1]:
+                    raise
+        return searches
+
+    def _grid(self, gamma: float, unit: float) -> Grid:
+        """Return the values to begin with, of C in units of the targets."""
+        Cs = self.Cs
+        if isinstance(Cs, Integral):  # as in scikit-learn
+            Cs = (unit * np.logspace(-4, 4, int(Cs))).tolist()
+        given = checked_values("gammas", self.gammas), checked_values("Cs", Cs)
+        return Grid.of(*given, gamma, unit, SearchChoices())
+
+    def _fitted(self) -> dict[str, Any]:
+        """Return the fitted attributes, for callbacks."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
+    def _compared(self, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Compared:
+        """Return the rows that candidates are compared on: all, or a sample that weighs as much."""
+        task, probe = self._task(), copy.copy(self)
+        classifies = not task.needs.numbers
+        dataset = as_dataset(X)
+        if dataset is None:
+            rows, y = check_rows_and_targets(probe, X, y, reset=True)
+            check_consistent_length(rows.X, groups)
+            weights = non_negative(sample_weight, rows)
+            return Compared(Part(rows, y, weights, classifies), AtHand(rows, y, weights), groups)
+        if groups is not None:
+            raise ValueError("A data set has no groups: leave them out.")
+        check_alone(y=y, sample_weight=sample_weight)
+        most = 2 * _most_rows(self.budget)  # the fewer rows, the less a score tells
+        plan = Plan(most, most // 2, seed)
+        with dataset.opened(task.needs) as source:
+            found = survey(source, task.needs, plan, dataset.preparing)
+        weights = found.weight
+        if found.survey is not None:  # the sample weighs as much as all rows
+            weights = found.survey.weights * (found.survey.n_rows / found.rows.n_rows)
+        return Compared(Part(found.rows, found.y, weights, classifies), found, None)
+
+    def _parameters(self, budget: int) -> Parameters:
+        """Return the parameters of a fit."""
+        return Parameters(
+            budget=budget,
+            max_iter=self.max_iter,
+            maintenance=self.maintenance,
+            polish=self.polish,
+            n_threads=effective_n_jobs(self.n_jobs),
+            random_state=check_random_state(self.random_state),
+        )
+
+    def _adopt(
+        self,
+        plain: BudgetedMachine,
+        searches: Sequence[Search],
+        winner: Search,
+        parameters: dict[str, Any],
+        sizes: dict[str, Any],
+        n_rows: int,
+    ) -> None:
+        """Set the fitted attributes in one step: an interrupt leaves no mixture of two fits."""
+        gammas, Cs = (sorted(set(values)) for values in zip(*tried(winner.race), strict=True))
+        results = cv_results([(each.choice, each.race) for each in searches], n_rows)
+        shared = {name: getattr(plain, name) for name in SHARED if hasattr(plain, name)}
+        dropped = (*SHARED, "budgets_", "budget_scores_")
+        kept = {key: value for key, value in vars(self).items() if key not in dropped}
+        self.__dict__ = (
+            kept
+            | shared
+            | {
+                "best_estimator_": plain,
+                "best_params_": parameters,
+                "best_index_": results["params"].index(winner.parameters),
+                "best_score_": winner.score,
+                "scorer_": check_scoring(plain, scoring=self.scoring),
+                "C_": winner.best.C,
+                "loss_": plain.loss,
+                "Cs_": np.array(Cs),
+                "gammas_": np.array(gammas),
+                "scores_": score_array(winner.race, gammas, Cs),
+                "cv_results_": results,
+                "n_splits_": len(winner.race.last.folds),
+            }
+            | sizes
+        )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the model that was fitted on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows.
+
+        Returns
+        -------
+        predicted : ndarray of shape (n_samples,)
+            The predicted labels or target values.
+        """
+        check_is_fitted(self)
+        predicted: NDArray[Any] = self.best_estimator_.predict(X)
+        return predicted
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the score of the model by `scoring`, as `GridSearchCV` does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows. A data set takes the place of X, y and the weights; it has the score of the
+            plain estimator only.
+
+        y : array-like of shape (n_samples,)
+            The labels or target values.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for a score that counts them.
+
+        Returns
+        -------
+        score : float
+            The score; with ``scoring=None``, that of the plain estimator.
+        """
+        check_is_fitted(self)
+        if self.scoring is None:
+            return float(self.best_estimator_.score(X, y, sample_weight))
+        if as_dataset(X) is not None:
+            raise ValueError(
+                f"scoring={self.scoring!r} needs rows in memory. For a data set, use "
+                "best_estimator_.score, or predict batch by batch."
+            )
+        if sample_weight is None:
+            return float(self.scorer_(self.best_estimator_, X, y))
+        if not takes_weights(self.scorer_):
+            raise ValueError(f"scoring={self.scoring!r} does not take sample_weight: leave it out.")
+        return float(self.scorer_(self.best_estimator_, X, y, sample_weight=sample_weight))
+
+    def to_model(self) -> Model:
+        """Return the fitted model, that of ``best_estimator_``.
+
+        Returns
+        -------
+        model : pocketsvm.model.Model
+            The model; its arrays are not copied.
+        """
+        check_is_fitted(self)
+        model: Model = self.best_estimator_.to_model()
+        return model
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to a file; `pocketsvm.load_model` returns ``best_estimator_``.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. It appears, or replaces an existing one, in one step once it is complete.
+        """
+        check_is_fitted(self)
+        save_model(self.best_estimator_, path)
+
+
+def _most_rows(budget: int | str) -> int:
+    """Return the largest number of rows that small copies of folds have shares of."""
+    choices = SearchChoices()
+    least = choices.budget if budget == "auto" else int(budget)
+    return choices.rows_per_vector * max(least, choices.budget)
+
+
+def checked_values(name: str, values: Any) -> Sequence[float] | None:
+    """Return the values of a parameter as floats; they must be positive and finite."""
+    if values is None:
+        return None
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 1 or not len(found) or not (np.isfinite(found) & (found > 0)).all():
+        raise ValueError(
+            f"{name} must be a list of positive numbers, or None for the default, got {values!r}."
+        )
+    floats: list[float] = found.tolist()
+    return floats

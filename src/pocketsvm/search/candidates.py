@@ -1,0 +1,153 @@
+"""Candidates: pairs of gamma and C, the grid that a search begins with, and how they are scored.
+
+A candidate is a plain estimator, fitted to the training rows of a fold: its score is that of a fit.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+
+from .._sklearn import takes_weights
+from ..training.settings import SearchChoices
+from .folds import Fold
+
+# Called with an estimator, rows, targets and weights.
+Scorer = Callable[[Any, Any, NDArray[Any], NDArray[Any] | None], float]
+
+
+class Candidate(NamedTuple):
+    """A pair of gamma and C."""
+
+    gamma: float
+    C: float
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values to begin with, ascending, and the limits of others.
+
+    Attributes
+    ----------
+    gammas, Cs : tuple of float
+        The values.
+
+    gamma_step, C_step : float
+        The factor between neighbours; one if only the values given are tried.
+
+    centre : Candidate
+        The values in the middle of the limits.
+
+    reach : float
+        The largest factor between the centre and a value that is tried.
+    """
+
+    gammas: tuple[float, ...]
+    Cs: tuple[float, ...]
+    gamma_step: float
+    C_step: float
+    centre: Candidate
+    reach: float
+
+    @classmethod
+    def of(
+        cls,
+        gammas: Sequence[float] | None,
+        Cs: Sequence[float] | None,
+        gamma_unit: float,
+        C_unit: float,
+        choices: SearchChoices,
+    ) -> "Grid":
+        """Return the grid of these values; None means the default ones, in these units.
+
+        Units are rounded to powers of two.
+        """
+        found = []
+        units = [2.0 ** round(math.log2(unit)) for unit in (gamma_unit, C_unit)]
+        first = (choices.first_gammas, choices.first_Cs)
+        for given, powers, unit in zip((gammas, Cs), first, units, strict=True):
+            if given is not None:
+                found.append((tuple(sorted({float(value) for value in given})), 1.0))
+            else:
+                values = tuple(unit * 2.0**power for power in powers)
+                found.append((values, values[1] / values[0]))
+        (some_gammas, gamma_step), (some_Cs, C_step) = found
+        reach = 2.0**choices.reach
+        return cls(some_gammas, some_Cs, gamma_step, C_step, Candidate(*units), reach)
+
+    def candidates(self) -> list[Candidate]:
+        """Return all candidates of the grid."""
+        return [Candidate(gamma, C) for gamma in self.gammas for C in self.Cs]
+
+    def around(self, best: Candidate, share: float) -> list[Candidate]:
+        """Return the neighbours of a candidate, at a share of the distance in the grid."""
+        found = []
+        for name, step in (("gamma", self.gamma_step), ("C", self.C_step)):
+            centre, value = getattr(self.centre, name), getattr(best, name)
+            for power in (-share, share) if step != 1.0 else ():
+                # Rounded: a product that is reached on two ways gets the same bits.
+                log = round(2 * (math.log2(value) + power * math.log2(step))) / 2
+                if 1 / self.reach <= 2.0**log / centre <= self.reach:
+                    found.append(best._replace(**{name: 2.0**log}))
+        return found
+
+
+@dataclass(frozen=True)
+class Result:
+    """The score of a candidate on a fold.
+
+    Attributes
+    ----------
+    score : float
+        The score of the held-out rows.
+
+    fit_seconds, score_seconds : float
+        The time for training and for scoring.
+    """
+
+    score: float
+    fit_seconds: float
+    score_seconds: float
+
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """The score and the times."""
+        return self.score, self.fit_seconds, self.score_seconds
+
+
+class NeedsProbabilitiesError(ValueError):
+    """The score needs probabilities, which the model does not have."""
+
+
+def weighted_scorer(machine: Any, scoring: Any) -> Scorer:
+    """Return the score to maximise; it counts weights if it can."""
+    scorer = check_scoring(machine, scoring=scoring)
+    weighted = scoring is None or takes_weights(scorer)
+
+    def score(estimator: Any, X: Any, y: Any, weights: Any) -> float:
+        counted = {} if weights is None or not weighted else {"sample_weight": weights}
+        try:
+            return float(scorer(estimator, X, y, **counted))
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise NeedsProbabilitiesError(
+                f"scoring={scoring!r} needs probabilities, which only loss='log_loss' gives."
+            ) from error
+
+    return score
+
+
+def evaluate(machine: Any, fold: Fold, scorer: Scorer) -> Result:
+    """Fit the estimator to the training rows of a fold, and score the held-out rows."""
+    training, held = fold.parts()
+    begin = time.perf_counter()
+    fitted = clone(machine).fit(training.rows.X, training.y, sample_weight=training.weights)
+    end = time.perf_counter()
+    score = scorer(fitted, held.rows.X, held.y, held.weights)
+    return Result(score, end - begin, time.perf_counter() - end)

@@ -1,0 +1,98 @@
+"""The map of scores."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_moons
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pocketsvm import BudgetedSVC, BudgetedSVCCV
+from pocketsvm.search.scores import ScoreMap, written
+
+X, Y = make_moons(600, noise=0.2, random_state=0)
+FAST = BudgetedSVC(budget=20, max_iter=2, random_state=0)
+
+
+def test_the_map_of_a_search_has_what_was_tried():
+    search = BudgetedSVCCV(20, cv=3, random_state=0).fit(*make_moons(2000, noise=0.2))
+    found = ScoreMap.of(search)
+    assert (found.C, found.gamma) == (list(search.Cs_), list(search.gammas_))
+    assert found.best_score == search.best_score_ == found.scores[found.best]
+    assert found.is_final[found.best]
+    assert not found.is_final.all()
+
+
+def test_the_map_of_a_pipeline_has_the_values_of_its_last_step():
+    model = make_pipeline(StandardScaler(), FAST)
+    grid = {"budgetedsvc__C": [1.0, 10.0], "budgetedsvc__gamma": [1.0]}
+    found = ScoreMap.of(GridSearchCV(model, grid, cv=2).fit(X, Y))
+    assert (found.C, found.gamma) == ([1.0, 10.0], [1.0])
+
+
+def test_a_cell_shows_the_best_score_of_its_last_round():
+    search = GridSearchCV(FAST, {})
+    search.best_params_, search.best_score_ = {"C": 1, "gamma": 0.5}, 0.8
+    search.cv_results_ = {
+        "params": [
+            {"C": 1, "gamma": 0.5, "budget": 2},
+            {"C": 8, "gamma": 0.5, "budget": 2},
+            {"C": 1, "gamma": 0.5, "budget": 4},
+            {"C": 1, "gamma": 0.5, "budget": 8},
+            {"C": 1, "gamma": 0.5, "budget": 16},
+        ],
+        "mean_test_score": np.array([0.9, 0.7, 0.8, 0.75, np.nan]),
+        "n_resources": np.array([100, 100, 300, 300, 300]),
+    }
+    found = ScoreMap.of(search)
+    assert (found.C, found.gamma, found.best) == ([1, 8], [0.5], (0, 0))
+    assert_array_equal(found.scores, [[0.8, 0.7]])
+    assert_array_equal(found.n_rows, [[300, 100]])
+    assert_array_equal(found.is_final, [[True, False]])
+
+
+def test_the_map_of_one_parameter_has_one_column():
+    search = GridSearchCV(FAST, {"gamma": ["scale", 2.0, 0.01]}, cv=2).fit(X, Y)
+    found = ScoreMap.of(search)
+    assert (found.C, found.gamma) == ([1.0], [0.01, 2.0, "scale"])
+    assert found.is_final.all()
+    with pytest.raises(ValueError, match="neither C nor gamma"):
+        ScoreMap.of(GridSearchCV(FAST, {"budget": [2, 3]}, cv=2).fit(X, Y))
+
+
+def test_a_best_value_at_the_border_is_reported():
+    def borders(best):
+        found = ScoreMap([1, 2, 4], gammas, np.zeros((3, 3)), np.zeros((3, 3)), best, 0.0)
+        return [hint for _, hint in found.at_border()]
+
+    largest, smallest = (
+        "the best C is the largest one tried",
+        "the best C is the smallest one tried",
+    )
+    gammas = [0.1, 0.2, 0.3]
+    assert borders((1, 1)) == []
+    assert borders((1, 2)) == [largest]
+    assert borders((1, 0)) == [smallest]
+    gammas = [0.1, 0.2]
+    assert borders((1, 1)) == ["the best gamma is the largest one tried"]
+    assert borders((0, 0)) == [smallest, "the best gamma is the smallest one tried"]
+    gammas = [0.1]
+    assert borders((0, 1)) == []  # nothing was compared
+
+
+def test_candidates_that_cannot_be_fitted_have_no_score():
+    rows = X + 1e9
+    search = GridSearchCV(FAST, {"gamma": [1e-9, 1e5]}, cv=2)
+    with pytest.warns(FitFailedWarning), pytest.warns(UserWarning, match="non-finite"):
+        search.fit(rows, Y)
+    found = ScoreMap.of(search)
+    assert_array_equal(np.isnan(found.scores), [[False], [True]])
+    assert found.best == (0, 0)
+
+
+def test_numbers_are_written_as_powers_of_two_if_all_are():
+    assert written([0.5, 1, 8.0]) == ["2^-1", "2^0", "2^3"]
+    assert written([2**-1.5, 2]) == ["2^-1.5", "2^1"]
+    assert written([0.5, 3, 8.0, "scale"]) == ["0.5", "3", "8", "scale"]
