@@ -131,28 +131,26 @@ def line_search(problem: Problem, place: Place, step: Place) -> Array:
     """Return the length of the step for each output, one for all if a loss couples them.
 
     The objective is convex along the step. Newton's method on its slope, kept within a bracket of
-    the minimum, finds a length at which the objective is nearly flat.
+    the minimum, finds a length at which the objective is nearly flat. A length beyond the minimum
+    counts only if half of it is not beyond: else it may be worse than no step.
     """
     start, _ = problem.slope_along(place, step, np.zeros(problem.n_losses))
     length = np.where(start < 0, 1.0, 0.0)
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
+    is_high_flat = start >= 0
     for _ in range(MOST_TRIALS):
         slope, bend = problem.slope_along(place, step, length)
         if not problem.knows_bends:
             bend = np.divide(slope - start, length, out=bend, where=length > 0)
-        # A length beyond the minimum may be worse than none, unless one of its half is known.
-        flat = (np.abs(slope) <= -FLAT * start) & ((slope <= 0) | (2 * low >= length))
-        if flat.all():
+        is_before, is_flat = slope <= 0, np.abs(slope) <= -FLAT * start
+        low, high = np.where(is_before, length, low), np.where(is_before, high, length)
+        is_high_flat = np.where(is_before, is_high_flat, is_flat)
+        takes_high = is_high_flat & (2 * low >= high)
+        if (is_done := takes_high | (is_before & is_flat)).all():
             break
-        low = np.where(slope < 0, length, low)
-        high = np.where(slope >= 0, length, high)
-        length = np.where(flat, length, _next_length(length, slope, bend, low, high))
-    return np.where(flat, length, low)  # up to `low` the objective falls
-
-
-def _next_length(length: Array, slope: Array, bend: Array, low: Array, high: Array) -> Array:
-    """Return Newton's length, or the middle of the bracket if that lies outside."""
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        newton = length - slope / bend
-    middle = np.where(np.isinf(high), 2 * length, (low + high) / 2)
-    return np.where((newton > low) & (newton < high), newton, middle)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            newton = length - slope / bend
+            middle = np.where(np.isinf(high), 2 * length, (low + high) / 2)
+        is_inside = (newton > low) & (newton < high) & ~is_high_flat
+        length = np.where(is_done, length, np.where(is_inside, newton, middle))
+    return np.where(takes_high, high, low)  # up to `low` the objective falls
