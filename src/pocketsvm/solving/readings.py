@@ -186,7 +186,7 @@ class ReadFirst:
         n_near = int(np.count_nonzero(near))
         shares = self.shares or shares_of(n_near, len(near), self.most_near)
         chosen = self._drawn(sample, near, shares, first)
-        near_c = float(sample.c[near].sum())
+        near_c = float(sample.c @ near)
         return PartOfFirst(
             losses=losses,
             pull=pull,
@@ -194,7 +194,7 @@ class ReadFirst:
             rows=rows if len(chosen) == len(near) else rows.take(chosen),
             is_near=near[chosen],
             near_c=near_c,
-            other_c=float(sample.c.sum()) - near_c,
+            other_c=float(sample.c @ ~near),
         )
 
     def _drawn(

@@ -31,6 +31,8 @@ from .sample import ROWS_TO_COUNT, Sample, sample_of
 
 Array = NDArray[Any]
 
+# Rows that represent all of them, for each vector, even if their kernel values are not kept.
+LEAST_ROWS_PER_VECTOR = 64
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
 # Not converged if one more step would gain more than half this share of the objective.
@@ -423,8 +425,9 @@ def sample_size(settings: Settings, n_outputs: int) -> int:
 
 
 def most_rows(n_vectors: int, n_outputs: int) -> int:
-    """Return the number of rows whose kernel values fit into memory."""
-    return MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
+    """Return the number of rows whose kernel values fit into memory; some for each vector at least."""
+    kept = MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
+    return max(kept, LEAST_ROWS_PER_VECTOR * n_vectors)
 
 
 def effective_dimension(sample: Sample) -> float:
