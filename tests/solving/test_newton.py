@@ -247,6 +247,18 @@ def test_line_search_ends_where_the_objective_is_nearly_flat(make, times):
     assert (np.abs(after) <= -newton.FLAT * before * (1 + 1e-6)).all()
 
 
+@pytest.mark.parametrize("times", [1.0, 1e2, 1e4])
+def test_a_line_search_lowers_the_objective_however_steep_it_was(times):
+    problem = Problem(*class_problem(C=1e3), True, 1)
+    place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
+    # Beyond its kinks, the objective may be flat compared with the start, and yet larger.
+    step = problem.place(-times * place.point)
+    after = problem.objective(place.plus(line_search(problem, place, step), step))
+    assert (after <= problem.objective(place)).all()
+    best = best_multiple(problem, place.plus(np.array([times]), place))
+    assert (problem.objective(best) <= problem.objective(problem.zero())).all()
+
+
 def test_uphill_directions_get_no_length():
     problem = Problem(*PROBLEMS["four classes"](), True, 1)
     place = first_place(problem)
@@ -257,11 +269,10 @@ def test_uphill_directions_get_no_length():
 
 def test_a_line_search_that_ends_early_does_not_raise_the_objective(monkeypatch):
     monkeypatch.setattr(newton, "MOST_TRIALS", 1)
-    monkeypatch.setattr(newton, "FLAT", 0.0)
     problem = Problem(*PROBLEMS["four classes"](C=100.0), True, 1)
     place = first_place(problem)
     step = problem.place(-10.0 * problem.gradient(place))
-    after = problem.objective(place.plus(line_search(problem, place, step), step))
+    after = problem.objective(place.plus(line_search(problem, place, step, 0.0), step))
     assert (after <= problem.objective(place)).all()
 
 

@@ -67,7 +67,9 @@ def test_slopes_are_finite_differences():
 def test_a_large_offset_of_the_decision_values_changes_nothing():
     loss, decisions = some_loss()
     for mine, other in zip(
-        loss.bends(decisions + 1e6, ones(loss), 1), loss.bends(decisions, ones(loss), 1), strict=True
+        loss.bends(decisions + 1e6, ones(loss), 1),
+        loss.bends(decisions, ones(loss), 1),
+        strict=True,
     ):
         assert_allclose(mine, other, rtol=0, atol=1e-6)
 
