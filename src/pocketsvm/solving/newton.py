@@ -24,9 +24,6 @@ MOST_STEPS = 50
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
 # Where few rows bend, a step may be thousands of times too long.
 FLAT = 0.1
-# The multiple of the start is found more closely: its slope at zero is that of coefficients which
-# may be thousands of times too large.
-FLAT_MULTIPLE = 1e-3
 MOST_TRIALS = 30
 
 
@@ -63,7 +60,7 @@ class Solution:
 def best_multiple(problem: Problem, place: Place) -> Place:
     """Return the place of the best multiple of a point."""
     zero = problem.zero()
-    return zero.plus(line_search(problem, zero, place, FLAT_MULTIPLE), place)
+    return zero.plus(line_search(problem, zero, place), place)
 
 
 def minimise(
@@ -125,7 +122,7 @@ class Conjugate:
         return direction
 
 
-def line_search(problem: Problem, place: Place, step: Place, flat_share: float = FLAT) -> Array:
+def line_search(problem: Problem, place: Place, step: Place) -> Array:
     """Return the length of the step for each output, one for all if a loss couples them.
 
     The objective is convex along the step. Newton's method on its slope, kept within a bracket of
@@ -138,9 +135,7 @@ def line_search(problem: Problem, place: Place, step: Place, flat_share: float =
         slope, bend = problem.slope_along(place, step, length)
         if not problem.knows_bends:
             bend = np.divide(slope - start, length, out=bend, where=length > 0)
-        flat = np.abs(slope) <= -flat_share * start
-        if (flat & (slope > 0)).any():  # the objective may have grown if it was steep at first
-            flat &= problem.objective(place.plus(length, step)) <= problem.objective(place)
+        flat = np.abs(slope) <= -FLAT * start
         if flat.all():
             break
         low = np.where(slope < 0, length, low)

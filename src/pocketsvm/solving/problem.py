@@ -127,7 +127,6 @@ class Problem:
         self.linear = np.zeros(self.shape)
         self.linear[:, -1] = sample.tilt
         self._hessians: list[RowHessian] = []
-        self._bounds = sample.loss.largest_curvatures
 
     @property
     def has_bound(self) -> bool:
@@ -187,10 +186,10 @@ class Problem:
             self._hessians = [
                 RowHessian(n_vectors, n_rows, self.n_threads) for _ in range(n_outputs)
             ]
-        c, columns = self.sample.c, zip(self._hessians, curvatures.T, self._bounds, strict=True)
+        bounds, c = self.sample.loss.largest_curvatures, self.sample.c
         differences = [
             hessian.differences(column, SMALL_CHANGE * bound * c)
-            for hessian, column, bound in columns
+            for hessian, column, bound in zip(self._hessians, curvatures.T, bounds, strict=True)
         ]
 
         def change(at: slice, kernel: Array) -> None:
@@ -230,19 +229,16 @@ class Problem:
         direction = np.empty(self.shape)
         for o in range(self.shape[0]):
             known = self._hessians[o] if self._hessians else None
-            curvatures = bends.curvatures[:, o]
-            hessian = self._factor(known, curvatures, self._bounds[o], random, place.decisions)
+            hessian = self._factor(known, bends.curvatures[:, o], random, place.decisions)
             direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
         return direction, -row_products(bends.gradient, direction)
 
     def bounded_step(self, bends: Bends, random: np.random.Generator) -> tuple[Array, Array]:
         """Return what `newton_step` does, with the largest curvatures that the losses can have."""
-        bound = self.sample.loss.largest_curvature
-        curvatures = self.sample.c * bound
+        curvatures = self.sample.c * self.sample.loss.largest_curvature
         n_rows = ROWS_PER_VECTOR * self.shape[1]
         curvatures = thinned(curvatures, n_rows, random, self.n_threads)
-        hessian = self._factor(None, curvatures, bound, random, None)
-        direction = -hessian.solve(bends.gradient)
+        direction = -self._factor(None, curvatures, random, None).solve(bends.gradient)
         return direction, -row_products(bends.gradient, direction)
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
@@ -253,7 +249,7 @@ class Problem:
         point = np.empty(self.shape)
         for o in range(self.shape[0]):
             known = self._hessians[o] if self._hessians else None
-            hessian = self._factor(known, curvatures[:, o], self._bounds[o], random, decisions)
+            hessian = self._factor(known, curvatures[:, o], random, decisions)
             point[o] = hessian.solve(right[o : o + 1])[0]
         return point
 
@@ -261,20 +257,19 @@ class Problem:
         self,
         known: RowHessian | None,
         curvatures: Array,
-        bound: float,
         random: np.random.Generator,
         decisions: Array | None,
     ) -> HessianFactor:
         """Factor the Hessian of an output, which may be known up to the penalty.
 
-        The bound is that of the curvatures of rows, without weights.
         Losses of pairs need the decision values; None gives a bound for any decision values.
         """
-        if self.sample.loss.has_pairs:
+        loss, c = self.sample.loss, self.sample.total_c
+        if loss.has_pairs:
             known = self._pair_hessian(curvatures, random, decisions)
             return self.penalty.factor(known, 1.0, fit_intercept=False)
         known = known or self.row_hessian(curvatures)
-        least = INTERCEPT_CURVATURE * self.sample.total_c * bound
+        least = INTERCEPT_CURVATURE * c * loss.largest_curvature
         return self.penalty.factor(known, least, self.fit_intercept)
 
     def row_hessian(self, curvatures: Array) -> RowHessian:
