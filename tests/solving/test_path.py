@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from models import blobs, friedman, moons, ready_for
 from numpy.testing import assert_allclose, assert_array_equal
+from pocketsvm.solving.descent import minimise
+from pocketsvm.solving.factor import Penalty
+
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import path
 from pocketsvm.solving.coverage import intercept_shifts
-from pocketsvm.solving.hessian import Penalty
-from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.path import Shared, solve_path
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.readings import read
@@ -37,7 +38,7 @@ def objective(model, rows, targets, settings, factor):
     sample = sample_of(rows, targets, replace(settings, alpha=settings.alpha / factor))
     point = np.column_stack([model.dual_coef, model.intercept - targets.offset])
     penalty = Penalty(model.vectors, model.gamma, 1).product(model.dual_coef)
-    losses = read(model.vectors, point, sample, 1)[0].sum()
+    losses = read(model.vectors, point, sample, 1).losses.sum()
     return losses + 0.5 * (penalty * model.dual_coef).sum()
 
 
