@@ -149,11 +149,10 @@ def test_a_step_is_that_of_the_exact_hessian(make, fit_intercept):
     problem = Problem(vectors, sample, fit_intercept, 1)
     place = bending_place(problem)
     bends = problem.bends(place)
-    step, predicted = problem.newton_step(place, bends, random())
+    step = problem.newton_direction(place, bends, random())
     objective = Objective(vectors, sample, fit_intercept)
     expected = objective.newton_step(place.point, objective(place.point)[1])
     assert_allclose(step, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
-    assert_allclose(predicted, -row_products(bends.gradient, step))
     assert step[:, -1].any() == fit_intercept
 
 
@@ -163,12 +162,22 @@ def test_steps_go_downhill(make):
     for seed in range(5):
         place = some_place(problem, seed)
         bends = problem.bends(place)
-        for step, predicted in (
-            problem.newton_step(place, bends, random()),
-            problem.bounded_step(bends, random()),
+        for step in (
+            problem.newton_direction(place, bends, random()),
+            problem.bounded_direction(bends, random()),
         ):
             assert (row_products(step, bends.gradient) < 0).all()
-            assert (predicted > 0).all()
+
+
+@EACH_OUTPUT
+def test_outputs_that_are_not_active_stay(make):
+    problem = Problem(*make(), True, 1)
+    place = some_place(problem)
+    bends, active = problem.bends(place), np.arange(problem.shape[0]) == 0
+    found = problem.newton_direction(place, bends, random(), active)
+    every = problem.newton_direction(place, bends, random())
+    assert_array_equal(found[0], every[0])
+    assert not found[1:].any()
 
 
 def test_pairs_stand_for_all_pairs():
@@ -178,7 +187,7 @@ def test_pairs_stand_for_all_pairs():
     bends = problem.bends(place)
     expected = objective.newton_step(place.point, objective(place.point)[1])
     steps = [
-        problem.newton_step(place, bends, np.random.default_rng(seed))[0] for seed in range(100)
+        problem.newton_direction(place, bends, np.random.default_rng(seed)) for seed in range(100)
     ]
     cosine = np.sum(np.mean(steps, axis=0) * expected)
     cosine /= np.linalg.norm(np.mean(steps, axis=0)) * np.linalg.norm(expected)
@@ -196,9 +205,9 @@ def test_hessians_follow_curvatures(make, kept, monkeypatch):
     problem = Problem(vectors, sample, True, 1)
     for seed in range(4):
         place = some_place(problem, scale=0.2 * seed)
-        changed = problem.newton_step(place, problem.bends(place), random())[0]
+        changed = problem.newton_direction(place, problem.bends(place), random())
         anew = Problem(vectors, sample, True, 1)
-        fresh = anew.newton_step(place, anew.bends(place), random())[0]
+        fresh = anew.newton_direction(place, anew.bends(place), random())
         assert_allclose(changed, fresh, rtol=1e-6, atol=1e-6 * np.abs(fresh).max())
         assert bool(problem._hessians) == kept
 
@@ -208,7 +217,7 @@ def test_a_newton_point_is_where_a_step_from_the_same_decision_values_goes(make)
     vectors, sample = make(n=1000)
     problem = Problem(vectors, sample, True, 1)
     place = bending_place(problem)
-    step, _ = problem.newton_step(place, problem.bends(place), random())
+    step = problem.newton_direction(place, problem.bends(place), random())
     point = Problem(vectors, sample, True, 1).newton_point(place.decisions, random())
     assert_allclose(point, place.point + step, rtol=1e-3, atol=1e-4 * np.abs(point).max())
 
@@ -219,7 +228,7 @@ def test_losses_in_numpy_give_the_same_steps():
     for each in (sample, in_numpy(sample)):
         problem = Problem(vectors, each, True, 1)
         place = some_place(problem)
-        steps.append(problem.newton_step(place, problem.bends(place), random())[0])
+        steps.append(problem.newton_direction(place, problem.bends(place), random()))
     assert_allclose(steps[0], steps[1], rtol=1e-9)
 
 
