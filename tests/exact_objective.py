@@ -14,6 +14,8 @@ from pocketsvm.solving.hessian import Penalty
 
 # Rows whose kernel values are weighted at once.
 ROWS_AT_ONCE = 8192
+# The ridges of nearly singular Hessians, relative to the diagonal.
+LEAST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-13, 100.0, 1.0
 # The best intercept is at most this far away.
 INTERCEPT_REACH = 10.0
 
@@ -110,17 +112,18 @@ class Objective:
         matrix[:n, :n] = self.K
         return matrix
 
-    def newton_step(self, point, gradient):
-        """Return Newton's direction."""
+    def newton_step(self, point, gradient, ridge=LEAST_RIDGE):
+        """Return Newton's direction, with a ridge relative to the diagonal.
+
+        The intercept may have no curvature, and those of softmax have a direction without one.
+        """
         step = np.zeros(self.shape)
         for outputs, matrix in self.hessians(point):
             free = np.ones((len(outputs), self.shape[1]), dtype=bool)
             free[:, -1] = self.fit_intercept
             free = free.ravel()
             matrix, right = matrix[np.ix_(free, free)], -gradient[outputs].ravel()[free]
-            # The intercept may have no curvature, and those of softmax have one that is zero.
-            ridge = 1e-13 * np.trace(matrix) / len(matrix)
-            matrix[np.diag_indices_from(matrix)] += ridge
+            matrix[np.diag_indices_from(matrix)] += ridge * np.trace(matrix) / len(matrix)
             solution = cho_solve(cho_factor(matrix), right)
             step[outputs] = np.reshape(_spread(solution, free), (len(outputs), -1))
         return step
@@ -131,16 +134,18 @@ class Objective:
         The penalty is strongly convex in the coefficients: were the gradient in the intercepts
         zero, the minimum would be at most 1/2 g' (K + jitter I)^-1 g lower.
         """
-        value, gradient = self(point)
+        (value, gradient), ridge = self(point), LEAST_RIDGE
         for _ in range(n_steps):
-            if self.bound(gradient) <= tolerance * value:
+            if self.bound(gradient) <= tolerance * value or ridge > MOST_RIDGE:
                 break
-            step = self.newton_step(point, gradient)
+            step = self.newton_step(point, gradient, ridge)
             length = self._length(point, step)
             new_value, new_gradient = self(point + length * step)
-            if not new_value <= value:
-                break
-            point, value, gradient = point + length * step, new_value, new_gradient
+            if new_value < value * (1 - 1e-12):
+                point, value, gradient = point + length * step, new_value, new_gradient
+                ridge = max(ridge / NEXT_RIDGE, LEAST_RIDGE)
+            else:  # a Hessian that is nearly singular
+                ridge *= NEXT_RIDGE
         return point, self.bound(gradient)
 
     def bound(self, gradient):
