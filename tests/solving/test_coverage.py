@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from exact_objective import Objective
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
 from solver_problems import value_problem
 
 from pocketsvm import BudgetedSVR
 from pocketsvm.solving.coverage import intercept_shifts, without_each_row
-from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.solve import Solver
 from pocketsvm.solving.value_losses import Quantile
@@ -27,8 +27,8 @@ def quantile_problem(n=120, width=0.5, **changes):
 
 def solved(vectors, sample):
     """Return the coefficients that minimise the objective."""
-    problem = Problem(vectors, sample, True, 1)
-    return minimise(problem, problem.zero(), np.random.default_rng(0), 1e-10).place.point
+    objective = Objective(vectors, sample)
+    return objective.minimum(np.zeros(objective.shape), tolerance=1e-10)[0]
 
 
 def decisions(vectors, sample, point):
