@@ -1,13 +1,10 @@
-"""Small problems for the solver, and their objective in plain NumPy."""
+"""Small problems for the solver; `exact_objective.py` has their objective in plain NumPy."""
 
 from dataclasses import replace
 
 import numpy as np
+from loss_formulas import formula
 from models import ready_rows
-from pocketsvm.solving.factor import JITTER
-from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
-from sklearn.metrics.pairwise import rbf_kernel
 
 from pocketsvm.solving.class_losses import Hinge, Softmax
 from pocketsvm.solving.row_loss import Loss
@@ -64,76 +61,6 @@ PROBLEMS = {
 }
 
 
-def rounded_ramp(u, width):
-    """Return max(0, u) with its kink rounded off, and its slope."""
-    inside = np.abs(u) <= width
-    value = np.where(inside, (u + width) ** 2 / (4 * width), np.maximum(u, 0))
-    return value, np.where(inside, (u + width) / (2 * width), u > 0)
-
-
-def plain_loss(loss):
-    """Return the formula of a loss: decision values to values and slopes."""
-    if isinstance(loss, Softmax):
-        own = np.eye(loss.n_outputs)[loss.codes]
-
-        def cross_entropy(decisions):
-            values = logsumexp(decisions, axis=1) - (own * decisions).sum(axis=1)
-            return values[:, None], softmax(decisions, axis=1) - own
-
-        return cross_entropy
-    if isinstance(loss, Hinge):
-        signs = np.where(loss.codes[:, None] == np.array(loss.positives), 1.0, -1.0)
-
-        def hinge(decisions):
-            value, slope = rounded_ramp(1 - signs * decisions, loss.width)
-            return value, -signs * slope
-
-        return hinge
-
-    def tube(decisions):
-        residuals = loss.targets - decisions
-        above, rise = rounded_ramp(residuals - loss.epsilon, loss.widths)
-        below, fall = rounded_ramp(-residuals - loss.epsilon, loss.widths)
-        return above + below, fall - rise
-
-    return tube
-
-
-class Objective:
-    """The objective of the docstring of `problem.py`, in float64, with scikit-learn's kernel."""
-
-    def __init__(self, vectors, sample, fit_intercept=True, loss=None):
-        S, X, gamma = vectors.astype(float), sample.rows.dense().astype(float), sample.rows.gamma
-        centre = S.mean(axis=0)
-        self.K = rbf_kernel(S - centre, gamma=gamma) + JITTER * np.eye(len(S))
-        self.k = rbf_kernel(X - centre, S - centre, gamma=gamma)
-        self.c, self.fit_intercept = sample.c[:, None], fit_intercept
-        self.loss = plain_loss(sample.loss) if loss is None else loss
-        self.shape = sample.loss.n_outputs, len(S) + 1
-
-    def __call__(self, point):
-        """Return the objective and its gradient at a point, which may be flat."""
-        point = point.reshape(self.shape)
-        beta = point[:, :-1]
-        value, slope = self.loss(self.k @ beta.T + point[:, -1])
-        gradient = np.zeros(self.shape)
-        gradient[:, :-1] = beta @ self.K + (self.c * slope).T @ self.k
-        if self.fit_intercept:
-            gradient[:, -1] = (self.c * slope).sum(axis=0)
-        penalty = 0.5 * np.sum(beta * (beta @ self.K))
-        return penalty + (self.c * value).sum(), gradient
-
-    def best_from(self, point, n_steps=600):
-        """Return the objective that SciPy's general solver reaches from a point."""
-
-        def flat(x):
-            value, gradient = self(x)
-            return value, gradient.ravel()
-
-        options = {"maxiter": n_steps, "maxfun": 2 * n_steps, "ftol": 1e-13}
-        return minimize(flat, point.ravel(), jac=True, method="L-BFGS-B", options=options).fun
-
-
 def coupled_problem(n=300, n_classes=3, **changes):
     """Return some vectors and rows with a loss that couples the outputs."""
     vectors, sample = class_problem(n, n_classes, **changes)
@@ -141,12 +68,12 @@ def coupled_problem(n=300, n_classes=3, **changes):
 
 
 class InNumpy(Loss):
-    """A loss that the core does not know: the sums of another one in plain NumPy."""
+    """A loss that the core does not know: the formula of another one in plain NumPy."""
 
     name = "in numpy"
 
     def __init__(self, loss):
-        self.loss, self.coupled = loss, loss.coupled
+        self.loss, self.coupled, self.formula = loss, loss.coupled, formula(loss)
 
     n_outputs = property(lambda self: self.loss.n_outputs)
     largest_curvature = property(lambda self: self.loss.largest_curvature)
@@ -154,23 +81,15 @@ class InNumpy(Loss):
     def take(self, chosen):
         return InNumpy(self.loss.take(chosen))
 
-    def values(self, decisions):
-        return self.loss.values(decisions)
+    def bends(self, decisions, c, n_threads):
+        slopes, curvatures = self.formula.derivatives(decisions)
+        return c @ self.formula.values(decisions), c[:, None] * slopes, c[:, None] * curvatures
 
-    def derivatives(self, decisions):
-        return self.loss.derivatives(decisions)
-
-    def near(self, decisions, reach):
-        return self.loss.near(decisions, reach)
-
-    def slopes(self, decisions, c, n_threads):
-        return c @ self.values(decisions), c[:, None] * self.derivatives(decisions)[0]
-
-    def curvatures(self, decisions, c, n_threads):
-        return c * self.derivatives(decisions)[1].mean(axis=1)
+    def near(self, decisions, reach, n_threads):
+        return self.formula.near(decisions, reach)
 
     def along(self, decisions, change, length, c, n_threads):
-        slopes, bends = self.derivatives(decisions + length * change)
+        slopes, bends = self.formula.derivatives(decisions + length * change)
         return c @ (slopes * change), c @ (bends * change**2)
 
 

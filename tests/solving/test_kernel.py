@@ -54,15 +54,30 @@ def results(rows):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_blocks_hold_all_rows_in_their_order(n, dtype, monkeypatch):
     monkeypatch.setattr(kernel, "MOST_KEPT", 0)
-    vectors, sample = class_problem(n=max(n, N_VECTORS), dtype=dtype)
+    vectors, sample = class_problem(n=max(n, N_VECTORS))
     sample = sample.take(np.arange(n))
-    rows = KernelRows(vectors, sample.rows, 1, 1)
+    rows = KernelRows(vectors, sample.rows, 1, 1, dtype=dtype)
     blocks = [(at, values.copy()) for at, values in rows.blocks()]
     assert [at for at, _ in blocks] == rows.slices
     assert len(blocks) == -(-n // ROWS_AT_ONCE)
     values = np.concatenate([values for _, values in blocks])
     assert values.dtype == dtype
-    assert_allclose(values, rbf_kernel(sample.rows.dense(), vectors, gamma=GAMMA), atol=1e-6)
+    close = 1e-6 if dtype == np.float32 else 1e-14
+    assert_allclose(values, rbf_kernel(sample.rows.dense(), vectors, gamma=GAMMA), atol=close)
+
+
+def test_kernel_values_are_float32_unless_asked_otherwise():
+    vectors, sample = class_problem(dtype=np.float64)
+    _, values = next(KernelRows(vectors, sample.rows, 1, 1).blocks())
+    assert values.dtype == np.float32
+
+
+def test_all_blocks_are_handed_over():
+    random, rows, seen = np.random.default_rng(1), kernel_rows(), []
+    rows.pull_of(random.normal(size=(300, 2)), lambda at, values: seen.append((at, values.copy())))
+    for (at, values), (expected_at, expected) in zip(seen, rows.blocks(), strict=True):
+        assert at == expected_at
+        assert_array_equal(values, expected)
 
 
 def test_decisions_and_derivatives_are_those_of_dense_algebra():
@@ -81,7 +96,7 @@ def test_decisions_and_derivatives_are_those_of_dense_algebra():
 
 @pytest.mark.parametrize("n_kept", [0, 2, 9])
 def test_decisions_and_derivatives_of_all_rows_are_those_of_the_blocks(n_kept, monkeypatch):
-    monkeypatch.setattr(kernel, "MOST_KEPT", 8 * BLOCK * n_kept)
+    monkeypatch.setattr(kernel, "MOST_KEPT", 4 * BLOCK * n_kept)
     random, rows = np.random.default_rng(1), kernel_rows()
     points, slopes = random.normal(size=(2, 3, 13)), random.normal(size=(300, 3))
     one, two = rows.decisions_of(points)
@@ -106,7 +121,7 @@ def test_many_vectors_or_outputs_give_blocks_of_one_row(monkeypatch):
 @pytest.mark.parametrize("n_kept", [0, 1, 3, 5])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_kept_block_is_computed_once_and_others_again(n_kept, n_threads, computed, monkeypatch):
-    monkeypatch.setattr(kernel, "MOST_KEPT", 8 * BLOCK * n_kept)
+    monkeypatch.setattr(kernel, "MOST_KEPT", 4 * BLOCK * n_kept)
     rows = kernel_rows(n_threads)
     starts = [at.start for at in rows.slices]
     assert starts == [0, *range(max(n_kept, 1) * ROWS_AT_ONCE, 300, ROWS_AT_ONCE)]

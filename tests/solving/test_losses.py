@@ -1,4 +1,4 @@
-"""Losses: the solver, the core and the reference agree about every loss.
+"""Losses: the core, formulas in NumPy and the reference agree about every loss.
 
 The tests take the names from the core, so a new loss needs no edit here: it needs a type in
 `CLASS_LOSSES` or `VALUE_LOSSES` and a function of the same name in `reference.py`.
@@ -7,6 +7,7 @@ The tests take the names from the core, so a new loss needs no edit here: it nee
 import numpy as np
 import pytest
 import reference
+from loss_formulas import formula
 from models import checked_rows, friedman
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
@@ -56,6 +57,21 @@ def three_values(name, width):
     return VALUE_LOSSES[name].of(targets, parameters, [width, 0.5 * width, 2 * width]), decisions
 
 
+def bends(loss, decisions, n_threads=1):
+    """Return what the core says of rows with the weight one."""
+    return loss.bends(decisions, np.ones(len(decisions)), n_threads)
+
+
+def values(loss, decisions):
+    """Return the loss of each row, from the core: one column if outputs are coupled."""
+    one = np.ones(1)
+    each = [
+        loss.take(slice(i, i + 1)).bends(decisions[i : i + 1], one, 1)[0]
+        for i in range(len(decisions))
+    ]
+    return np.stack(each)
+
+
 CASES = {name: (case, name) for name in NAMES}
 CASES |= {f"{name} of three classes": (three_classes, name) for name in CLASS_LOSSES}
 CASES |= {f"{name} of three targets": (three_values, name) for name in VALUE_LOSSES}
@@ -74,48 +90,89 @@ def test_every_loss_of_the_core_is_solved_for():
 def test_loss_without_smoothing_is_the_reference(name):
     loss, targets, parameter = solver_loss(name, width=1e-9)
     value, pull = getattr(reference, name)(targets, DECISIONS, parameter)
-    assert_allclose(loss.values(DECISIONS[:, None])[:, 0], value, atol=1e-8)
-    assert_allclose(loss.derivatives(DECISIONS[:, None])[0][:, 0], -pull, atol=1e-8)
+    total, slopes, _ = bends(loss, DECISIONS[:, None])
+    assert_allclose(total, value.sum(), atol=1e-7)
+    assert_allclose(slopes[:, 0], -pull, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
 def test_several_classes_are_one_problem_against_the_rest_each(name):
     loss, decisions = three_classes(name, 0.5)
-    slopes, curvatures = loss.derivatives(decisions)
+    total, slopes, curvatures = bends(loss, decisions)
     for k in range(3):
         alone = CLASS_LOSSES[name].of((loss.codes == k).astype(np.int8), [1], 0.5)
-        column = decisions[:, k : k + 1]
-        assert_array_equal(alone.values(column)[:, 0], loss.values(decisions)[:, k])
-        assert_array_equal(alone.derivatives(column)[0][:, 0], slopes[:, k])
-        assert_array_equal(alone.derivatives(column)[1][:, 0], curvatures[:, k])
+        found = bends(alone, decisions[:, k : k + 1])
+        assert_array_equal(found[0], total[k : k + 1])
+        assert_array_equal(found[1][:, 0], slopes[:, k])
+        assert_array_equal(found[2][:, 0], curvatures[:, k])
 
 
 @EVERY_CASE
 def test_shapes(make, name):
     loss, decisions = make(name, 0.5)
-    slopes, curvatures = loss.derivatives(decisions)
+    total, slopes, curvatures = bends(loss, decisions)
     assert slopes.shape == curvatures.shape == decisions.shape == (60, loss.n_outputs)
-    assert loss.values(decisions).shape == (60, 1 if loss.coupled else loss.n_outputs)
-    near = loss.near(decisions, 1.0)
+    assert total.shape == (1 if loss.coupled else loss.n_outputs,)
+    near = loss.near(decisions, 1.0, 1)
     assert near.shape == (60,)
     assert near.dtype == bool
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_core_computes_the_formulas(make, name, n_threads):
+    loss, decisions = make(name, 0.3)
+    plain = formula(loss)
+    c = np.random.default_rng(1).uniform(0.5, 2.0, 60)
+    total, slopes, curvatures = loss.bends(decisions, c, n_threads)
+    expected_slopes, expected_curvatures = plain.derivatives(decisions)
+    assert_allclose(total, c @ plain.values(decisions), rtol=1e-12)
+    assert_allclose(slopes, c[:, None] * expected_slopes, rtol=1e-12, atol=1e-15)
+    assert_allclose(curvatures, c[:, None] * expected_curvatures, rtol=1e-12, atol=1e-15)
+    for reach in (0.0, 1.0, 2.0):
+        near = loss.near(decisions, reach, n_threads)
+        assert_array_equal(near, plain.near(decisions, reach))
+
+
+@EVERY_CASE
+def test_derivatives_along_a_change_are_those_of_the_formulas(make, name):
+    loss, decisions = make(name, 0.3)
+    plain, c = formula(loss), np.random.default_rng(1).uniform(0.5, 2.0, 60)
+    change = np.cos(decisions)
+    length = np.full(1 if loss.coupled else loss.n_outputs, 0.5)
+    first, second = loss.along(decisions, change, length, c, 1)
+    slopes, curvatures = plain.derivatives(decisions + 0.5 * change)
+    expected = (c[:, None] * change * slopes).sum(axis=0)
+    assert_allclose(first, expected, rtol=1e-10, atol=1e-12)
+    if loss.coupled:  # exact, unlike the bound
+        matrices = plain.second(decisions + 0.5 * change)
+        bend = np.einsum("i,io,iop,ip->", c, change, matrices, change)
+        assert_allclose(second.sum(), bend, rtol=1e-10)
+    else:
+        expected = (c[:, None] * change**2 * curvatures).sum(axis=0)
+        assert_allclose(second, expected, rtol=1e-12)
+    step = 1e-5
+    above, below = (loss.along(decisions, change, length + h, c, 1)[0] for h in (step, -step))
+    rise = (above - below).sum() / (2 * step)
+    # Rows that pass a kink of the slope in between add little.
+    assert_allclose(second.sum(), rise, rtol=0.02, atol=1e-3)
 
 
 @EVERY_CASE
 @pytest.mark.parametrize("width", [0.05, 0.5])
 def test_slopes_and_curvatures_are_finite_differences(make, name, width):
     loss, decisions = make(name, width)
-    slopes, curvatures = loss.derivatives(decisions)
+    _, slopes, curvatures = bends(loss, decisions)
     step, smooth_share = 1e-6, []
     for k in range(loss.n_outputs):
         change = np.zeros_like(decisions)
         change[:, k] = step
         above, below = decisions + change, decisions - change
-        rise = (loss.values(above) - loss.values(below)).sum(axis=1)
+        rise = (values(loss, above) - values(loss, below)).sum(axis=1)
         assert_allclose(slopes[:, k], rise / (2 * step), atol=1e-4)
-        bend = (loss.derivatives(above)[0] - loss.derivatives(below)[0])[:, k] / (2 * step)
-        before, after = loss.derivatives(below)[1][:, k], loss.derivatives(above)[1][:, k]
-        smooth = np.isclose(before, after, atol=1e-4)  # no kink of the slope in between
+        (_, slope_above, after), (_, slope_below, before) = bends(loss, above), bends(loss, below)
+        bend = (slope_above - slope_below)[:, k] / (2 * step)
+        smooth = np.isclose(before[:, k], after[:, k], atol=1e-4)  # no kink of the slope in between
         smooth_share.append(smooth.mean())
         if loss.coupled:
             assert (curvatures[:, k] >= bend - 1e-6).all()  # a bound
@@ -126,10 +183,17 @@ def test_slopes_and_curvatures_are_finite_differences(make, name, width):
     assert np.min(smooth_share) > 0.9
 
 
+def test_the_bound_of_a_coupled_loss_is_above_its_second_derivative():
+    loss, decisions = three_classes("log_loss", 0.5)
+    _, _, bounds = bends(loss, decisions)
+    for bound, matrix in zip(bounds, formula(loss).second(decisions), strict=True):
+        assert np.linalg.eigvalsh(np.diag(bound) - matrix).min() > -1e-12
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 1.0])
 def test_largest_curvature_is_reached(epsilon):
     loss = VALUE_LOSSES["epsilon_insensitive"].of(np.zeros((1001, 1)), [epsilon], [0.5])
-    curvatures = loss.derivatives(np.linspace(-2, 2, 1001)[:, None])[1]
+    _, _, curvatures = bends(loss, np.linspace(-2, 2, 1001)[:, None])
     assert curvatures.max() == loss.largest_curvature
 
 
@@ -137,11 +201,9 @@ def test_largest_curvature_is_reached(epsilon):
 @pytest.mark.parametrize("chosen", [np.arange(0, 60, 3), slice(10, 20)], ids=["array", "slice"])
 def test_losses_of_chosen_rows(make, name, chosen):
     loss, decisions = make(name, 0.5)
-    part = loss.take(chosen)
-    assert_array_equal(part.values(decisions[chosen]), loss.values(decisions)[chosen])
-    for some, of_all in zip(
-        part.derivatives(decisions[chosen]), loss.derivatives(decisions), strict=True
-    ):
+    total, *derivatives = bends(loss.take(chosen), decisions[chosen])
+    assert_allclose(total, formula(loss).values(decisions)[chosen].sum(axis=0), rtol=1e-12)
+    for some, of_all in zip(derivatives, bends(loss, decisions)[1:], strict=True):
         assert_array_equal(some, of_all[chosen])
 
 
@@ -149,11 +211,11 @@ def test_losses_of_chosen_rows(make, name, chosen):
 @pytest.mark.parametrize("width", [0.05, 0.5])
 def test_rows_that_are_not_near_have_no_slope_and_get_none_soon(name, width):
     loss, decisions = case(name, width)
-    far = ~loss.near(decisions, 2.0)
+    far = ~loss.near(decisions, 2.0, 1)
     for change in (-0.99 * width, 0.0, 0.99 * width):
-        assert not loss.derivatives(decisions + change)[0][far].any()
+        assert not bends(loss, decisions + change)[1][far].any()
     assert far.any() == (width < 0.1 or name in CLASS_LOSSES)
-    assert (loss.near(decisions, 1.0) <= loss.near(decisions, 2.0)).all()
+    assert (loss.near(decisions, 1.0, 1) <= loss.near(decisions, 2.0, 1)).all()
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
@@ -162,10 +224,10 @@ def test_rows_are_near_if_they_are_near_for_one_class(name):
     decisions -= 4.0
     decisions[np.arange(60), loss.codes] += 6.0
     alone = [
-        CLASS_LOSSES[name].of((loss.codes == k).astype(np.int8), [1], 0.5).near(column, 2.0)
+        CLASS_LOSSES[name].of((loss.codes == k).astype(np.int8), [1], 0.5).near(column, 2.0, 1)
         for k, column in enumerate(np.split(decisions, 3, axis=1))
     ]
-    near = loss.near(decisions, 2.0)
+    near = loss.near(decisions, 2.0, 1)
     assert_array_equal(near, np.any(alone, axis=0))
     assert 0 < near.mean() < 1
 
@@ -237,40 +299,14 @@ def test_step_of_the_core_is_minus_the_slope_of_the_reference(name):
     assert len(np.unique(pull)) > 1  # some rows have a loss and some have none
 
 
-@EVERY_CASE
-def test_core_agrees(make, name):
-    loss, decisions = make(name, 0.3)
-    c = np.random.default_rng(1).uniform(0.5, 2.0, 60)
-    core = loss.core
-    values, slopes = core.slopes(decisions, c, 1)
-    assert_allclose(values, c @ loss.values(decisions), rtol=1e-12)
-    assert_allclose(slopes, c[:, None] * loss.derivatives(decisions)[0], rtol=1e-12, atol=1e-15)
-    curvatures = c * loss.derivatives(decisions)[1].mean(axis=1)
-    for n_threads in (1, 3):
-        assert_allclose(core.curvatures(decisions, c, n_threads), curvatures, rtol=1e-12)
-    change = np.cos(decisions)
-    length = np.full(len(values), 0.5)
-    first, second = core.along(decisions, change, length, c, 1)
-    moved = decisions + 0.5 * change
-    expected = (c[:, None] * change * loss.derivatives(moved)[0]).sum(axis=0)
-    assert_allclose(first, expected, rtol=1e-10, atol=1e-12)
-    step = 1e-5
-    rise = [core.along(decisions, change, length + h, c, 1)[0].sum() for h in (-step, step)]
-    if loss.coupled:  # exact, unlike the bound
-        assert_allclose(second.sum(), (rise[1] - rise[0]) / (2 * step), rtol=1e-5)
-    else:
-        bends = (c[:, None] * change**2 * loss.derivatives(moved)[1]).sum(axis=0)
-        assert_allclose(second, bends, rtol=1e-12)
-
-
 def test_small_slopes_are_not_near():
     for n_classes, shape in ((2, (100, 1)), (3, (100, 3))):
         codes = (np.arange(100) % n_classes).astype(np.int8)
         positives = [1] if n_classes == 2 else [0, 1, 2]
         loss = CLASS_LOSSES["log_loss"].of(codes, positives, 0.5)
         decisions = 4 * np.random.default_rng(0).normal(size=shape)
-        slopes = np.abs(loss.derivatives(decisions)[0]).max(axis=1)
-        near = loss.near(decisions, 2.0)
+        slopes = np.abs(bends(loss, decisions)[1]).max(axis=1)
+        near = loss.near(decisions, 2.0, 1)
         assert slopes[~near].max() < 0.05 < 2 * slopes[near].min()
 
 

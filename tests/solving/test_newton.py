@@ -1,89 +1,138 @@
-"""Newton's method on small problems: the same solutions as those of conjugate gradients."""
+"""Newton's method: it solves the restricted problem, from any start and for any C."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from exact_objective import Objective
 from numpy.testing import assert_allclose, assert_array_equal
-from pocketsvm.solving.descent import MOST_STEPS, SMALL_TOLERANCE, minimise, resume
-from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem, value_problem
+from solver_problems import PROBLEMS, class_problem, coupled_problem, value_problem
 from threadpoolctl import threadpool_limits
 
-from pocketsvm import BudgetedSVC, _core
-from pocketsvm.solving import problem
-from pocketsvm.solving.problem import Problem
+from pocketsvm.solving import kernel, newton
+from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_multiple, line_search, minimise
+from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem, row_products
 
 EVERY_PROBLEM = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)
+ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
+# How far an objective may be from the optimum.
+CLOSE = 1 + 1e-3
 
 
-def small(vectors, sample, fit_intercept=True):
-    found = Problem(vectors, replace(sample, few=True), fit_intercept, 1)
-    assert found.small is not None
-    return found
+def solved(vectors, sample, fit_intercept=True, n_threads=1, **limits):
+    """Return the solution from zero on."""
+    problem = Problem(vectors, sample, fit_intercept, n_threads)
+    return minimise(problem, problem.zero(), np.random.default_rng(0), **limits)
 
 
-def random():
-    return np.random.default_rng(0)
+def resumed(vectors, sample, decisions, fit_intercept=True, n_threads=1):
+    """Return the solution from the decision values of other vectors."""
+    problem = Problem(vectors, sample, fit_intercept, n_threads)
+    place = problem.place(problem.newton_point(decisions, np.random.default_rng(0)))
+    return minimise(problem, place, np.random.default_rng(0))
 
 
-def assert_optimal(solution, vectors, sample, fit_intercept=True):
-    objective = Objective(vectors, sample, fit_intercept)
+def assert_optimal(solution, objective):
     value, gradient = objective(solution.place.point)
+    # The solver's kernel values are float32.
     assert_allclose(solution.objective, value, rtol=5e-5)
-    scale = sample.c.sum()
-    assert_allclose(solution.slopes.gradient / scale, gradient / scale, atol=1e-5)
+    scale = np.abs(objective.c).sum()
+    assert_allclose(solution.bends.gradient / scale, gradient / scale, atol=1e-5)
     with threadpool_limits(1):
-        best = objective.best_from(solution.place.point)
-    assert best <= value <= best * (1 + 2e-4)
+        point, error = objective.minimum(solution.place.point)
+    best, _ = objective(point)
+    assert error <= 1e-5 * best
+    assert best - error <= value <= best * CLOSE
+
+
+# --- minimise -------------------------------------------------------------------------------------
 
 
 @EVERY_PROBLEM
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("C", [0.1, 10.0, 1e4])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_general_solver_does_not_find_a_better_solution(make, fit_intercept, C, dtype):
+def test_an_independent_solver_does_not_find_a_better_solution(make, fit_intercept, C, dtype):
     vectors, sample = make(C=C, dtype=dtype)
-    solution = minimise(small(vectors, sample, fit_intercept), random(), 0.05)
-    assert_optimal(solution, vectors, sample, fit_intercept)
-    assert solution.remaining <= SMALL_TOLERANCE
+    solution = solved(vectors, sample, fit_intercept)
+    assert_optimal(solution, Objective(vectors, sample, fit_intercept))
+    assert solution.remaining <= newton.TOLERANCE
     assert 0 < solution.steps < MOST_STEPS
     assert solution.place.point[:, -1].any() == fit_intercept
 
 
 @pytest.mark.parametrize("make", [class_problem, value_problem])
-@pytest.mark.parametrize("n_vectors", [1, 7, 8, 9, 150, 300])
+@pytest.mark.parametrize("n_vectors", [1, 7, 8, 9, 200])
 def test_any_number_of_vectors_is_solved(make, n_vectors):
-    vectors, sample = make(n_vectors=n_vectors)
-    assert_optimal(minimise(small(vectors, sample), random(), 0.05), vectors, sample)
+    vectors, sample = make(n=1000, n_vectors=n_vectors)
+    assert_optimal(solved(vectors, sample), Objective(vectors, sample))
 
 
 @EVERY_PROBLEM
-def test_the_place_is_that_of_the_point(make):
-    vectors, sample = make()
-    found = small(vectors, sample)
-    solution = minimise(found, random(), 0.05)
-    place = found.place(solution.place.point)
-    assert_allclose(solution.place.decisions, place.decisions, rtol=1e-9, atol=1e-9)
-    assert_allclose(solution.place.penalised, place.penalised, rtol=1e-9, atol=1e-9)
-    slopes = found.slopes(place)
-    assert_allclose(solution.slopes.objective, slopes.objective, rtol=1e-9)
-    assert_allclose(solution.slopes.gradient, slopes.gradient, atol=1e-6)
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_large_c_is_solved(make, C):
+    vectors, sample = make(C=C)
+    assert_optimal(solved(vectors, sample), Objective(vectors, sample))
 
 
-@EVERY_PROBLEM
-def test_resuming_after_vectors_moved_finds_their_solution(make):
-    vectors, sample = make()
-    decisions = minimise(small(vectors, sample), random(), 0.05).place.decisions
-    moved = vectors + 0.05 * random().normal(size=vectors.shape)
-    solution = resume(small(moved, sample), decisions, random())
-    assert_optimal(solution, moved, sample)
-    assert solution.steps <= 8
+@pytest.mark.parametrize("C", [100.0, 1e4, 1e6])
+def test_large_c_and_many_vectors_are_solved(C):
+    vectors, sample = class_problem(1000, n_vectors=100, C=C)
+    solution = solved(vectors, sample)
+    assert solution.remaining <= newton.TOLERANCE
+    assert_optimal(solution, Objective(vectors, sample))
+
+
+def test_large_offsets_are_solved():
+    vectors, sample = class_problem(offset=1e4)
+    assert_optimal(solved(vectors, sample), Objective(vectors, sample))
+
+
+def test_weights_multiply_the_loss():
+    vectors, sample = class_problem(200)
+    times = np.random.default_rng(1).integers(1, 4, 200)
+    repeated = sample.take(np.repeat(np.arange(200), times))
+    weighted = replace(sample, c=sample.c * times)
+    one, other = solved(vectors, weighted), solved(vectors, repeated)
+    assert_allclose(one.objective, other.objective, rtol=1e-3)
+    assert one.objective > 1.1 * solved(vectors, sample).objective
+
+
+@pytest.mark.parametrize("share", [0.45, 0.1, 0.01])
+@pytest.mark.parametrize("C", [1e-4, 1e-2])
+def test_intercept_is_found_if_no_row_bends_at_first(share, C):
+    vectors, sample = class_problem(400, C=1.0)
+    codes = (np.arange(400) < share * 400).astype(np.int8)
+    sample = replace(sample, c=np.full(400, C), loss=replace(sample.loss, codes=codes))
+    solution = solved(vectors, sample)
+    assert_optimal(solution, Objective(vectors, sample))
+    # After the vectors have moved, the solution is found again.
+    again = resumed(vectors + 0.05, sample, solution.place.decisions)
+    assert_optimal(again, Objective(vectors + 0.05, sample))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_losses_may_couple_outputs_and_bend_everywhere(C, fit_intercept):
+    vectors, sample = coupled_problem(C=C)
+    solution = solved(vectors, sample, fit_intercept)
+    assert solution.bends.objective.shape == (1,)
+    assert_optimal(solution, Objective(vectors, sample, fit_intercept))
+    again = resumed(vectors + 0.02, sample, solution.place.decisions, fit_intercept)
+    assert_optimal(again, Objective(vectors + 0.02, sample, fit_intercept))
+
+
+def test_bounds_are_made_of_some_rows():
+    vectors, sample = class_problem(4000, n_vectors=50)
+    assert 2 * ROWS_PER_VECTOR * len(vectors) < sample.rows.n_rows
+    assert_optimal(solved(vectors, sample), Objective(vectors, sample))
 
 
 def test_the_tilt_moves_the_intercept():
     vectors, sample = class_problem()
     points = [
-        minimise(small(vectors, replace(sample, tilt=tilt)), random(), 0.05).place.point[0, -1]
+        solved(vectors, replace(sample, tilt=tilt)).place.point[0, -1]
         for tilt in (-50.0, 0.0, 50.0)
     ]
     assert points[0] > points[1] > points[2]
@@ -91,65 +140,181 @@ def test_the_tilt_moves_the_intercept():
 
 def test_equal_vectors_are_solved():
     vectors, sample = class_problem(n_vectors=12)
-    solution = minimise(small(np.repeat(vectors[:3], 4, axis=0), sample), random(), 0.05)
+    solution = solved(np.repeat(vectors[:3], 4, axis=0), sample)
     assert np.isfinite(solution.place.point).all()
-    alone = minimise(small(vectors[:3], sample), random(), 0.05)
-    assert_allclose(solution.objective, alone.objective, rtol=1e-3)
+    assert_allclose(solution.objective, solved(vectors[:3], sample).objective, rtol=1e-3)
 
 
-def test_other_problems_are_not_small(monkeypatch):
-    vectors, sample = class_problem()
-    assert Problem(vectors, sample, True, 1).small is None
-    few = replace(sample, few=True)
-    assert Problem(np.repeat(vectors, 30, axis=0), few, True, 1).small is None
-    vectors, coupled = coupled_problem()
-    assert Problem(vectors, replace(coupled, few=True), True, 1).small is None
-    monkeypatch.setattr(problem, "SMALL_VALUES", len(sample.c) * len(vectors) - 1)
-    assert Problem(vectors, few, True, 1).small is None
+def test_nothing_is_gained_where_no_row_has_a_loss():
+    vectors, sample = value_problem(epsilon=100.0)
+    solution = solved(vectors, sample)
+    assert (solution.objective, solution.remaining) == (0.0, 0.0)
+    assert not solution.place.point.any()
 
 
-def test_wrong_arguments_are_refused():
-    vectors, sample = class_problem()
-    found = small(vectors, sample)
-    kernel, losses = next(found.rows.blocks())[1], sample.loss.core
-    rest = 0.0, True, 1.0, 1.0, None, 10, 1e-4
-    penalty = found.penalty.matrix()
-    with pytest.raises(ValueError, match="losses and c must have one entry per row of kernel, 300"):
-        _core.solve_small(losses, kernel, penalty, sample.c[1:], *rest)
-    with pytest.raises(ValueError, match="penalty must be square, with one column per column of"):
-        _core.solve_small(losses, kernel, penalty[1:], sample.c, *rest)
-    coupled = coupled_problem()[1].loss.core
-    with pytest.raises(ValueError, match="the losses couple the outputs"):
-        _core.solve_small(coupled, kernel, penalty, sample.c, *rest)
+def test_what_remains_is_reported_at_the_limit_of_steps():
+    vectors, sample = class_problem(C=1000.0)
+    best = solved(vectors, sample)
+    solution = solved(vectors, sample, most_steps=1)
+    assert solution.steps == 1
+    assert solution.objective > 1.01 * best.objective
+    assert solution.remaining > 0.005
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_numbers_that_are_not_finite_end_the_solver(wrong):
-    vectors, sample = class_problem()
-    found = small(vectors, sample)
-    kernel, losses = next(found.rows.blocks())[1], sample.loss.core
-    penalty = found.penalty.matrix()
-    penalty[0, 1] = penalty[1, 0] = wrong
-    with pytest.raises(ValueError, match="kernel, penalty and c must be finite"):
-        _core.solve_small(losses, kernel, penalty, sample.c, 0.0, True, 1.0, 1.0, None, 10, 1e-4)
+def test_a_smaller_tolerance_makes_more_steps():
+    vectors, sample = class_problem(C=100.0)
+    loose, tight = (solved(vectors, sample, tolerance=tolerance) for tolerance in (0.1, 1e-8))
+    assert loose.steps < tight.steps
+    assert loose.remaining <= 0.1
+    assert tight.remaining <= 1e-8
+    assert tight.objective < loose.objective
 
 
-def test_few_rows_are_solved_as_well_as_many(monkeypatch):
+def test_steps_end_where_one_gains_a_share_of_the_first():
+    vectors, sample = class_problem(C=100.0)
+    problem = Problem(vectors, sample, True, 1)
+    start = problem.place(0.1 * np.ones(problem.shape))
     random = np.random.default_rng(0)
-    X = random.normal(size=(600, 4)).astype(np.float32)
-    y = (X**2).sum(axis=1) + random.normal(size=600) > 4
-    clf = BudgetedSVC(30, 10.0, random_state=0)
-    few = clf.fit(X, y).decision_function(X)
-    objective = clf.profile_.objective_after
-    monkeypatch.setattr(problem, "SMALL_VALUES", 0)
-    many = clf.fit(X, y).decision_function(X)
-    assert clf.profile_.objective_after == pytest.approx(objective, rel=5e-3)
-    assert np.mean((few > 0) == (many > 0)) > 0.98
+    first = minimise(problem, start, random, most_steps=0).remaining
+    found = [minimise(problem, start, random, forcing=forcing) for forcing in (0.0, 0.1)]
+    assert found[1].steps < found[0].steps
+    assert newton.TOLERANCE < found[1].remaining <= 0.1 * first
 
 
-def test_all_rows_are_vectors_if_they_fit_and_some_were_merged():
+def test_the_tolerance_is_a_share_of_the_objective_given():
+    vectors, sample = class_problem(C=100.0)
+    total = solved(vectors, sample).objective
+    loose, tight = (solved(vectors, sample, objective=share * total) for share in (10.0, 1e-3))
+    assert loose.steps < tight.steps
+
+
+@pytest.mark.parametrize("make", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
+def test_the_objective_never_rises(make):
+    vectors, sample = make(C=100.0)
+    found = [solved(vectors, sample, tolerance=0.0, most_steps=n).objective for n in range(1, 12)]
+    assert (np.diff(found) <= 1e-9 * found[0]).all()
+
+
+# --- other starts ---------------------------------------------------------------------------------
+
+
+@EVERY_PROBLEM
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_resuming_after_vectors_moved_finds_their_solution(make, fit_intercept):
+    vectors, sample = make()
+    decisions = solved(vectors, sample, fit_intercept).place.decisions
+    moved = vectors + 0.05 * np.random.default_rng(1).normal(size=vectors.shape)
+    solution = resumed(moved, sample, decisions, fit_intercept)
+    assert_optimal(solution, Objective(moved, sample, fit_intercept))
+    assert solution.steps <= 8
+
+
+def test_the_best_multiple_is_that_of_the_objective():
+    vectors, sample = PROBLEMS["four classes"](C=10.0)
+    problem = Problem(vectors, sample, True, 1)
+    place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
+    objective = Objective(vectors, sample)
+    lengths = np.linspace(0.0, 1.0, 201)
+    best = best_multiple(problem, place)
+    for o in range(4):
+        values = []
+        for length in lengths:
+            point = np.zeros(problem.shape)
+            point[o] = length * place.point[o]
+            values.append(objective(point)[0])
+        point[o] = best.point[o]
+        assert objective(point)[0] <= min(values) * (1 + 1e-3)
+
+
+# --- directions and lengths -----------------------------------------------------------------------
+
+
+def first_place(problem):
+    return problem.place(np.random.default_rng(0).normal(size=problem.shape))
+
+
+@EVERY_PROBLEM
+@pytest.mark.parametrize("times", [1e-4, 1.0, 1e4])
+def test_line_search_ends_where_the_objective_is_nearly_flat(make, times):
+    problem = Problem(*make(C=100.0), True, 1)
+    place = first_place(problem)
+    gradient = problem.gradient(place)
+    step = problem.place(-1e-3 * times * gradient)
+    length = line_search(problem, place, step)
+    before = row_products(gradient, step.point)
+    after = row_products(problem.gradient(place.plus(length, step)), step.point)
+    assert (length > 0).all()
+    assert (np.abs(after) <= -newton.FLAT * before * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("times", [1.0, 1e2, 1e4])
+def test_a_line_search_lowers_the_objective_however_steep_it_was(times):
+    problem = Problem(*class_problem(C=1e3), True, 1)
+    place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
+    # Beyond its kinks, the objective may be flat compared with the start, and yet larger.
+    step = problem.place(-times * place.point)
+    after = problem.objective(place.plus(line_search(problem, place, step), step))
+    assert (after <= problem.objective(place)).all()
+    best = best_multiple(problem, place.plus(np.array([times]), place))
+    assert (problem.objective(best) <= problem.objective(problem.zero())).all()
+
+
+def test_uphill_directions_get_no_length():
+    problem = Problem(*PROBLEMS["four classes"](), True, 1)
+    place = first_place(problem)
+    signs = 1e-3 * np.array([-1.0, 1.0, -1.0, 0.0])
+    length = line_search(problem, place, problem.place(signs[:, None] * problem.gradient(place)))
+    assert_array_equal(length > 0, [True, False, True, False])
+
+
+def test_a_line_search_that_ends_early_does_not_raise_the_objective(monkeypatch):
+    monkeypatch.setattr(newton, "MOST_TRIALS", 1)
+    monkeypatch.setattr(newton, "FLAT", 0.0)
+    problem = Problem(*PROBLEMS["four classes"](C=100.0), True, 1)
+    place = first_place(problem)
+    step = problem.place(-10.0 * problem.gradient(place))
+    after = problem.objective(place.plus(line_search(problem, place, step), step))
+    assert (after <= problem.objective(place)).all()
+
+
+def test_conjugate_directions_solve_a_quadratic_in_as_many_steps_as_it_has_variables():
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(90, 3)).astype(np.float32), np.arange(90) % 4
-    clf = BudgetedSVC(100, random_state=0).fit(X, y)
-    assert clf.profile_.merges
-    assert_array_equal(np.sort(clf.support_vectors_, axis=0), np.sort(X, axis=0))
+    root = random.normal(size=(6, 6))
+    matrix, target = root @ root.T + np.eye(6), random.normal(size=(2, 6))
+    diagonal = np.arange(1.0, 7.0)
+    conjugate, point = Conjugate(), np.zeros((2, 6))
+    for _ in range(6):
+        gradient = point @ matrix - target
+        newtons = -gradient / diagonal
+        direction = conjugate.direction(newtons, gradient, -row_products(gradient, newtons))
+        length = -row_products(gradient, direction) / row_products(direction, direction @ matrix)
+        point = point + length[:, None] * direction
+    assert_allclose(point, np.linalg.solve(matrix, target.T).T, rtol=1e-8)
+
+
+def test_conjugate_directions_go_downhill():
+    conjugate, random = Conjugate(), np.random.default_rng(0)
+    for _ in range(20):  # gradients that belong to no function
+        gradient = random.normal(size=(3, 4))
+        direction = conjugate.direction(-gradient, gradient, row_products(gradient, gradient))
+        assert (row_products(gradient, direction) < 0).all()
+
+
+# --- the same bits --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
+@pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
+def test_result_does_not_depend_on_threads_or_layout(make, layout, monkeypatch):
+    monkeypatch.setattr(kernel, "BLOCK_VALUES", 40 * 64)
+    vectors, sample = make(n=1000, n_vectors=40, dtype=np.float32)
+    twin = make(n=1000, n_vectors=40, dtype=np.float32, layout=layout)[1]
+    one, three = solved(vectors, sample), solved(vectors, twin, n_threads=3)
+    assert_array_equal(one.place.point, three.place.point)
+    assert_array_equal(one.place.decisions, three.place.decisions)
+    assert_array_equal(one.bends.objective, three.bends.objective)
+    again, once = (
+        resumed(vectors, each, one.place.decisions, n_threads=n)
+        for each, n in ((twin, 3), (sample, 1))
+    )
+    assert_array_equal(once.place.point, again.place.point)

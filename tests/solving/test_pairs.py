@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse.csgraph
+from loss_formulas import Pairs
 from numpy.testing import assert_allclose, assert_array_equal
-from pocketsvm.solving.ramps import ramp, ramp_derivatives
-from ranking import all_pairs, graded
+from ranking import graded
 
 from pocketsvm import _core
 from pocketsvm.rows.checked import checked_rows
@@ -24,23 +23,18 @@ def some_loss(n_rows=12, spread=1.0, y=None, seed=0):
     return PairwiseHinge(targets.queries, WIDTH), decisions
 
 
-def brute_force(loss, f, width=WIDTH):
+def ones(loss):
+    return np.ones(len(loss.queries.levels))
+
+
+def listed(loss, decisions):
     """Return value, slopes and second derivative, from a list of all pairs."""
-    queries = loss.queries
-    value, slopes, second = 0.0, np.zeros(len(f)), np.zeros((len(f), len(f)))
-    sizes = np.bincount(queries.numbers)
-    for q, pairs in all_pairs(queries.levels, queries.numbers).items():
-        i, j = np.array(pairs).T
-        scale = sizes[q] / len(pairs)
-        excess = 1 - f[i] + f[j]
-        first, bends = ramp_derivatives(excess, width)
-        value += scale * ramp(excess, width).sum()
-        np.add.at(slopes, i, -scale * first)
-        np.add.at(slopes, j, scale * first)
-        weights = np.zeros_like(second)
-        np.add.at(weights, (i, j), scale * bends)
-        second += scipy.sparse.csgraph.laplacian(weights + weights.T)
-    return value, slopes, second
+    value, slopes, second = Pairs(loss).weighted(decisions, ones(loss))
+    return value, slopes, second.toarray()
+
+
+def value_of(loss, decisions):
+    return loss.bends(decisions, ones(loss), 1)[0].sum()
 
 
 @pytest.mark.parametrize("spread", [0.3, 1.0, 10.0])
@@ -48,9 +42,9 @@ def brute_force(loss, f, width=WIDTH):
 def test_sums_are_those_of_all_pairs(spread, kind):
     y = np.random.default_rng(5).permutation(72) if kind == "all different" else None
     loss, decisions = some_loss(spread=spread, y=y)
-    value, slopes, second = brute_force(loss, decisions[:, 0])
-    assert_allclose(loss.values(decisions).sum(), value, rtol=1e-12)
-    found, bounds = loss.derivatives(decisions)
+    value, slopes, second = listed(loss, decisions)
+    total, found, bounds = loss.bends(decisions, ones(loss), 1)
+    assert_allclose(total.sum(), value, rtol=1e-12)
     assert_allclose(found[:, 0], slopes, rtol=0, atol=1e-11)
     assert_allclose(bounds[:, 0], 2 * np.diag(second), rtol=0, atol=1e-10)
     products = loss.bent_products(decisions, None, np.full(72, 2.0))[:, 0]
@@ -62,58 +56,67 @@ def test_sums_are_those_of_all_pairs(spread, kind):
 def test_slopes_are_finite_differences():
     loss, decisions = some_loss()
     step = 1e-6
+    _, slopes, _ = loss.bends(decisions, ones(loss), 1)
     for row in range(0, 72, 7):
         change = np.zeros_like(decisions)
         change[row] = step
-        difference = loss.values(decisions + change).sum() - loss.values(decisions - change).sum()
-        assert loss.derivatives(decisions)[0][row, 0] == pytest.approx(
-            difference / (2 * step), abs=1e-7
-        )
+        rise = value_of(loss, decisions + change) - value_of(loss, decisions - change)
+        assert slopes[row, 0] == pytest.approx(rise / (2 * step), abs=1e-7)
 
 
 def test_a_large_offset_of_the_decision_values_changes_nothing():
     loss, decisions = some_loss()
-    assert_allclose(loss.values(decisions + 1e6), loss.values(decisions), rtol=0, atol=1e-6)
+    for mine, other in zip(
+        loss.bends(decisions + 1e6, ones(loss), 1),
+        loss.bends(decisions, ones(loss), 1),
+        strict=True,
+    ):
+        assert_allclose(mine, other, rtol=0, atol=1e-6)
 
 
 def test_parts_are_whole_queries_and_have_the_same_sums():
     loss, decisions = some_loss()
+    total, slopes, curvatures = loss.bends(decisions, ones(loss), 1)
     for n_rows in (1, 13, 30, 1000):
         parts = loss.queries.slices(n_rows)
         assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
-        values = [loss.take(part).values(decisions[part]) for part in parts]
-        assert_array_equal(np.concatenate(values), loss.values(decisions))
+        each = [loss.take(at).bends(decisions[at], np.ones(at.stop - at.start), 1) for at in parts]
+        totals, *others = zip(*each, strict=True)
+        assert_allclose(sum(totals), total)
+        for mine, expected in zip(others, (slopes, curvatures), strict=True):
+            assert_array_equal(np.concatenate(mine), expected)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_weighted_sums_are_those_of_all_parts(n_threads, monkeypatch):
+def test_weighted_sums_are_those_of_all_pairs(n_threads, monkeypatch):
     monkeypatch.setattr("pocketsvm.solving.pairs.ROWS_AT_ONCE", 13)
     loss, decisions = some_loss()
-    random = np.random.default_rng(1)
+    random, pairs = np.random.default_rng(1), Pairs(loss)
     c = random.uniform(0.5, 2.0, 6)[loss.queries.numbers]  # one weight for each query
     change, length = random.normal(size=(72, 1)), np.array([0.3])
-    values, (slopes, curvatures) = loss.values(decisions), loss.derivatives(decisions)
-    losses, weighted = loss.slopes(decisions, c, n_threads)
-    assert_allclose(losses, c @ values)
-    assert_allclose(weighted, c[:, None] * slopes)
-    assert_allclose(loss.curvatures(decisions, c, n_threads), c * curvatures[:, 0])
-    slopes, curvatures = loss.derivatives(decisions + length * change)
-    first, second = loss.along(decisions, change, length, c, n_threads)
-    assert_allclose(first, c @ (slopes * change))
-    assert_allclose(second, c @ (curvatures * change**2))
+    value, slopes, second = pairs.weighted(decisions, c)
+    total, weighted, bounds = loss.bends(decisions, c, n_threads)
+    assert_allclose(total, value)
+    assert_allclose(weighted[:, 0], slopes, atol=1e-11)
+    assert_allclose(bounds[:, 0], 2 * second.diagonal(), atol=1e-10)
+    _, slopes, _ = pairs.weighted(decisions + length * change, c)
+    _, _, bounds = loss.bends(decisions + length * change, c, 1)
+    first, bend = loss.along(decisions, change, length, c, n_threads)
+    assert_allclose(first, slopes @ change[:, 0])
+    assert_allclose(bend, bounds[:, 0] @ change[:, 0] ** 2)
 
 
 def test_near_queries_are_whole_and_those_with_a_pair_within_reach():
     queries = Queries(np.repeat([0, 1], 3), np.array([0, 1, 1, 0, 0, 1], dtype=np.int32))
     loss = PairwiseHinge(queries, WIDTH)
     decisions = np.array([0.0, 1.9, 2.5, 0.0, 0.0, 2.1])[:, None]
-    assert_array_equal(loss.near(decisions, 2.0), [True] * 3 + [False] * 3)
+    assert_array_equal(loss.near(decisions, 2.0, 1), [True] * 3 + [False] * 3)
 
 
 def test_partners_bend_together_and_are_drawn_equally_often():
     loss, decisions = some_loss()
     random, row = np.random.default_rng(0), 3
-    _, _, second = brute_force(loss, decisions[:, 0])
+    _, _, second = listed(loss, decisions)
     bent = np.flatnonzero(second[row])
     partners = loss.partners(np.full(6000, row), decisions, random)
     counts = np.bincount(partners, minlength=72)

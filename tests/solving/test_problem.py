@@ -1,21 +1,55 @@
-"""The problem: its objective and derivatives, and the rows that stand for all rows that bend."""
+"""The problem: its objective and derivatives, Newton's steps, and rows that stand for others."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from exact_objective import Objective
+from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
-from solver_problems import PROBLEMS, Objective, class_problem, coupled_problem
+from ranking import graded
+from solver_problems import GAMMA, HINGE_WIDTH, PROBLEMS, class_problem, coupled_problem, in_numpy
 
+from pocketsvm.rows.checked import checked_rows
 from pocketsvm.solving import kernel
-from pocketsvm.solving.problem import Problem, thinned
+from pocketsvm.solving import problem as module
+from pocketsvm.solving.pairs import PairwiseHinge
+from pocketsvm.solving.problem import Problem, row_products, thinned
+from pocketsvm.solving.sample import Sample
+from pocketsvm.tasks.ranking import rank_targets
 
 ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
 EVERY_PROBLEM = pytest.mark.parametrize("make", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
+EACH_OUTPUT = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)
+
+
+def ranking_problem(n_vectors=12):
+    """Return some vectors and rows of queries."""
+    X, y, qid = graded(20, 10, n_features=3)
+    _, targets = rank_targets(checked_rows(X), y.astype(float), qid, None)
+    loss = PairwiseHinge(targets.queries, HINGE_WIDTH)
+    order = np.lexsort((y, qid))
+    rows = ready_rows(X[order], GAMMA)
+    return X[:n_vectors].copy(), Sample(rows, np.full(len(X), 3.0), loss)
 
 
 def some_place(problem, seed=0, scale=1.0):
     return problem.place(scale * np.random.default_rng(seed).normal(size=problem.shape))
+
+
+def bending_place(problem):
+    """Return a place where many rows bend."""
+    is_class = hasattr(problem.sample.loss, "codes")
+    place = some_place(problem, scale=1.0 if is_class else 0.1)
+    assert np.count_nonzero(problem.bends(place).curvatures) > 50
+    return place
+
+
+def random():
+    return np.random.default_rng(0)
+
+
+# --- the objective --------------------------------------------------------------------------------
 
 
 @EVERY_PROBLEM
@@ -25,11 +59,23 @@ def test_objective_and_gradient_are_those_of_the_formula(make, fit_intercept, mo
     vectors, sample = make()
     problem = Problem(vectors, sample, fit_intercept, 1)
     place = some_place(problem)
-    slopes = problem.slopes(place)
+    bends = problem.bends(place)
     value, gradient = Objective(vectors, sample, fit_intercept)(place.point)
-    assert slopes.objective.shape == (1 if sample.loss.coupled else problem.shape[0],)
-    assert_allclose(slopes.objective.sum(), value, rtol=1e-6)
-    assert_allclose(slopes.gradient, gradient, atol=1e-4)
+    assert bends.objective.shape == (problem.n_losses,)
+    assert_allclose(bends.objective.sum(), value, rtol=1e-6)
+    assert_allclose(bends.gradient, gradient, atol=1e-4)
+    assert_array_equal(problem.objective(place), bends.objective)
+    assert_array_equal(problem.gradient(place), bends.gradient)
+
+
+def test_objective_and_gradient_of_pairs_are_those_of_all_pairs():
+    vectors, sample = ranking_problem()
+    problem = Problem(vectors, sample, False, 1)
+    place = some_place(problem)
+    bends = problem.bends(place)
+    value, gradient = Objective(vectors, sample, False)(place.point)
+    assert_allclose(bends.objective.sum(), value, rtol=1e-6)
+    assert_allclose(bends.gradient, gradient, atol=1e-4)
 
 
 def test_the_tilt_adds_to_the_objective_with_the_intercept():
@@ -38,29 +84,44 @@ def test_the_tilt_adds_to_the_objective_with_the_intercept():
     place, level = some_place(tilted), Problem(vectors, sample, True, 1)
     added = 3.0 * place.point[:, -1]
     assert_allclose(tilted.objective(place), level.objective(place) + added)
-    assert_allclose(tilted.slopes(place).objective, tilted.objective(place))
+    assert_allclose(tilted.gradient(place)[:, -1], level.gradient(place)[:, -1] + 3.0)
+
+
+@EVERY_PROBLEM
+def test_a_corrected_problem_has_the_gradient_given_and_the_same_curvature(make):
+    vectors, sample = make()
+    plain, corrected = (Problem(vectors, sample, True, 1) for _ in range(2))
+    here, there = some_place(plain), some_place(plain, 1)
+    wanted = random().normal(size=plain.shape)
+    corrected.correct(here, wanted)
+    assert_allclose(corrected.gradient(here), wanted, atol=1e-9)
+    change = corrected.gradient(there) - corrected.gradient(here)
+    assert_allclose(change, plain.gradient(there) - plain.gradient(here), atol=1e-9)
+    # The objective has this gradient.
+    step = some_place(plain, 2, 1e-6)
+    rise = corrected.objective(here.plus(np.ones(plain.n_losses), step)).sum()
+    rise -= corrected.objective(here.plus(-np.ones(plain.n_losses), step)).sum()
+    assert rise / 2 == pytest.approx(np.sum(wanted * step.point), rel=1e-3)
 
 
 @EVERY_PROBLEM
 def test_the_zero_model_needs_no_kernel_values(make):
     problem = Problem(*make(), True, 1)
-    start, place = problem.start(), problem.place(np.zeros(problem.shape))
-    assert_array_equal(start.point, place.point)
-    assert_array_equal(start.penalised, place.penalised)
-    assert_array_equal(start.decisions, place.decisions)
+    zero, place = problem.zero(), problem.place(np.zeros(problem.shape))
+    assert_array_equal(zero.point, place.point)
+    assert_array_equal(zero.penalised, place.penalised)
+    assert_array_equal(zero.decisions, place.decisions)
 
 
 @EVERY_PROBLEM
 def test_slope_along_a_step_is_a_finite_difference(make):
     vectors, sample = make()
     problem = Problem(vectors, sample, True, 1)
+    problem.correct(some_place(problem), random().normal(size=problem.shape))
     place, step = some_place(problem), some_place(problem, 1, 0.1)
-    n_losses = len(problem.slopes(place).objective)
-    length, small = np.full(n_losses, 0.3), 1e-5
+    length, small = np.full(problem.n_losses, 0.3), 1e-5
     slope, bend = problem.slope_along(place, step, length)
-    above, below = (
-        problem.slopes(place.plus(length + sign * small, step)).objective for sign in (1, -1)
-    )
+    above, below = (problem.objective(place.plus(length + s * small, step)) for s in (1, -1))
     assert_allclose(slope, (above - below) / (2 * small), rtol=1e-4, atol=1e-2)
     steeper, flatter = (problem.slope_along(place, step, length + s * small)[0] for s in (1, -1))
     change = (steeper - flatter) / (2 * small)
@@ -78,23 +139,97 @@ def test_places_add_up():
     assert_allclose(found.penalised, expected.penalised, atol=1e-10)
 
 
+# --- Newton's steps -------------------------------------------------------------------------------
+
+
+@EACH_OUTPUT
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_step_is_that_of_the_exact_hessian(make, fit_intercept):
+    vectors, sample = make(n=1000)
+    problem = Problem(vectors, sample, fit_intercept, 1)
+    place = bending_place(problem)
+    bends = problem.bends(place)
+    step = problem.newton_direction(place, bends, random())
+    objective = Objective(vectors, sample, fit_intercept)
+    expected = objective.newton_step(place.point, objective(place.point)[1])
+    assert_allclose(step, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+    assert step[:, -1].any() == fit_intercept
+
+
 @EVERY_PROBLEM
-def test_factor_is_that_of_the_second_derivative(make):
-    vectors, sample = make()
+def test_steps_go_downhill(make):
+    problem = Problem(*make(C=100.0), True, 1)
+    for seed in range(5):
+        place = some_place(problem, seed)
+        bends = problem.bends(place)
+        for step in (
+            problem.newton_direction(place, bends, random()),
+            problem.bounded_direction(bends, random()),
+        ):
+            assert (row_products(step, bends.gradient) < 0).all()
+
+
+@EACH_OUTPUT
+def test_outputs_that_are_not_active_stay(make):
+    problem = Problem(*make(), True, 1)
+    place = some_place(problem)
+    bends, active = problem.bends(place), np.arange(problem.shape[0]) == 0
+    found = problem.newton_direction(place, bends, random(), active)
+    every = problem.newton_direction(place, bends, random())
+    assert_array_equal(found[0], every[0])
+    assert not found[1:].any()
+
+
+def test_pairs_stand_for_all_pairs():
+    vectors, sample = ranking_problem()
+    problem, objective = Problem(vectors, sample, False, 1), Objective(vectors, sample, False)
+    place = some_place(problem, scale=0.3)
+    bends = problem.bends(place)
+    expected = objective.newton_step(place.point, objective(place.point)[1])
+    steps = [
+        problem.newton_direction(place, bends, np.random.default_rng(seed)) for seed in range(100)
+    ]
+    cosine = np.sum(np.mean(steps, axis=0) * expected)
+    cosine /= np.linalg.norm(np.mean(steps, axis=0)) * np.linalg.norm(expected)
+    assert cosine > 0.95
+    assert not steps[0][:, -1].any()
+
+
+@EACH_OUTPUT
+@pytest.mark.parametrize("kept", [True, False])
+def test_hessians_follow_curvatures(make, kept, monkeypatch):
+    monkeypatch.setattr(module, "SMALL_CHANGE", 0.0)
+    if not kept:
+        monkeypatch.setattr(module, "MOST_HESSIANS", 0)
+    vectors, sample = make(n=1000)
     problem = Problem(vectors, sample, True, 1)
-    is_class = hasattr(sample.loss, "codes")
-    place = some_place(problem, scale=1.0 if is_class else 0.1)  # where many rows bend
-    curvatures = problem.curvatures(place.decisions)
-    bends = sample.loss.derivatives(place.decisions)[1]
-    assert_allclose(curvatures, bends.mean(axis=1) * sample.c)
-    assert np.count_nonzero(curvatures)
-    factor = problem.factor(curvatures, np.random.default_rng(0), rows_per_vector=1000)
-    objective = Objective(vectors, sample)
-    k = np.column_stack([objective.k, np.ones(len(curvatures))])
-    second = k.T @ (curvatures[:, None] * k)
-    second[:-1, :-1] += objective.K
-    right = np.random.default_rng(1).normal(size=problem.shape)
-    assert_allclose(factor.solve(right) @ second, right, rtol=1e-2, atol=1e-2)
+    for seed in range(4):
+        place = some_place(problem, scale=0.2 * seed)
+        changed = problem.newton_direction(place, problem.bends(place), random())
+        anew = Problem(vectors, sample, True, 1)
+        fresh = anew.newton_direction(place, anew.bends(place), random())
+        assert_allclose(changed, fresh, rtol=1e-6, atol=1e-6 * np.abs(fresh).max())
+        assert bool(problem._hessians) == kept
+
+
+@EACH_OUTPUT
+def test_a_newton_point_is_where_a_step_from_the_same_decision_values_goes(make):
+    vectors, sample = make(n=1000)
+    problem = Problem(vectors, sample, True, 1)
+    place = bending_place(problem)
+    step = problem.newton_direction(place, problem.bends(place), random())
+    point = Problem(vectors, sample, True, 1).newton_point(place.decisions, random())
+    assert_allclose(point, place.point + step, rtol=1e-3, atol=1e-4 * np.abs(point).max())
+
+
+def test_losses_in_numpy_give_the_same_steps():
+    vectors, sample = class_problem()
+    steps = []
+    for each in (sample, in_numpy(sample)):
+        problem = Problem(vectors, each, True, 1)
+        place = some_place(problem)
+        steps.append(problem.newton_direction(place, problem.bends(place), random()))
+    assert_allclose(steps[0], steps[1], rtol=1e-9)
 
 
 # --- thinned rows ---------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from loss_formulas import ramp, ramp_derivatives
 from models import checked_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from ranking import graded
-from solver_problems import PROBLEMS, in_numpy, rounded_ramp
+from solver_problems import PROBLEMS, in_numpy
 
 from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR, _core
 from pocketsvm.rows.checked import Rows
@@ -20,21 +21,15 @@ from pocketsvm.solving.readings import (
     LENGTHS,
     Readings,
     Recipe,
-    Wanted,
     in_memory,
     read,
     read_along,
+    shares_of,
+    standing_for,
 )
 from pocketsvm.solving.sample import sample_of
 
-# --- the rows that bend ---------------------------------------------------------------------------
-
-
-def bent_rows(sample, n_bent, seed=7):
-    """Return the positions of the rows that a reading draws, and their curvatures."""
-    vectors, point = somewhere(sample)
-    found = in_memory(sample, 1).first(vectors, point, Wanted(n_bent, 0, seed))
-    return places(found.bent, sample), found.curvatures
+SEED = 7
 
 
 def somewhere(sample, n_vectors=12):
@@ -47,55 +42,94 @@ def somewhere(sample, n_vectors=12):
 def places(part, sample):
     """Return the positions in the sample of the rows of a part of it."""
     numbers = {row.tobytes(): k for k, row in enumerate(sample.rows.dense())}
-    return np.array([numbers[row.tobytes()] for row in part.rows.dense()])
+    return np.array([numbers[row.tobytes()] for row in part.rows.dense()], dtype=int)
+
+
+# --- the drawn rows -------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def curved():
-    """A sample, and the curvatures of its rows, most of which are zero."""
-    sample = PROBLEMS["two classes"](n=1000)[1]
-    curvatures = read(*somewhere(sample), sample, 1).curvatures
-    assert 200 < np.count_nonzero(curvatures) < 800
-    return sample, curvatures
+def sample(monkeypatch):
+    """A sample of which some rows are near at `somewhere`."""
+    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 50)
+    return PROBLEMS["two classes"](n=1000)[1]
 
 
-def test_few_bent_rows_are_all_drawn(curved):
-    sample, curvatures = curved
-    drawn, found = bent_rows(sample, np.count_nonzero(curvatures))
-    assert_array_equal(drawn, np.flatnonzero(curvatures))
-    assert_allclose(found, curvatures[drawn], rtol=1e-6)
+def drawn(sample, most_near, seed=SEED):
+    """Return what a reading at `somewhere` draws, and which rows are near."""
+    vectors, point = somewhere(sample)
+    return in_memory(sample, 1).first(vectors, point, most_near, seed), read(
+        vectors, point, sample, 1
+    )[2]
 
 
-def test_drawn_rows_bend_and_represent_all_of_them(curved):
-    sample, curvatures = curved
-    drawn, found = bent_rows(sample, 100)
-    assert len(drawn) == 100
-    assert_array_equal(drawn, np.unique(drawn))
-    assert curvatures[drawn].all()
-    assert_allclose(found.sum(), curvatures.sum(dtype=float), rtol=1e-6)
-    assert_allclose(found / curvatures[drawn], found[0] / curvatures[drawn[0]], rtol=1e-6)
+def test_all_near_rows_are_drawn_if_they_fit(sample):
+    found, near = drawn(sample, 1000)
+    chosen = places(found.near, sample)
+    assert 300 < np.count_nonzero(near) < 900
+    assert found.is_complete
+    assert found.n_near == np.count_nonzero(near)
+    assert_array_equal(chosen, np.unique(chosen))
+    assert_array_equal(chosen[near[chosen]], np.flatnonzero(near))
+    assert_allclose(found.near.c[near[chosen]], sample.c[near])
 
 
-def test_a_row_is_drawn_by_its_position_and_the_seed(curved):
-    sample, _ = curved
-    drawn, _ = bent_rows(sample, 100)
-    # Further rows, which have no weight and do not bend, change nothing.
-    extended = sample.take(np.append(np.arange(1000), np.arange(500)))
-    extended = extended.weighted(np.repeat([1.0, 0.0], [1000, 500]))
-    found = in_memory(extended, 1).first(*somewhere(sample), Wanted(100, 0, 7))
-    assert_array_equal(places(found.bent, sample), drawn)
-    assert not np.array_equal(bent_rows(sample, 100, seed=8)[0], drawn)
-    # More rows are drawn besides, none is replaced.
-    assert set(drawn) < set(bent_rows(sample, 200)[0])
+@pytest.mark.parametrize("most_near", [1000, 200])
+def test_drawn_rows_have_the_weight_of_all(sample, most_near):
+    found, near = drawn(sample, most_near)
+    assert found.is_complete == (most_near == 1000)
+    is_near = near[places(found.near, sample)]
+    assert is_near.any()
+    assert not is_near.all()
+    assert len(is_near) < 1.3 * max(most_near, 1000 * found.is_complete)
+    assert_allclose(found.near.c[is_near].sum(), sample.c[near].sum())
+    assert_allclose(found.near.c[~is_near].sum(), sample.c[~near].sum())
 
 
-def test_a_model_for_which_no_row_bends_is_read():
-    sample = PROBLEMS["two classes"](n=100)[1]
+def test_shares_keep_the_number_of_rows_within_the_limit():
+    for n_near in (0, 10, 500, 5000, 90_000):
+        for most_near in (100, 1000, 10_000):
+            near_share, other_share = shares_of(n_near, 100_000, most_near)
+            n_drawn = near_share * n_near + other_share * (100_000 - n_near)
+            assert 0 <= near_share <= 1
+            assert 0 < other_share <= 1
+            assert n_drawn <= max(most_near, readings_module.LEAST_OTHERS + 0.8 * most_near) + 1
+            assert (near_share == 1) == (n_near <= most_near / 1.25)
+
+
+def test_a_row_is_drawn_by_its_position_and_the_seed(sample, monkeypatch):
+    found, near = drawn(sample, 200)
+    chosen = places(found.near, sample)
+    assert_array_equal(places(drawn(sample, 200)[0].near, sample), chosen)
+    other = places(drawn(sample, 200, seed=8)[0].near, sample)
+    assert not np.array_equal(other, chosen)
+    # More near rows are drawn besides, none is replaced.
+    more = places(drawn(sample, 300)[0].near, sample)
+    assert set(chosen[near[chosen]]) < set(more)
+
+
+def test_a_model_for_which_no_row_is_near_is_read(sample):
     vectors, point = somewhere(sample)
     point[:] = 0.0
-    point[0, -1] = -50.0  # all rows are on a straight part of the hinge
-    found = in_memory(sample, 1).first(vectors, point, Wanted(50, 100, 7))
-    assert found.bent.n_rows == len(found.curvatures) == 0
+    sample = sample.take(np.flatnonzero(sample.loss.codes == 0))
+    point[0, -1] = -50.0  # no row has a loss
+    found = in_memory(sample, 1).first(vectors, point, 100, SEED)
+    assert found.n_near == 0
+    assert found.is_complete
+    assert_allclose(found.near.c.sum(), sample.c.sum())
+
+
+def test_some_rows_stand_for_those_that_are_not_near(monkeypatch):
+    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 50)
+    sample = PROBLEMS["two classes"](n=1000)[1]
+    near = np.arange(1000) % 10 == 0
+    found = standing_for(sample, near, np.random.default_rng(0))
+    chosen = places(found, sample)
+    assert_array_equal(chosen[near[chosen]], np.flatnonzero(near))
+    assert 20 < np.count_nonzero(~near[chosen]) < 100
+    assert_allclose(found.c[near[chosen]], sample.c[near])
+    assert_allclose(found.c[~near[chosen]].sum(), sample.c[~near].sum())
+    assert standing_for(sample, np.ones(1000, dtype=bool), np.random.default_rng(0)) is sample
 
 
 # --- the core's sums, against those of blocks -----------------------------------------------------
@@ -112,11 +146,9 @@ def chunk(request):
 def test_the_core_sums_at_a_point_as_blocks_do(chunk):
     vectors, sample, point, _ = chunk
     core, blocks = (read(vectors, point, each, 1) for each in (sample, in_numpy(sample)))
-    assert_allclose(core.losses, blocks.losses, rtol=1e-12)
-    assert_allclose(core.pull, blocks.pull, rtol=1e-12, atol=1e-10)
-    assert_array_equal(core.near, blocks.near)
-    assert_allclose(core.curvatures, blocks.curvatures, rtol=1e-6)
-    assert 0 < np.count_nonzero(core.curvatures) < len(core.curvatures)
+    for mine, other in zip(core[:2], blocks[:2], strict=True):
+        assert_allclose(mine, other, rtol=1e-12, atol=1e-10)
+    assert_array_equal(core[2], blocks[2])
 
 
 def test_the_core_sums_along_a_direction_as_blocks_do(chunk):
@@ -133,8 +165,8 @@ def test_bits_do_not_depend_on_threads(n):
     vectors, sample = PROBLEMS["four classes"](n=n, n_vectors=min(n, 12))
     point = np.random.default_rng(0).normal(size=(4, len(vectors) + 1))
     one, three = (read(vectors, point, sample, n_threads) for n_threads in (1, 3))
-    for name in ("losses", "pull", "near", "curvatures"):
-        assert_array_equal(getattr(one, name), getattr(three, name))
+    for mine, other in zip(one, three, strict=True):
+        assert_array_equal(mine, other)
 
 
 def test_outputs_may_have_targets_and_factors_of_their_own():
@@ -145,10 +177,12 @@ def test_outputs_may_have_targets_and_factors_of_their_own():
     losses = _core.RowLosses.values("tube", targets, 0.05, down, up, [width] * 3)
     rows = vectors, sample.rows.gamma, sample.rows.core
     common = point[:, :-1].copy(), point[:, -1].copy(), np.empty(0), 2.0, 1
-    sums, pull, near, _ = _core.read_losses(*rows, losses, sample.c, *common)
+    sums, pull, near = _core.read_losses(*rows, losses, sample.c, *common)
     f = _core.kernel_block(*rows, 0, 500, 1) @ point[:, :-1].T + point[:, -1]
-    below, rise = rounded_ramp(targets - 0.05 - f, width)
-    above, fall = rounded_ramp(f - targets - 0.05, width)
+    below, above = ramp(targets - 0.05 - f, width), ramp(f - targets - 0.05, width)
+    (rise, _), (fall, _) = (
+        ramp_derivatives(u, width) for u in (targets - 0.05 - f, f - targets - 0.05)
+    )
     c = sample.c[:, None]
     assert_allclose(sums[0], (c * (down * below + up * above)).sum(axis=0))
     assert_allclose(pull[:, -1], (c * (up * fall - down * rise)).sum(axis=0))
@@ -302,8 +336,10 @@ class Case:
         """What the targets of a chunk must know of all."""
         return {"known_spreads": targets.spreads()} if targets.task == "regression" else {}
 
-    def first(self, wanted):
-        return (each.first(self.vectors, self.point, wanted) for each in (self.one, self.many))
+    def first(self, most_near):
+        return (
+            each.first(self.vectors, self.point, most_near, SEED) for each in (self.one, self.many)
+        )
 
 
 @pytest.fixture(params=TASKS)
@@ -319,13 +355,14 @@ def assert_same_rows(one, many, sample):
     assert_array_equal(places(one, sample), places(many, sample))
     assert_allclose(one.c, many.c)
     decisions = np.random.default_rng(0).normal(size=(one.n_rows, sample.loss.n_outputs))
-    assert_allclose(one.loss.values(decisions), many.loss.values(decisions))
+    for mine, other in zip(one.bends(decisions, 1), many.bends(decisions, 1), strict=True):
+        assert_allclose(mine, other, rtol=1e-9)
 
 
 @SIZES
 def test_sums_of_chunks_are_those_of_all_rows(task, size):
     case = Case(task, size)
-    one, many = case.first(Wanted(100, N, 7))
+    one, many = case.first(N)
     assert_allclose(one.losses, many.losses)
     assert_allclose(one.pull, many.pull, rtol=1e-9, atol=1e-9 * np.abs(one.pull).max())
     along = [each.along(case.vectors, case.point, case.direction) for each in (case.one, case.many)]
@@ -334,47 +371,40 @@ def test_sums_of_chunks_are_those_of_all_rows(task, size):
 
 
 @SIZES
-@pytest.mark.parametrize("n_bent", [50, N])
-def test_bent_rows_of_chunks_are_those_of_all_rows(task, size, n_bent):
-    case = Case(task, size)
-    one, many = case.first(Wanted(n_bent, N, 7))
-    if task == "ranking" and n_bent < N:  # drawn by the position, which counts all queries here
-        sizes = np.unique(many.bent.loss.queries.numbers, return_counts=True)[1]
-        assert_array_equal(sizes, 10)
-        assert many.bent.n_rows == one.bent.n_rows == 50
-        return
-    assert one.bent.n_rows == min(n_bent, np.count_nonzero(one.curvatures)) or task == "ranking"
-    assert_same_rows(one.bent, many.bent, case.sample)
-    assert_allclose(one.curvatures, many.curvatures, rtol=1e-6)
-
-
-@SIZES
 @pytest.mark.parametrize("n_others", [0, 40, N])
 def test_near_rows_of_chunks_are_those_of_all_rows(task, size, n_others, monkeypatch):
     monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
     monkeypatch.setattr(readings_module, "LEAST_OTHERS", n_others)
     case = Case(task, size)
-    one, many = case.first(Wanted(50, N, 7))
+    one, many = case.first(N)
+    assert one.n_near == many.n_near
+    assert one.is_complete
+    assert many.is_complete
     assert_same_rows(one.near, many.near, case.sample)
     if n_others and task != "ranking":
         assert_allclose(many.near.c.sum(), case.sample.c.sum())
 
 
 @SIZES
-def test_too_many_near_rows_of_chunks_are_not_returned(task, size, monkeypatch):
-    monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
-    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 0)
+def test_shares_of_the_near_rows_of_chunks_are_those_of_all_rows(task, size, monkeypatch):
+    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 40)
     case = Case(task, size)
-    n_near = next(case.first(Wanted(50, N, 7))).near.n_rows
-    for most, is_there in ((n_near, True), (n_near - 1, False)):
-        for found in case.first(Wanted(50, most, 7)):
-            assert (found.near is not None) == is_there
+    one, many = case.first(100)
+    assert one.n_near == many.n_near > 100
+    assert not many.is_complete
+    if task == "ranking":  # a query is drawn by its position among all rows, which differs here
+        sizes = np.unique(many.near.loss.queries.numbers, return_counts=True)[1]
+        assert_array_equal(sizes, 10)
+        return
+    assert_same_rows(one.near, many.near, case.sample)
+    assert_allclose(many.near.c.sum(), case.sample.c.sum())
 
 
-def test_near_rows_that_do_not_fit_are_represented_by_the_sample_if_there_is_no_limit(monkeypatch):
-    case = Case("two classes", 77)
-    monkeypatch.setattr(readings_module, "MOST_KEPT", 4 * 12 * 20)  # 20 rows
-    for most, is_there in ((20, False), (N, True)):
-        _, found = case.first(Wanted(50, most, 7))
-        assert (found.near is not None) == is_there
+def test_chunks_without_a_near_row_are_represented_by_the_sample(monkeypatch):
+    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 0)
+    monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
+    case = Case("novelty", 77)
+    case.point[:, -1] = 1e3
+    _, found = case.first(N)
+    assert found.n_near == 0
     assert_allclose(found.near.c.sum(), case.sample.c.sum())

@@ -19,10 +19,10 @@ def decided(request):
     return sample, *np.random.default_rng(0).normal(size=(2, *shape))
 
 
-def test_the_core_and_numpy_give_the_same_slopes(decided):
+def test_the_core_and_numpy_give_the_same_losses_and_derivatives(decided):
     sample, decisions, _ = decided
     for mine, other in zip(
-        sample.slopes(decisions, 1), in_numpy(sample).slopes(decisions, 1), strict=True
+        sample.bends(decisions, 1), in_numpy(sample).bends(decisions, 1), strict=True
     ):
         assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
 
@@ -43,7 +43,7 @@ def test_bits_of_losses_do_not_depend_on_threads():
     decisions, change = np.random.default_rng(0).normal(size=(2, 20_000, 4))
     for n_threads in (2, 5):
         for one, many in [
-            (sample.slopes(decisions, 1), sample.slopes(decisions, n_threads)),
+            (sample.bends(decisions, 1), sample.bends(decisions, n_threads)),
             (
                 sample.along(decisions, change, np.ones(4), 1),
                 sample.along(decisions, change, np.ones(4), n_threads),
@@ -56,9 +56,9 @@ def test_bits_of_losses_do_not_depend_on_threads():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: r.slopes(np.ones((9, 1)), np.ones(10), 1), "10 rows and 1 columns, got 9 and 1"),
-        (lambda r: r.slopes(np.ones((10, 2)), np.ones(10), 1), "10 rows and 1 columns, got 10 and"),
-        (lambda r: r.slopes(np.ones((10, 1)), np.ones(9), 1), "one entry per row, 10, got 9"),
+        (lambda r: r.bends(np.ones((9, 1)), np.ones(10), 1), "10 rows and 1 columns, got 9 and 1"),
+        (lambda r: r.bends(np.ones((10, 2)), np.ones(10), 1), "10 rows and 1 columns, got 10 and"),
+        (lambda r: r.bends(np.ones((10, 1)), np.ones(9), 1), "one entry per row, 10, got 9"),
         (
             lambda r: r.along(np.ones((10, 1)), np.ones((9, 1)), np.ones(1), np.ones(10), 1),
             "10 rows and 1 columns, got 9 and 1",
@@ -88,8 +88,8 @@ def test_rows_are_sparse_if_most_values_of_all_parts_are_zero():
 def test_samples_are_taken_and_weighted():
     _, sample = class_problem(n=300)
     chosen, factors = np.array([4, 7, 250]), np.array([1.0, 2.0, 0.5])
-    part = replace(sample, tilt=2.0, few=True).take(chosen).weighted(factors)
+    part = replace(sample, tilt=2.0).take(chosen).weighted(factors)
     assert_array_equal(part.rows.dense(), sample.rows.dense()[chosen])
     assert_array_equal(part.loss.codes, sample.loss.codes[chosen])
     assert_array_equal(part.c, sample.c[chosen] * factors)
-    assert (part.n_rows, part.tilt, part.few) == (3, 2.0, True)
+    assert (part.n_rows, part.tilt) == (3, 2.0)

@@ -187,10 +187,10 @@ class Problem:
             self._hessians = [
                 RowHessian(n_vectors, n_rows, self.n_threads) for _ in range(n_outputs)
             ]
-        least = SMALL_CHANGE * self.sample.loss.largest_curvature * self.sample.c
+        bounds, c = self.sample.loss.largest_curvatures, self.sample.c
         differences = [
-            hessian.differences(column, least)
-            for hessian, column in zip(self._hessians, curvatures.T, strict=True)
+            hessian.differences(column, SMALL_CHANGE * bound * c)
+            for hessian, column, bound in zip(self._hessians, curvatures.T, bounds, strict=True)
         ]
 
         def change(at: slice, kernel: Array) -> None:

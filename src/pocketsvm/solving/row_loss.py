@@ -53,6 +53,11 @@ class Loss(ABC):
         """A bound on the second derivative in one decision value."""
 
     @property
+    def largest_curvatures(self) -> Array:
+        """The bounds of all outputs, which may have kinks of different widths."""
+        return np.full(self.n_outputs, self.largest_curvature)
+
+    @property
     def levels(self) -> Array | None:
         """The quantiles that the outputs predict; None if they predict something else."""
         return None

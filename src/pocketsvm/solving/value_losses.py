@@ -61,9 +61,15 @@ class Tube(ValueLoss):
     @property
     def largest_curvature(self) -> float:
         """A bound on the second derivative in one decision value."""
+        return float(self.largest_curvatures.max())
+
+    @property
+    def largest_curvatures(self) -> Array:
+        """The bounds of all outputs, which may have kinks of different widths."""
         together = self.epsilon < self.widths  # both kinks can bend at the same value
         factors = np.where(together, self.down + self.up, np.maximum(self.down, self.up))
-        return float((factors / (2 * self.widths)).max())
+        bounds: Array = factors / (2 * self.widths)
+        return bounds
 
     def _core(self) -> _core.RowLosses:
         """Return the loss as the core sees it."""

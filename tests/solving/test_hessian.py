@@ -1,14 +1,14 @@
-"""The penalty and the factors of second derivatives, against dense algebra in NumPy."""
+"""The penalty and the factors of Hessians, against dense algebra in NumPy."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pocketsvm.solving.factor import JITTER, PANEL, Penalty
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pocketsvm.solving import factor as module
+from pocketsvm.solving import hessian as module
+from pocketsvm.solving.hessian import JITTER, PANEL, Penalty, RowHessian
 
 GAMMA = 0.4
 SIZES = pytest.mark.parametrize("n", [1, 2, PANEL, PANEL + 1, 3 * PANEL - 5])
@@ -28,17 +28,15 @@ def some_rows(n_vectors, n_rows=50):
     return random.uniform(size=(n_rows, n_vectors)), random.uniform(0.1, 3.0, n_rows)
 
 
-def in_blocks(kernel, weights, n=20):
-    """Return a function that yields the rows in blocks, with others between them."""
-
-    def blocks():
-        for begin in range(0, len(weights), n):
-            some = weights[begin : begin + n]
-            block = np.zeros((2 * len(some), kernel.shape[1]))
-            block[1::2] = kernel[begin : begin + n]
-            yield block, np.arange(1, len(block), 2), some
-
-    return blocks
+def hessian_of(kernel, weights, n_threads=1):
+    """Return the Hessian of rows with these curvatures, of which every other one is zero."""
+    hessian = RowHessian(kernel.shape[1], 2 * len(weights), n_threads)
+    rows, curvatures = np.zeros((2 * len(kernel), kernel.shape[1])), np.zeros(2 * len(weights))
+    rows[1::2], curvatures[1::2] = kernel, weights
+    for begin in range(0, len(rows), 20):
+        some = slice(begin, begin + 20)
+        hessian.add(rows[some], curvatures[some])
+    return hessian
 
 
 def second_derivative(vectors, kernel, weights, least):
@@ -73,7 +71,7 @@ def test_solution_is_that_of_the_dense_matrix(n, fit_intercept, least, monkeypat
     monkeypatch.setattr(module, "AT_ONCE", 64)
     monkeypatch.setattr(module, "FACTOR_PANEL", 16)
     vectors, (kernel, weights) = some_vectors(n), some_rows(n)
-    factor = Penalty(vectors, GAMMA, 1).factor(in_blocks(kernel, weights), least, fit_intercept)
+    factor = Penalty(vectors, GAMMA, 1).factor(hessian_of(kernel, weights), least, fit_intercept)
     right = np.random.default_rng(1).normal(size=(3, n + 1))
     matrix = second_derivative(vectors, kernel, weights, least)
     expected = np.zeros_like(right)
@@ -86,7 +84,7 @@ def test_solution_is_that_of_the_dense_matrix(n, fit_intercept, least, monkeypat
 
 def test_without_rows_the_intercept_has_its_least_curvature():
     vectors = some_vectors(5)
-    factor = Penalty(vectors, GAMMA, 1).factor(list, 0.25, True)
+    factor = Penalty(vectors, GAMMA, 1).factor(RowHessian(5, 0, 1), 0.25, True)
     right = np.arange(1.0, 7.0)[None]
     solution = factor.solve(right)
     assert_allclose(solution[:, :-1] @ dense(vectors), right[:, :-1], rtol=1e-9)
@@ -97,26 +95,22 @@ def test_a_new_factor_replaces_the_old_one_and_keeps_the_penalty():
     vectors, (kernel, weights) = some_vectors(300), some_rows(300)
     penalty = Penalty(vectors, GAMMA, 1)
     right = np.random.default_rng(1).normal(size=(2, 301))
-    first = penalty.factor(in_blocks(kernel, weights), 0.5, True).solve(right)
-    penalty.factor(in_blocks(2 * kernel, weights), 0.5, True)
-    third = penalty.factor(in_blocks(kernel, weights), 0.5, True).solve(right)
+    first = penalty.factor(hessian_of(kernel, weights), 0.5, True).solve(right)
+    penalty.factor(hessian_of(2 * kernel, weights), 0.5, True)
+    third = penalty.factor(hessian_of(kernel, weights), 0.5, True).solve(right)
     assert_array_equal(first, third)
     product = penalty.product(right[:, :-1])
     assert_allclose(product, right[:, :-1] @ dense(vectors), atol=1e-11)
 
 
-def test_a_matrix_that_rounding_has_made_indefinite_gets_a_ridge():
+def test_a_matrix_that_rounding_has_made_indefinite_gets_a_ridge(monkeypatch):
     n = 40
     vectors = np.repeat(some_vectors(n // 2), 2, axis=0)  # the rank of K is half its size
     kernel, weights = some_rows(n, n_rows=5)
     kernel = np.repeat(kernel[:, ::2], 2, axis=1)
-    calls = []
-
-    def blocks():
-        calls.append(None)
-        yield kernel, np.arange(len(weights)), 1e16 * weights
-
-    factor = Penalty(vectors, GAMMA, 1).factor(blocks, 1.0, True)
+    calls, factored = [], module.factored
+    monkeypatch.setattr(module, "factored", lambda *given: calls.append(1) or factored(*given))
+    factor = Penalty(vectors, GAMMA, 1).factor(hessian_of(kernel, 1e16 * weights), 1.0, True)
     assert len(calls) > 1  # the first attempt failed
     right = np.random.default_rng(1).normal(size=(2, n + 1))
     solution = factor.solve(right)
@@ -135,7 +129,8 @@ def test_threads_do_not_change_a_bit(fit_intercept, at_once, monkeypatch):
     found = []
     for n_threads in (1, 3):
         penalty = Penalty(vectors, GAMMA, n_threads)
-        factor = penalty.factor(in_blocks(kernel, weights), 0.5, fit_intercept)
+        hessian = hessian_of(kernel, weights, n_threads)
+        factor = penalty.factor(hessian, 0.5, fit_intercept)
         found.append((penalty.product(right[:, :-1]), factor.solve(right)))
     assert_array_equal(found[0][0], found[1][0])
     assert_array_equal(found[0][1], found[1][1])
@@ -146,17 +141,54 @@ def test_memory_of_many_vectors_is_one_square_array(monkeypatch):
     monkeypatch.setattr(module, "FACTOR_PANEL", 64)
     n = 12 * PANEL
     vectors, (kernel, weights) = some_vectors(n), some_rows(n)
-    right = np.ones((3, n + 1))
+    right, hessian = np.ones((3, n + 1)), hessian_of(kernel, weights)
     tracemalloc.start()
     try:
         penalty = Penalty(vectors, GAMMA, 1)
         penalty.product(right[:, :-1])
-        penalty.factor(in_blocks(kernel, weights), 0.5, True).solve(right)
+        penalty.factor(hessian, 0.5, True).solve(right)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     square = 8 * n**2
     assert square < peak < 1.5 * square
+
+
+# --- the Hessian of rows --------------------------------------------------------------------------
+
+
+def assert_hessian(hessian, kernel, curvatures):
+    rows = np.column_stack([kernel, np.ones(len(kernel))])
+    matrix = rows.T @ (curvatures[:, None] * rows)
+    upper = np.triu_indices(kernel.shape[1])
+    assert_allclose(hessian.square[upper], matrix[:-1, :-1][upper], rtol=1e-9, atol=1e-9)
+    assert_allclose(hessian.column, matrix[:-1, -1], rtol=1e-9, atol=1e-9)
+    assert hessian.corner == pytest.approx(matrix[-1, -1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_hessian_follows_changes_of_curvatures(dtype):
+    random = np.random.default_rng(0)
+    kernel = random.uniform(size=(100, 30)).astype(dtype)
+    hessian, counts = RowHessian(30, 100, 1), []
+    for n_bent in (50, 55, 50, 10, 90, 0):
+        curvatures = np.where(np.arange(100) < n_bent, 2.0, 0.0)
+        differences = hessian.differences(curvatures, np.zeros(100))
+        counts.append(np.count_nonzero(differences))
+        hessian.add(kernel, differences)
+        assert_hessian(hessian, kernel.astype(float), curvatures)
+    # Rows whose curvature has not changed cost nothing; the fourth one begins anew.
+    assert counts == [50, 5, 5, 10, 80, 0]
+
+
+def test_small_changes_of_curvatures_are_left_out():
+    hessian, least = RowHessian(2, 3, 1), np.full(3, 0.5)
+    assert_array_equal(hessian.differences(np.array([0.4, 1.0, 2.0]), least), [0.0, 1.0, 2.0])
+    assert_array_equal(hessian.differences(np.array([0.6, 1.4, 1.0]), least), [0.6, 0.0, -1.0])
+    assert_array_equal(hessian.curvatures, [0.6, 1.0, 1.0])
+
+
+# --- factors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
@@ -165,7 +197,7 @@ def test_values_that_are_not_finite_have_no_factor(wrong):
     kernel, weights = np.ones((5, 20)), np.ones(5)
     kernel[0, 3] = wrong
     with pytest.raises(FloatingPointError, match="must be finite"):
-        Penalty(vectors, GAMMA, 1).factor(in_blocks(kernel, weights), 0.5, True)
+        Penalty(vectors, GAMMA, 1).factor(hessian_of(kernel, weights), 0.5, True)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -1,19 +1,22 @@
-"""Moving the vectors: correct gradient, smaller objective of all rows, the same bits."""
+"""Positions: correct gradient, smaller objective of all rows, the same bits."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_objective import Objective
 from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
-from pocketsvm.solving.moving import Path
-from solver_problems import GAMMA, PROBLEMS, Objective, class_problem, coupled_problem
+from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.solving import descent, effort, kernel, moving, readings, solve
+from pocketsvm.solving import kernel, positions, readings, solve
+from pocketsvm.solving.newton import minimise
+from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.sample import Sample
 from pocketsvm.solving.value_losses import EpsilonInsensitive
-from pocketsvm.training.settings import Choices
+from pocketsvm.training import settings
+from pocketsvm.training.settings import Choices, Settings
 
 LAYOUTS = pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
 MAKERS = PROBLEMS | {
@@ -25,12 +28,12 @@ MAKERS = PROBLEMS | {
 
 def solved(vectors, sample):
     problem = Problem(vectors, sample, True, 1)
-    return descent.minimise(problem, np.random.default_rng(0), 0.05).place.point
+    return minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).place.point
 
 
-def path(vectors, sample, n_threads=1):
+def positions_of(vectors, sample, n_threads=1):
     random = np.random.default_rng(0)
-    return Path(vectors, solved(vectors, sample), sample, True, n_threads, random)
+    return Positions(vectors, solved(vectors, sample), sample, True, n_threads, random)
 
 
 def few_values(layout=np.asarray):
@@ -48,10 +51,10 @@ def few_values(layout=np.asarray):
 @pytest.mark.parametrize("make", [*MAKERS.values(), few_values], ids=[*MAKERS, "few values"])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 def test_gradient_matches_the_objective(make, layout, monkeypatch):
-    monkeypatch.setattr(moving, "SOLVER_STEPS", 50)
-    monkeypatch.setattr(moving, "SOLVER_TOLERANCE", 1e-11)
+    monkeypatch.setattr(positions, "SOLVER_STEPS", 50)
+    monkeypatch.setattr(positions, "SOLVER_TOLERANCE", 1e-11)
     vectors, sample = make(layout=layout)
-    found = path(vectors, sample)
+    found = positions_of(vectors, sample)
     position = found.position(vectors)
     value, gradient = found.look(position)
     assert value == 1.0
@@ -67,14 +70,14 @@ def test_gradient_matches_the_objective(make, layout, monkeypatch):
 def test_rows_with_few_values_stay_sparse():
     for layout in (np.asarray, sp.csr_array):
         vectors, sample = few_values(layout)
-        assert sp.issparse(path(vectors, sample).X)
+        assert sp.issparse(positions_of(vectors, sample).X)
         vectors, sample = class_problem(layout=layout)
-        assert not sp.issparse(path(vectors, sample).X)
+        assert not sp.issparse(positions_of(vectors, sample).X)
 
 
 def test_positions_convert_back_to_vectors():
     vectors, sample = class_problem(offset=100, dtype=np.float32)
-    found = path(vectors, sample)
+    found = positions_of(vectors, sample)
     assert_array_equal(found.vectors(found.position(vectors)), vectors, strict=True)
 
 
@@ -82,19 +85,19 @@ def test_vectors_with_small_coefficients_move_further():
     vectors, sample = class_problem()
     point = np.ones((1, 13))
     point[0, 3] = 0.01
-    unit = Path(vectors, point, sample, True, 1, np.random.default_rng(0)).unit.ravel()
+    unit = Positions(vectors, point, sample, True, 1, np.random.default_rng(0)).unit.ravel()
     assert unit[3] < 0.5 * np.delete(unit, 3).min()
-    assert unit[3] >= np.sqrt(2 * GAMMA * moving.DAMPING)  # bounded
+    assert unit[3] >= np.sqrt(2 * GAMMA * positions.DAMPING) / positions.FIRST_STEP  # bounded
 
 
-# --- a path ---------------------------------------------------------------------------------------
+# --- steps ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_steps_lower_the_objective(make):
     vectors, sample = make()
     before = Objective(vectors, sample)(solved(vectors, sample))[0]
-    found = path(vectors, sample)
+    found = positions_of(vectors, sample)
     moved, point, n_moves = found.follow(10, 1e-6)
     after, gradient = Objective(moved, sample)(point)
     assert after < 0.97 * before
@@ -107,7 +110,9 @@ def test_steps_lower_the_objective(make):
 
 def test_steps_end_where_little_is_gained():
     vectors, sample = class_problem()
-    loose, tight = (path(vectors, sample).follow(100, tolerance)[2] for tolerance in (0.02, 1e-6))
+    loose, tight = (
+        positions_of(vectors, sample).follow(100, tolerance)[2] for tolerance in (0.02, 1e-6)
+    )
     assert 0 < loose < tight
 
 
@@ -117,7 +122,10 @@ def test_path_does_not_depend_on_layout_or_threads(name, layout, monkeypatch):
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 128)
     vectors, sample = MAKERS[name](n=1000, dtype=np.float32)
     twin = MAKERS[name](n=1000, dtype=np.float32, layout=layout)[1]
-    one, three = path(vectors, sample).follow(5, 0.0), path(vectors, twin, 3).follow(5, 0.0)
+    one, three = (
+        positions_of(vectors, sample).follow(5, 0.0),
+        positions_of(vectors, twin, 3).follow(5, 0.0),
+    )
     assert_array_equal(one[0], three[0])
     assert_array_equal(one[1], three[1])
     assert one[2] == three[2] == 5
@@ -126,8 +134,8 @@ def test_path_does_not_depend_on_layout_or_threads(name, layout, monkeypatch):
 def test_path_of_few_values_does_not_depend_on_layout_or_threads(monkeypatch):
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 10 * 128)
     vectors, sample = few_values()
-    one = path(vectors, sample).follow(5, 0.0)
-    three = path(vectors, few_values(sp.csr_array)[1], 3).follow(5, 0.0)
+    one = positions_of(vectors, sample).follow(5, 0.0)
+    three = positions_of(vectors, few_values(sp.csr_array)[1], 3).follow(5, 0.0)
     assert_array_equal(one[0], three[0])
     assert_array_equal(one[1], three[1])
 
@@ -147,13 +155,13 @@ def chequered_svc(**changes):
 @pytest.fixture
 def paths(monkeypatch):
     """Return the list of the numbers of rows of all paths."""
-    seen, follow = [], Path.follow
+    seen, follow = [], Positions.follow
 
     def count(self, *limits):
         seen.append(len(self.sample.c))
         return follow(self, *limits)
 
-    monkeypatch.setattr(Path, "follow", count)
+    monkeypatch.setattr(Positions, "follow", count)
     return seen
 
 
@@ -161,7 +169,7 @@ def test_classifier_moves_its_vectors_and_reports_it(capsys):
     X, y = chequered()
     moved = chequered_svc(verbose=True).fit(X, y)
     last = chequered_svc(polish=False).fit(X, y)
-    assert 0 < moved.profile_.moves <= Choices().class_moves
+    assert 0 < moved.profile_.moves <= Choices().moves
     assert f"vectors moved in {moved.profile_.moves} steps" in capsys.readouterr().out
     assert not np.isin(moved.support_vectors_, last.support_vectors_).all()
     assert moved.profile_.objective_after < moved.profile_.objective_before
@@ -176,19 +184,57 @@ def test_only_near_rows_and_some_others_take_part(paths, monkeypatch):
     assert 0 < n_near < len(X)
 
 
-def test_vectors_stay_after_a_few_steps_that_gain_little(monkeypatch):
-    made, look = [], Path.look
+def test_vectors_stay_after_a_few_trials_that_gain_little(monkeypatch):
+    made, look = [], Positions.look
 
     def count(self, position):
         made.append(position)
         return look(self, position)
 
-    monkeypatch.setattr(Path, "look", count)
+    monkeypatch.setattr(Positions, "look", count)
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(3000, 2)), random.integers(0, 2, 3000)  # nothing to learn
-    clf = BudgetedSVC(100, gamma=2.0, random_state=0).fit(X, y)
-    assert clf.profile_.moves == 0
-    assert 1 < len(made) < 10
+    X, y = random.normal(size=(3000, 2)), random.normal(size=3000)  # nothing to learn
+    model = BudgetedSVR(100, gamma=2.0, random_state=0).fit(X, y)
+    assert model.profile_.moves == 0
+    assert 0 < len(made) <= len(positions.FIRST_LENGTHS)
+
+
+def test_vectors_stay_if_noise_hides_what_there_is_to_gain(paths):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(3000, 2)), random.integers(0, 2, 3000)
+    assert BudgetedSVC(100, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
+    assert not paths
+
+
+def test_vectors_stay_if_few_rows_are_near_for_each_unknown(paths):
+    X, y = chequered()
+    few, many = Choices(rows_per_unknown=1e3), Choices(rows_per_unknown=1.0)
+    for choices, moves in ((few, False), (many, True)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                settings,
+                "Settings",
+                lambda choices=choices, **given: Settings(**given, choices=choices),
+            )
+            chequered_svc().fit(X, y)
+        assert bool(paths) == moves
+
+
+def test_features_that_are_correlated_count_once():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 3))
+    loss = EpsilonInsensitive.of(np.zeros((2000, 1)), [0.1], [0.1])
+
+    def dimension(X):
+        return solve.effective_dimension(Sample(ready_rows(X, 1.0), np.ones(2000), loss))
+
+    assert dimension(X) == pytest.approx(3, abs=0.05)
+    assert dimension(np.hstack([X, X, X])) == pytest.approx(3, abs=0.05)
+    assert dimension(X * [1.0, 1e-3, 1e-3]) == pytest.approx(1, abs=0.01)
+    assert dimension(np.ones((2000, 3))) == 1
+    assert dimension(sp.csr_array(np.hstack([X, np.zeros((2000, 40))]))) == pytest.approx(
+        3, abs=0.05
+    )
 
 
 def test_vectors_stay_if_the_loss_is_small(paths):
@@ -203,26 +249,27 @@ def test_vectors_stay_if_the_loss_is_small(paths):
 
 
 def test_the_loss_of_a_rare_class_is_not_small(paths):
-    random = np.random.default_rng(0)
-    X = random.normal(size=(6000, 2))
-    y = np.linalg.norm(X - 1.2, axis=1) < 0.3 * random.uniform(size=6000)
-    assert 0.001 < y.mean() < 0.005
-    BudgetedSVC(20, gamma=4.0, random_state=0).fit(X, y)
+    # It is compared with a model that never predicts this class, not with the number of rows.
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    y = np.linalg.norm(X - 1.2, axis=1) < 0.3
+    assert 0.005 < y.mean() < 0.02
+    clf = BudgetedSVC(8, 10.0, gamma=4.0, random_state=0).fit(X, y)
     assert paths
+    assert clf.profile_.objective_after < 0.01 * 10.0 * len(y)
 
 
 def test_result_with_a_larger_objective_is_discarded(monkeypatch):
     X, y = chequered()
-    monkeypatch.setattr(effort.Effort, "rounds", lambda _: [])
+    monkeypatch.setattr(solve.Solver, "move", lambda _, answer: answer)
     still = chequered_svc().fit(X, y)
     monkeypatch.undo()
-    looked = Path.look
+    looked = Positions.look
 
-    def look(path, position):
-        objective, gradient = looked(path, position)
+    def look(self, position):
+        objective, gradient = looked(self, position)
         return -objective, -gradient
 
-    monkeypatch.setattr(Path, "look", look)
+    monkeypatch.setattr(Positions, "look", look)
     clf = chequered_svc().fit(X, y)
     assert clf.profile_.moves == 0
     assert_array_equal(clf.support_vectors_, still.support_vectors_)
@@ -233,11 +280,10 @@ def test_result_with_a_larger_objective_is_discarded(monkeypatch):
 def test_objective_of_all_rows_falls_after_a_sample(monkeypatch, paths):
     X, y = chequered(6000)
     monkeypatch.setattr(solve, "MOST_KEPT", 4 * 16 * 1000)  # solved on a sample first
-    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 1)
     moved = chequered_svc().fit(X, y)
     assert moved.profile_.moves > 0
     assert paths[0] > 1000  # all near rows, not those of the sample
-    monkeypatch.setattr(effort.Effort, "rounds", lambda _: [])
+    monkeypatch.setattr(solve.Solver, "move", lambda _, answer: answer)
     still = chequered_svc().fit(X, y)
     assert moved.profile_.objective_after < 0.9 * still.profile_.objective_after
 
@@ -268,6 +314,7 @@ def test_sparse_rows_can_have_many_features():
     random = np.random.default_rng(0)
     X = sp.random_array((1000, 5_000), density=0.002, random_state=random, format="csr")
     y = np.asarray(X.sum(axis=1)).ravel()
-    model = BudgetedSVR(5, random_state=0, max_iter=1, epsilon=0.0).fit(X.astype(np.float32), y)
+    model = BudgetedSVR(5, polish="thorough", random_state=0, max_iter=1, epsilon=0.0)
+    model.fit(X.astype(np.float32), y)
     assert np.isfinite(model.dual_coef_).all()
     assert model.profile_.moves > 0
