@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .hessian import INTERCEPT_CURVATURE
-from .newton import TOLERANCE
 from .sample import Sample
 
 Array = NDArray[Any]
 
-# The largest number of steps. Regressions with a large C need most.
+# The largest number of steps. Regressions with a large C need most. Steps end if one predicts a
+# decrease below half this share of the objective; the last ones gain most digits.
 MOST_STEPS = 200
+TOLERANCE = 1e-4
 # Coefficients are as large as the weights c. If c times the curvature of the loss is larger than
 # this, rounding errors of kernel values in float32 may matter, and the solution is checked.
 LARGEST_CURVATURE = 1e4

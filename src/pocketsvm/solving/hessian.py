@@ -243,7 +243,7 @@ class _RowFactor:
         self._lower, self._rows, self._fit_intercept = lower, rows, fit_intercept
         small = rows @ rows.T
         small.flat[:: len(small) + 1] += 1 / weights
-        self._small, _ = dpotrf(small, lower=1)
+        self._small = dpotrf(small, lower=1)[0] if len(small) else small
         self._column = weights @ rows
         self._solved = self._without_intercept(self._column)
         corner = max(float(weights.sum()), least)
@@ -260,6 +260,8 @@ class _RowFactor:
         return np.append(coefficients, intercept)[None]
 
     def _without_intercept(self, right: Array) -> Array:
+        if not len(self._rows):
+            return right.copy()
         solution, _ = dpotrs(self._small, self._rows @ right, lower=1)
         found: Array = right - solution @ self._rows
         return found

@@ -18,7 +18,9 @@ from .problem import Bends, Place, Problem, row_products
 Array = NDArray[Any]
 
 # Converged if a step predicts a decrease below half this share of the objective.
-TOLERANCE = 1e-3
+TOLERANCE = 2e-4
+# Where only a bound on curvatures is known, steps gain more than they predict: by this factor.
+BOUND_FACTOR = 10
 # The largest number of steps.
 MOST_STEPS = 50
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -89,6 +91,8 @@ def minimise(
         predicted = np.where(active, -row_products(bends.gradient, direction), predicted)
         total = float(bends.objective.sum()) if objective is None else objective
         remaining = float(predicted.sum() / max(total, np.finfo(float).tiny))
+        if problem.has_bound:
+            remaining *= BOUND_FACTOR
         # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
         least = least or forcing * remaining
         if (remaining <= max(tolerance, least) and place.point.any()) or steps == most_steps:
