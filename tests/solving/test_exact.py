@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from pocketsvm import BudgetedOneClassSVM, BudgetedSVC, BudgetedSVR, _core
 from pocketsvm.solving import solve
 from pocketsvm.solving.exact import solve_exactly
+from pocketsvm.solving.newton import TOLERANCE
 
 N_ROWS = 90
 
@@ -34,7 +35,7 @@ def test_an_independent_solver_does_not_find_a_better_solution(make, fit_interce
         best, _ = objective(objective.minimum(found.point)[0])
     assert best <= value <= best * (1 + 2e-3)
     assert found.point[:, -1].any() == fit_intercept
-    assert found.remaining <= 1e-4
+    assert found.remaining <= TOLERANCE
 
 
 def test_rows_without_a_loss_are_no_vectors():
