@@ -46,7 +46,7 @@ def test_the_model_without_a_row_is_close_to_one_fitted_without_it():
         expected.append(decisions(vectors, sample, point)[row])
     change, expected_change = (without - found)[list(some)], np.array(expected) - found[list(some)]
     assert np.abs(expected_change).max() > 0.02
-    assert_allclose(change, expected_change, atol=0.1 * np.abs(expected_change).max())
+    assert_allclose(change, expected_change, atol=0.15 * np.abs(expected_change).max())
 
 
 def test_after_the_shift_rows_lie_below_the_models_without_them_in_the_right_proportion():

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from pocketsvm import BudgetedOneClassSVM, BudgetedSVC, BudgetedSVR, _core
 from pocketsvm.solving import solve
 from pocketsvm.solving.exact import solve_exactly
+from pocketsvm.solving.newton import TOLERANCE
 
 N_ROWS = 90
 
@@ -34,15 +35,15 @@ def test_an_independent_solver_does_not_find_a_better_solution(make, fit_interce
         best, _ = objective(objective.minimum(found.point)[0])
     assert best <= value <= best * (1 + 2e-3)
     assert found.point[:, -1].any() == fit_intercept
-    assert found.remaining <= 1e-4
+    assert found.remaining <= TOLERANCE
 
 
 def test_rows_without_a_loss_are_no_vectors():
     X, y = make_moons(300, noise=0.1, random_state=0)
     clf = BudgetedSVC(300, 10.0, random_state=0).fit(X, y)
     margins = np.where(y == 1, 1, -1) * clf.decision_function(X)
-    n_close = np.count_nonzero(margins < 1.5 - 1e-4)  # the hinge is rounded off up to there
-    assert n_close <= len(clf.support_vectors_) <= np.count_nonzero(margins < 1.5 + 1e-4)
+    n_close = np.count_nonzero(margins < 1.5 - 0.01)  # the hinge is rounded off up to there
+    assert n_close <= len(clf.support_vectors_) <= np.count_nonzero(margins < 1.5 + 0.01)
     assert len(clf.support_vectors_) < 150
 
 

@@ -58,6 +58,7 @@ def sample(monkeypatch):
 def drawn(sample, most_near, seed=SEED):
     """Return what a reading at `somewhere` draws, and which rows are near."""
     vectors, point = somewhere(sample)
+    point *= 5
     return in_memory(sample, 1).first(vectors, point, most_near, seed), read(
         vectors, point, sample, 1
     )[2]
@@ -405,6 +406,6 @@ def test_chunks_without_a_near_row_are_represented_by_the_sample(monkeypatch):
     monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
     case = Case("novelty", 77)
     case.point[:, -1] = 1e3
-    _, found = case.first(N)
+    found = case.many.first(case.vectors, case.point, N, SEED)
     assert found.n_near == 0
     assert_allclose(found.near.c.sum(), case.sample.c.sum())

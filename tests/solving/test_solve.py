@@ -1,24 +1,25 @@
 """The solver as a whole: it improves the model of the passes, and never makes it worse."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from exact_objective import Objective
 from models import STRATEGIES, assert_same_states, friedman, moons, ready_for, ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
-from pocketsvm.solving.effort import Effort
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs, make_classification, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
-from solver_problems import Objective
 from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.solving import all_rows, descent, solve
+from pocketsvm.solving import all_rows, newton, solve
 from pocketsvm.solving.readings import Readings
 from pocketsvm.solving.sample import Sample
+from pocketsvm.solving.solve import Solver
 from pocketsvm.tasks.classification import class_targets
 from pocketsvm.tasks.regression import value_targets
 from pocketsvm.training import settings
@@ -41,7 +42,13 @@ def objective_of(model, X, y, c, epsilon=None):
 def few_kept(monkeypatch, n_rows, budget):
     """Let the solver solve on a sample of this many rows first."""
     monkeypatch.setattr(solve, "MOST_KEPT", 4 * (budget + 8) * n_rows)
-    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 1)
+    monkeypatch.setattr(Settings, "most_sampled", n_rows)
+
+
+@pytest.fixture
+def no_moves(monkeypatch):
+    """Let the vectors stay."""
+    monkeypatch.setattr(Solver, "move", lambda _, answer: answer)
 
 
 # --- the solution ---------------------------------------------------------------------------------
@@ -49,7 +56,7 @@ def few_kept(monkeypatch, n_rows, budget):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("C", [0.1, 10.0])
-def test_general_solver_does_not_find_a_better_classifier(n_classes, C):
+def test_an_independent_solver_does_not_find_a_better_classifier(n_classes, C):
     X, y = make_blobs(400, centers=n_classes, cluster_std=3.0, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     clf = BudgetedSVC(20, C, random_state=0).fit(X, y, weight)
@@ -57,30 +64,13 @@ def test_general_solver_does_not_find_a_better_classifier(n_classes, C):
     value = objective(point)[0]
     assert_allclose(clf.profile_.objective_after, value, rtol=1e-4)
     with threadpool_limits(1):
-        assert value <= objective.best_from(point) * (1 + 2e-4)
-
-
-def test_factors_of_more_vectors_have_a_larger_tolerance(monkeypatch):
-    tolerances, minimise = [], solve.minimise
-
-    def record(problem, random, tolerance, *others):
-        tolerances.append(tolerance)
-        return minimise(problem, random, tolerance, *others)
-
-    monkeypatch.setattr(solve, "minimise", record)
-    X, y = make_blobs(2000, centers=2, cluster_std=3.0, random_state=0)
-    for few, many in ((500, 1000), (80, 1000), (40, 1000), (20, 20), (10, 10)):
-        monkeypatch.setattr(solve, "FEW_VECTORS", few)
-        monkeypatch.setattr(solve, "MANY_VECTORS", many)
-        BudgetedSVC(40, random_state=0).fit(X, y)
-    default = Choices().factor_tolerance
-    assert tolerances == [share * default for share in (0.16, 0.25, 1, 2, 4)]
+        assert value <= objective(objective.minimum(point)[0])[0] * (1 + 1e-3)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize(("budget", "C"), [(5, 0.1), (20, 10.0), (60, 0.3)])
-def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon, monkeypatch):
-    _patch_choices(monkeypatch, merges_per_vector=10**6)  # the same passes without the solver
+def test_an_independent_solver_does_not_find_a_better_regression(budget, C, epsilon, monkeypatch):
+    _patch_choices(monkeypatch, merges_per_vector=10**6)  # the same pass without the solver
     X, y = make_friedman1(400, n_features=5, noise=0.5, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     model, last = (
@@ -96,12 +86,12 @@ def test_general_solver_does_not_find_a_better_regression(budget, C, epsilon, mo
     assert_allclose(model.profile_.objective_before, before, rtol=1e-4)
     assert value <= before
     with threadpool_limits(1):
-        assert value <= objective.best_from(point) * (1 + 5e-4)
+        assert value <= objective(objective.minimum(point)[0])[0] * (1 + 1e-3)
 
 
 @STRATEGIES
-def test_objective_never_increases_and_the_profile_reports_it(maintenance, monkeypatch):
-    monkeypatch.setattr(Effort, "rounds", lambda _: [])
+@pytest.mark.usefixtures("no_moves")
+def test_objective_never_increases_and_the_profile_reports_it(maintenance):
     X, y = moons()
     arguments = {"maintenance": maintenance, "max_iter": 5, "random_state": 0}
     clf = BudgetedSVC(20, 10.0, **arguments).fit(X, y)
@@ -146,15 +136,16 @@ def test_large_offsets_converge():
     assert clf.score(X + 1e5, y) > 0.95
 
 
-@pytest.mark.parametrize("n", [500, 1500])  # small and large problems
-def test_reaching_the_step_limit_gives_a_warning(monkeypatch, n):
-    monkeypatch.setattr(descent, "FIRST_STEPS", 1)
-    monkeypatch.setattr(descent, "STEPS_PER_FACTOR", 1)
-    monkeypatch.setattr(descent, "MOST_FACTORS", 1)
-    monkeypatch.setattr(descent, "MOST_STEPS", 1)
-    monkeypatch.setattr(Effort, "rounds", lambda _: [])
-    monkeypatch.setattr(solve, "NOT_CONVERGED", 0.01)
-    X, y = moons(n)
+@pytest.mark.usefixtures("no_moves")
+@pytest.mark.parametrize("sampled", [False, True])
+def test_reaching_the_step_limit_gives_a_warning(sampled, monkeypatch):
+    one_step = partial(newton.minimise, most_steps=1)
+    for module in (solve, all_rows):
+        monkeypatch.setattr(module, "minimise", one_step)
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    if sampled:
+        few_kept(monkeypatch, 300, 20)
+    X, y = moons(1500)
     with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
         BudgetedSVC(20, 1000.0, random_state=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
@@ -188,8 +179,8 @@ def test_the_whole_budget_is_used_where_vectors_were_merged():
     assert len(few.support_vectors_) <= 60  # nothing was merged
 
 
+@pytest.mark.usefixtures("no_moves")
 def test_free_slots_are_filled_with_rows(monkeypatch):
-    monkeypatch.setattr(Effort, "rounds", lambda _: [])
     X, y = moons(300, dtype=np.float32)
     found, distinct = [], solve.distinct
 
@@ -216,22 +207,23 @@ def test_every_class_uses_all_vectors():
 # --- samples --------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_moves")
 def test_coefficients_come_from_all_rows_after_a_sample(monkeypatch):
-    monkeypatch.setattr(Effort, "rounds", lambda _: [])
     X, y = moons(6000, noise=0.3)
-    whole = BudgetedSVC(20, random_state=0).fit(X, y)
     few_kept(monkeypatch, 300, 20)
+    refined = []
+    refine = Solver._refined
+    monkeypatch.setattr(
+        Solver, "_refined", lambda *given: refined.append(given[2]) or refine(*given)
+    )
     clf = BudgetedSVC(20, random_state=0).fit(X, y)
-    # The objective is that of all rows, and close to the best.
     objective, point = objective_of(clf, X, y, 1.0)
     assert_allclose(clf.profile_.objective_after, objective(point)[0], rtol=1e-4)
-    assert_allclose(clf.profile_.objective_after, whole.profile_.objective_after, rtol=0.01)
-    assert not np.array_equal(clf.dual_coef_, whole.dual_coef_)
+    best = objective(objective.minimum(point)[0])[0]
+    assert clf.profile_.objective_after <= best * (1 + 1e-3)
     # The sample alone would be worse.
-    _patch_choices(monkeypatch, steps_on_all_rows=0)
-    alone = BudgetedSVC(20, random_state=0).fit(X, y)
-    best = whole.profile_.objective_after
-    assert alone.profile_.objective_after - best > 5 * (clf.profile_.objective_after - best)
+    (alone,) = refined
+    assert objective(alone)[0] - best > 5 * (clf.profile_.objective_after - best)
 
 
 def _patch_choices(monkeypatch, **changes):
@@ -239,28 +231,26 @@ def _patch_choices(monkeypatch, **changes):
     monkeypatch.setattr(settings, "Settings", lambda **given: Settings(**given, choices=choices))
 
 
+@pytest.mark.usefixtures("no_moves")
 def test_rows_are_read_few_times(monkeypatch):
     X, y = moons(6000, noise=0.3)
     few_kept(monkeypatch, 300, 20)
-    monkeypatch.setattr(Effort, "rounds", lambda _: [])
     counted, first, along = [], Readings.first, Readings.along
     monkeypatch.setattr(Readings, "first", lambda *given: counted.append("first") or first(*given))
     monkeypatch.setattr(Readings, "along", lambda *given: counted.append("along") or along(*given))
     BudgetedSVC(20, random_state=0).fit(X, y)
-    assert counted in (["first", "along"], ["first", "along", "along"])
+    assert 2 <= len(counted) <= 5
+    assert counted[0] == "first"
 
 
+@pytest.mark.usefixtures("no_moves")
 def test_coefficients_converge_on_all_rows_if_the_classes_hardly_overlap(monkeypatch):
-    monkeypatch.setattr(Effort, "rounds", lambda _: [])
     X, y = moons(6000, noise=0.1)
-    model = BudgetedSVC(20, 1000.0, gamma=2.0, random_state=0)
-    best = model.fit(X, y).profile_.objective_after
     few_kept(monkeypatch, 300, 20)
+    model = BudgetedSVC(20, 1000.0, gamma=2.0, random_state=0)
     found = model.fit(X, y).profile_.objective_after  # without a warning
-    assert_allclose(found, best, rtol=0.1)
-    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
-    with pytest.warns(ConvergenceWarning, match="Polishing stopped before it converged"):
-        assert model.fit(X, y).profile_.objective_after > 1.1 * found
+    objective, point = objective_of(model, X, y, 1000.0)
+    assert_allclose(found, objective(objective.minimum(point)[0])[0], rtol=1e-3)
 
 
 def test_sample_size_keeps_kernel_values_in_memory():
@@ -269,7 +259,7 @@ def test_sample_size_keeps_kernel_values_in_memory():
         return solve.sample_size(replace(found, choices=Choices(**choices)), 2)
 
     assert size(500) == 2**28 // (4 * 516)
-    assert size(2000) == 64 * 2000  # the least
+    assert size(2000) == 2**28 // (4 * 2016)
     assert size(50) == 512 * 50  # what the passes see
     assert size(50, rows_per_vector=10**9) == 2**28 // (4 * 66)
 
@@ -372,5 +362,7 @@ def rare_class(seed):
 def test_vectors_move_although_far_rows_get_a_loss(seed):
     # Moved on the near rows alone, the vectors leave heavy rows that had no loss.
     X, y = rare_class(seed)
-    clf = BudgetedSVC(40, 100.0, gamma=0.3, class_weight="balanced", random_state=0).fit(X, y)
-    assert clf.profile_.moves >= 10
+    clf = BudgetedSVC(
+        40, 100.0, gamma=0.3, class_weight="balanced", polish="thorough", random_state=0
+    )
+    assert clf.fit(X, y).profile_.moves >= 10
