@@ -97,7 +97,8 @@ def minimise(
         least = least or forcing * remaining
         if (remaining <= max(tolerance, least) and place.point.any()) or steps == most_steps:
             return Solution(place, bends, steps, remaining)
-        if not problem.sample.loss.coupled:  # each output has a problem of its own
+        if place.point.any() and not problem.sample.loss.coupled:
+            # Outputs have problems of their own, some of which are solved sooner.
             active &= predicted > tolerance * total / len(active)
             direction[~active] = 0.0
         if problem.has_bound:
