@@ -425,7 +425,7 @@ def sample_size(settings: Settings, n_outputs: int) -> int:
 
 
 def most_rows(n_vectors: int, n_outputs: int) -> int:
-    """Return the number of rows whose kernel values fit into memory; some for each vector at least."""
+    """Return the number of rows that represent all: their kernel values should fit into memory."""
     kept = MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
     return max(kept, LEAST_ROWS_PER_VECTOR * n_vectors)
 
