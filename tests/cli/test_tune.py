@@ -127,7 +127,7 @@ def test_rows_on_disk_have_the_scores_of_rows_in_memory(scoring, tmp_path, capsy
     path = tmp_path / "rare.csv"
     table = pd.DataFrame(rows, columns=list("abcd"))
     table.assign(label=(value > np.quantile(value, 0.995)).astype(int)).to_csv(path, index=False)
-    given = ("-B", 12, "-c", 8, "-g", "0.125", "--scoring", scoring, "--json")
+    given = ("-B", 40, "-c", 8, "-g", "0.125", "--scoring", scoring, "--json")
     found = []
     for memory in ("1G", "1M"):
         more = ("--memory", memory, "--test", path)
@@ -151,7 +151,8 @@ def test_three_classes_on_disk_have_the_score_of_their_model(tmp_path, capsys):
     score = json.loads(capsys.readouterr().out)["score"]
     model, x = load_model(tmp_path / "a.psvm"), pd.DataFrame(rows, columns=list("abcd"))
     predicted = model.predict(x).astype(float)
-    assert abs(score - balanced_accuracy_score(kinds, predicted)) < 0.02
+    # A little more on the rows that the model was trained on.
+    assert -0.02 < balanced_accuracy_score(kinds, predicted) - score < 0.05
 
 
 @pytest.mark.parametrize(
