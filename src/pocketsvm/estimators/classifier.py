@@ -71,11 +71,11 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         the loss, for each class against the rest.
 
     max_iter : int, default=20
-        Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 50 merges per support vector, because further merges make the vectors worse, after
-        eight passes over up to 1,000 rows, and after two if all rows fit into the budget. With
-        several classes, they end after the pass in which there are 100 merges per support vector.
-        If `class_weight` makes classes differ in weight, 400 merges are the limit.
+        Largest number of passes over the training data in `fit`. If `fit` polishes, there are at
+        most five, and two if all rows fit into the budget. They end early after 50 merges per
+        support vector, because further merges make the vectors worse; with several classes, after
+        the pass in which there are 100. If `class_weight` makes classes differ in weight, 400
+        merges are the limit.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

@@ -31,8 +31,9 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         Kernel coefficient in ``exp(-gamma |x - s|^2)``, as in `BudgetedSVC`.
 
     max_iter : int, default=20
-        Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 50 merges per support vector, and after two passes if all rows fit into the budget.
+        Largest number of passes over the training data in `fit`. If `fit` polishes, there are at
+        most five, and two if all rows fit into the budget. They end early after 20 merges per
+        support vector.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

@@ -34,8 +34,8 @@ class BudgetedRanker(BudgetedMachine):
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. A pass makes one step for each
-        row, with a random partner of the same query and another relevance. If `fit` polishes, the
-        passes end early after 50 merges per support vector.
+        row, with a random partner of the same query and another relevance. If `fit` polishes, there
+        are at most five passes, which end early after 50 merges per support vector.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"

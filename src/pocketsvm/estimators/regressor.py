@@ -68,10 +68,10 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         batch of a stream may be small.
 
     max_iter : int, default=20
-        Largest number of passes over the training data in `fit`. If `fit` polishes, they end early
-        after 50 merges per support vector, because further merges make the vectors worse, and after
-        two passes if all rows fit into the budget. With several targets or quantiles, they end
-        after the pass in which there are 100 merges per support vector.
+        Largest number of passes over the training data in `fit`. If `fit` polishes, there are at
+        most five, and two if all rows fit into the budget. They end early after 50 merges per
+        support vector, because further merges make the vectors worse; with several targets or
+        quantiles, after the pass in which there are 100.
 
     maintenance : {"merge", "lookup-wd", "lookup-h", "gss", "gss-precise", "removal", \
             "projection"}, default="merge"
