@@ -96,8 +96,8 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         Whether `fit` solves for the coefficients and the intercept after the passes, and moves the
         support vectors. This removes most of the noise of stochastic gradient descent.
 
-        - True moves the vectors if this gains something in little time: in at most 100 steps that
-          cost no more than the exact SVM.
+        - True moves the vectors in at most 30 steps, if there are more rows near the margin than
+          unknowns and a first step pays.
         - "thorough" moves them until this gains nothing, whatever it costs.
         - False makes all passes over all rows and returns the last iterate, as in the paper.
 

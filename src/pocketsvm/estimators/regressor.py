@@ -81,10 +81,10 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
     polish : bool or "thorough", default=True
         Whether `fit` solves for the coefficients and the intercept after the passes, and moves the
         support vectors. Without it, the model is the last iterate, which is noisy, especially for
-        a large C. The vectors are not moved if there are fewer than four rows per vector.
+        a large C.
 
-        - True moves the vectors if this gains something in little time: in at most 200 steps that
-          cost no more than the exact SVM.
+        - True moves the vectors in at most 20,000 steps divided by the number of vectors, if there
+          are more rows near the tube than unknowns and a first step pays.
         - "thorough" moves them until this gains nothing, whatever it costs.
         - False makes all passes over all rows and returns the last iterate.
 
