@@ -99,7 +99,7 @@ class Choices:
     most_moved: int = 2**20
     rows_per_unknown: float = 1.5
     least_loss: float = 0.01
-    most_loss: float = 0.32
+    most_loss: float = 0.36
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
