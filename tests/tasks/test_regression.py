@@ -103,11 +103,7 @@ def test_a_sample_in_memory_gives_the_model_of_batches(loss, few_solved, monkeyp
     model = BudgetedSVR(8, 10.0, loss=loss, gamma=0.5, fit_intercept=False, random_state=0)
     found, in_memory = clone(model).fit(Batches(X, y)), clone(model).fit(X, y)
     assert found.profile_.moves > 0
-    before, after = (
-        (found.profile_.objective_before, in_memory.profile_.objective_before),
-        (found.profile_.objective_after, in_memory.profile_.objective_after),
-    )
-    assert_allclose(*before, rtol=1e-7)
+    after = found.profile_.objective_after, in_memory.profile_.objective_after
     if few_solved and loss == "epsilon_insensitive":
         # Rows without a loss are represented by some of them, and only rows in memory tell how many
         # there are before they are drawn.
