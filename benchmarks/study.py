@@ -56,15 +56,55 @@ OF_THE_PASSES = (
     "merges_per_vector",
     "merges_of_several",
     "merges_of_weighted",
+    "passes_of_few",
+    "most_passes",
 )
 
 # What a variant changes: fields of `Choices`, and "polish" as in the estimators. The default is an
 # empty change.
 Changes = Mapping[str, Any]
 
+# The choices, with a smaller and a larger value of each.
+VARIED: dict[str, tuple[Any, ...]] = {
+    "intercept_rate": (0.01, 1.0),
+    "rows_per_vector": (128, NO_LIMIT),
+    "class_rows_per_vector": (16, 256),
+    "merges_per_vector": (25, 200),
+    "merges_of_several": (25, 400),
+    "merges_of_weighted": (100, NO_LIMIT),
+    "passes_of_few": (1, 5),
+    "most_passes": (2, 20),
+    "hinge_width": (0.25, 1.0),
+    "relative_width": (0.03, 0.3),
+    "quantile_width": (0.02, 0.15),
+    "relative_tube": (0.1, 0.5),
+    "fills": (False,),
+    "class_moves": (0, 100),
+    "value_moves": (0, 100_000),
+    "class_tolerance": (1e-4, 2e-3),
+    "value_tolerance": (1e-5, 3e-4),
+    "most_moved": (2**17, NO_LIMIT),
+    "rows_per_unknown": (0.5, 5.0),
+    "least_loss": (0.0, 0.05),
+    "most_loss": (0.1, 1.0),
+}
+# The same, of polish="thorough".
+VARIED_THOROUGH: dict[str, tuple[Any, ...]] = {
+    "thorough_moves": (30, 300),
+    "thorough_rounds": (1, 10),
+    "thorough_tolerance": (1e-6, 1e-4),
+}
 
-def _merges(per_vector: int) -> Changes:
-    return {"merges_per_vector": per_vector, "merges_of_several": per_vector}
+
+def _comparison_of(name: str, values: tuple[Any, ...], common: Changes) -> dict[str, Changes]:
+    shown = {_shown(value): {**common, name: value} for value in values}
+    return {_shown(getattr(Choices(), name)): common, **shown}
+
+
+def _shown(value: Any) -> str:
+    if value == NO_LIMIT:
+        return "no limit"
+    return str(value) if isinstance(value, bool) else f"{value:,}"
 
 
 COMPARISONS: dict[str, dict[str, Changes]] = {
@@ -77,56 +117,10 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
         "with moves if they are cheap": {},
         "with moves until they gain nothing": {"polish": "thorough"},
     },
-    "Rows that the passes see, for each vector": {
-        "128": {"rows_per_vector": 128},
-        "256": {"rows_per_vector": 256},
-        "512": {},
-        "1,024": {"rows_per_vector": 1024},
-        "all": {"rows_per_vector": NO_LIMIT},
-    },
-    "Merges after which the passes end, for each vector": {
-        "25": _merges(25),
-        "50": _merges(50),
-        "50, and 100 for several classes": {},
-        "100": _merges(100),
-        "200": _merges(200),
-        "400": _merges(400),
-        "no limit": _merges(NO_LIMIT),
-    },
-    "Intercept in the passes: the square of its constant feature": {
-        "none": {"intercept_rate": 0.0},
-        "0.01": {"intercept_rate": 0.01},
-        "0.1": {},
-        "1": {"intercept_rate": 1.0},
-    },
-    "Free slots of the budget": {"left free": {"fills": False}, "filled with rows": {}},
-    "Steps for the coefficients on all rows, after those on a sample": {
-        "none": {"steps_on_all_rows": 0},
-        "1": {"steps_on_all_rows": 1},
-        "2": {},
-    },
-    "Steps that move the vectors of a classifier": {
-        "none": {"class_moves": 0},
-        "up to 20": {"class_moves": 20},
-        "up to 40": {"class_moves": 40},
-        "up to 100": {},
-    },
-    "Steps that move the vectors of a regression": {
-        "none": {"value_moves": 0},
-        "up to 100": {"value_moves": 100},
-        "up to 200": {},
-    },
-    "Gain of a step below which the solver makes no further factor": {
-        "0.1": {"factor_tolerance": 0.1},
-        "0.05": {"factor_tolerance": 0.05},
-        "0.025": {},
-        "0.01": {"factor_tolerance": 0.01},
-    },
-    "Width of the smoothing": {
-        "0.1": {"hinge_width": 0.1},
-        "0.25": {"hinge_width": 0.25},
-        "0.5": {},
-        "1": {"hinge_width": 1.0},
+    **{f"`{name}`": _comparison_of(name, values, {}) for name, values in VARIED.items()},
+    **{
+        f"`{name}`": _comparison_of(name, values, {"polish": "thorough"})
+        for name, values in VARIED_THOROUGH.items()
     },
 }
 

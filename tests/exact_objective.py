@@ -6,6 +6,7 @@ those of scikit-learn, losses those of `loss_formulas.py`, and Hessians are exac
 
 import numpy as np
 from loss_formulas import formula
+from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq, minimize
 from sklearn.metrics.pairwise import rbf_kernel
@@ -138,7 +139,11 @@ class Objective:
         for _ in range(n_steps):
             if self.bound(gradient) <= tolerance * value or ridge > MOST_RIDGE:
                 break
-            step = self.newton_step(point, gradient, ridge)
+            try:
+                step = self.newton_step(point, gradient, ridge)
+            except LinAlgError:
+                ridge *= NEXT_RIDGE
+                continue
             length = self._length(point, step)
             new_value, new_gradient = self(point + length * step)
             if new_value < value * (1 - 1e-12):

@@ -1,5 +1,7 @@
 """The study of the settings, on small data."""
 
+from dataclasses import fields
+
 import pytest
 from sklearn.datasets import make_moons
 
@@ -27,7 +29,7 @@ def small(monkeypatch):
 def results(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "SEEDS", range(2))
     monkeypatch.setattr(study, "CASES", {"100 rows": study.CASES["100 rows"]})
-    names = ("Polishing", "Free slots of the budget", "Width of the smoothing")
+    names = ("Polishing", "`fills`", "`hinge_width`")
     monkeypatch.setattr(study, "COMPARISONS", {name: study.COMPARISONS[name] for name in names})
     return Results(tmp_path / "results.csv", study.COLUMNS, tuple(study.KEY))
 
@@ -35,9 +37,24 @@ def results(tmp_path, monkeypatch):
 # --- variants -------------------------------------------------------------------------------------
 
 
+def test_every_choice_is_varied_below_and_above():
+    varied = study.VARIED | study.VARIED_THOROUGH
+    assert list(varied) == [field.name for field in fields(Choices)]
+    for name, values in varied.items():
+        default = getattr(Choices(), name)
+        assert default not in values
+        if name != "fills":
+            below, above = values
+            assert below < default < above, name
+
+
 def test_every_variant_changes_what_exists_and_one_default_is_shown():
     for title, variants in study.COMPARISONS.items():
-        assert [bool(changes) for changes in variants.values()].count(False) == 1, title
+        thorough = "thorough" in title
+        plain = [
+            not set(changes) - ({"polish"} if thorough else set()) for changes in variants.values()
+        ]
+        assert plain.count(True) == 1, title
         for changes in variants.values():
             choices = {name: value for name, value in changes.items() if name != "polish"}
             assert Choices(**choices) != Choices() or "polish" in changes or not changes, changes
@@ -99,6 +116,6 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path):
     }
     page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
-    assert "| **filled with rows** | – | – |" in page
+    assert "| **True** | – | – |" in page
     assert "| 100 rows |" in page
     assert "20,000 test rows" in page

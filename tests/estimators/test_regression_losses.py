@@ -178,7 +178,7 @@ def test_streams_and_warm_starts(loss):
 
 @EVERY_LOSS
 def test_weights_count(loss):
-    X, y = friedman(300)
+    X, y = friedman(900)  # enough for vectors to move, whether rows are repeated or not
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     repeated = np.repeat(np.arange(len(y)), weight.astype(int))
     found = svr(30, loss=loss).fit(X, y, sample_weight=weight)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from model_files import entry, numbers, refused_after, value
 
-from pocketsvm.model.check import check_quantiles
+from pocketsvm.model.check import _check_outputs, check_quantiles
+from pocketsvm.model.container import Entry
 
 VECTORS = "decision.vectors"
 SHAPES = {
@@ -75,3 +76,13 @@ def test_quantiles_that_no_model_has_are_refused(quantile):
 def test_numbers_that_no_model_has_are_refused(path, saved, name):
     change, reason = VALUES[name]
     refused_after(change, saved, path, reason)
+
+
+@pytest.mark.parametrize("offset", [1e308, -2e30])
+def test_an_offset_that_no_target_can_have_is_refused(offset):
+    training, entries = {"offset": [0.0, offset]}, {}
+    entries["decision.intercept"] = Entry(np.dtype("float64"), (2,))
+    with pytest.raises(ValueError, match=r"offset .* is not 2 numbers up to 1e\+30"):
+        _check_outputs({}, training, entries)
+    training["offset"] = [0.0, 1e29]
+    assert _check_outputs({}, training, entries) == 2

@@ -152,7 +152,9 @@ def test_passes_end_early_after_enough_merges(problem):
     rows, targets = problem()
     without_end = passes(rows, targets, settings(10), Watcher())
     watcher = Watcher()
-    choices = Choices(merges_per_vector=20, merges_of_several=20, merges_of_weighted=20, small=0)
+    choices = Choices(
+        merges_per_vector=20, merges_of_several=20, merges_of_weighted=20, most_passes=10
+    )
     found = passes(rows, targets, settings(10, polish=True, choices=choices), watcher)
     most = 20 * 20  # merges a vector, vectors
     assert 1 < found.n_passes < 10
@@ -171,7 +173,9 @@ def test_passes_end_early_after_enough_merges(problem):
 @PROBLEMS
 def test_interrupted_passes_end_after_as_many_merges(problem):
     rows, targets = problem()
-    choices = Choices(merges_per_vector=20, merges_of_several=20, merges_of_weighted=20, small=0)
+    choices = Choices(
+        merges_per_vector=20, merges_of_several=20, merges_of_weighted=20, most_passes=10
+    )
     given = settings(10, polish=True, choices=choices)
     watcher = Watcher()
     whole = passes(rows, targets, given, watcher)
@@ -209,21 +213,23 @@ def test_merges_have_no_limit_if_no_solver_follows(problem):
 
 
 @PROBLEMS
-def test_few_rows_need_fewer_passes(problem):
+def test_passes_end_after_the_largest_number_if_the_solver_follows(problem):
     rows, targets = problem()
 
-    def n_passes(polish=True, budget=20, **choices):
+    def n_passes(n=30, polish=True, budget=20, **choices):
         found = Choices(
             merges_per_vector=10**6, merges_of_several=10**6, merges_of_weighted=10**6, **choices
         )
-        given = settings(30, polish=polish, budget=budget, choices=found)
+        given = settings(n, polish=polish, budget=budget, choices=found)
         return passes(rows, targets, given, Watcher()).n_passes
 
-    assert n_passes(small=rows.n_rows) == 8
-    assert n_passes(small=rows.n_rows, passes_of_small=3) == 3
-    assert n_passes(small=rows.n_rows - 1) == n_passes(polish=False, small=rows.n_rows) == 30
+    assert n_passes() == Choices().most_passes == 5
+    assert n_passes(most_passes=3) == 3
+    assert n_passes(n=2) == 2
+    assert n_passes(polish=False) == 30
     assert n_passes(budget=rows.n_rows) <= 2  # all rows fit; a regression has enough after one
     assert n_passes(budget=10 * rows.n_rows) == 2
+    assert n_passes(budget=10 * rows.n_rows, passes_of_few=3) <= 3
 
 
 @PROBLEMS

@@ -4,7 +4,6 @@
 through, `decode` can turn into a model that predicts finite numbers and can be trained further.
 """
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -26,6 +25,8 @@ STATE_OF_PROBLEMS = {"sizes": "int64", "bias": "float64", "steps": "int64"}
 GENERATOR_WORDS = 4
 # The largest count in a file: further passes add to the number of steps, which is an int64.
 MAX_STEPS = 2**62
+# The largest target (`tasks/regression.py`): with a larger offset, further passes would overflow.
+LARGEST_OFFSET = 1e30
 # The largest relative rounding error of the weight of all rows.
 WEIGHT_ERROR = 1e-6
 
@@ -129,14 +130,16 @@ def _check_outputs(
         raise ValueError(f"it has {n_outputs} outputs for the quantiles {str(quantile)[:100]}.")
     offset = training.get("offset")
     if not isinstance(offset, list):
-        take(training, "offset", float)
-    elif len(offset) != n_outputs or not all(_is_finite(each) for each in offset):
-        raise ValueError(f"its offset {str(offset)[:100]} is not {n_outputs} finite numbers.")
+        offset = [take(training, "offset", float)] * n_outputs
+    if len(offset) != n_outputs or not all(_is_offset(each) for each in offset):
+        raise ValueError(
+            f"its offset {str(offset)[:100]} is not {n_outputs} numbers up to {LARGEST_OFFSET:g}."
+        )
     return n_outputs
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value)
+def _is_offset(value: Any) -> bool:
+    return isinstance(value, float) and abs(value) <= LARGEST_OFFSET
 
 
 def check_quantiles(quantile: Any) -> None:
