@@ -429,7 +429,9 @@ def solve_rows(
 ) -> tuple[NDArray[Any], ...] | None:
     """Minimise 1/2 a' K a + sum_i c_i loss_i((K a)_i + b) + tilt b for each output.
 
-    kernel is K, and the other arguments are those of `solve_small`. Returns the point and its
+    kernel is K, tilt the derivative of the objective in the intercept besides the losses, bound one
+    on the curvature of a loss, and least the least curvature of the intercept. Steps end if one
+    predicts a decrease below half the tolerance's share of the objective. Returns the point and its
     gradient (n_outputs, n_rows + 1), the decision values, and for each output the objective, twice
     the decrease that the last step predicted, and the number of steps. Returns None if rounding
     makes a matrix indefinite, which happens with a large c.

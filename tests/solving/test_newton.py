@@ -11,7 +11,7 @@ from solver_problems import PROBLEMS, class_problem, coupled_problem, value_prob
 from threadpoolctl import threadpool_limits
 
 from pocketsvm.solving import kernel, newton
-from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_multiple, line_search, minimise
+from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_start, line_search, minimise
 from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem, row_products
 
 EVERY_PROBLEM = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)
@@ -209,13 +209,13 @@ def test_resuming_after_vectors_moved_finds_their_solution(make, fit_intercept):
     assert solution.steps <= 8
 
 
-def test_the_best_multiple_is_that_of_the_objective():
+def test_the_best_start_is_that_of_the_objective():
     vectors, sample = PROBLEMS["four classes"](C=10.0)
     problem = Problem(vectors, sample, True, 1)
     place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
     objective = Objective(vectors, sample)
     lengths = np.linspace(0.0, 1.0, 201)
-    best = best_multiple(problem, place)
+    best = best_start(problem, place)
     for o in range(4):
         values = []
         for length in lengths:
@@ -255,7 +255,7 @@ def test_a_line_search_lowers_the_objective_however_steep_it_was(times):
     step = problem.place(-times * place.point)
     after = problem.objective(place.plus(line_search(problem, place, step), step))
     assert (after <= problem.objective(place)).all()
-    best = best_multiple(problem, place.plus(np.array([times]), place))
+    best = best_start(problem, place.plus(np.array([times]), place))
     assert (problem.objective(best) <= problem.objective(problem.zero())).all()
 
 

@@ -203,7 +203,7 @@ def test_vectors_stay_after_a_few_trials_that_gain_little(monkeypatch):
 def test_vectors_stay_if_noise_hides_what_there_is_to_gain(paths):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(3000, 2)), random.integers(0, 2, 3000)
-    assert BudgetedSVC(100, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
+    assert BudgetedSVC(250, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
     assert not paths
 
 

@@ -223,8 +223,9 @@ def test_passes_end_after_the_largest_number_if_the_solver_follows(problem):
         given = settings(n, polish=polish, budget=budget, choices=found)
         return passes(rows, targets, given, Watcher()).n_passes
 
-    assert n_passes() == Choices().most_passes == 5
-    assert n_passes(most_passes=3) == 3
+    if not targets.are_classes_weighted:
+        assert n_passes() == Choices().most_passes == 5
+        assert n_passes(most_passes=3) == 3
     assert n_passes(n=2) == 2
     assert n_passes(polish=False) == 30
     assert n_passes(budget=rows.n_rows) <= 2  # all rows fit; a regression has enough after one

@@ -32,8 +32,8 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
     budget : int or "auto", default=500
         Maximum number of support vectors in the whole model, as in `BudgetedSVC`. With "auto", C
         and gamma are found with 500 support vectors, or one for four rows if there are fewer than
-        2,000. Then the vectors of every fold are merged down, again and again to half as many, and
-        the smallest budget whose score is within one standard error of the best is chosen.
+        2,000. Then the budget is halved again and again, and the smallest one whose score is within
+        one standard error of the best is chosen.
 
     Cs : int or array-like of float, default=None
         Values of C to try. None means 1/8, 1 and 8, further ones if the best lies at the border,

@@ -21,6 +21,9 @@ Array = NDArray[Any]
 TOLERANCE = 2e-4
 # Where only a bound on curvatures is known, steps gain more than they predict: by this factor.
 BOUND_FACTOR = 10
+# The passes give a start if their best multiple has an objective below this share of that of zero.
+# With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
+WORTH_A_START = 0.9
 # The largest number of steps.
 MOST_STEPS = 50
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -59,10 +62,12 @@ class Solution:
         return float(self.bends.objective.sum())
 
 
-def best_multiple(problem: Problem, place: Place) -> Place:
-    """Return the place of the best multiple of a point."""
+def best_start(problem: Problem, place: Place) -> Place:
+    """Return the best multiple of a place; zero if that gains little."""
     zero = problem.zero()
-    return zero.plus(line_search(problem, zero, place), place)
+    found = zero.plus(line_search(problem, zero, place), place)
+    gains = problem.objective(found).sum() < WORTH_A_START * problem.objective(zero).sum()
+    return found if gains else zero
 
 
 def minimise(
@@ -73,6 +78,7 @@ def minimise(
     most_steps: int = MOST_STEPS,
     objective: float | None = None,
     forcing: float = 0.0,
+    least_steps: int = 0,
 ) -> Solution:
     """Minimise the objective from a place on.
 
@@ -93,11 +99,11 @@ def minimise(
         remaining = float(predicted.sum() / max(total, np.finfo(float).tiny))
         if problem.has_bound:
             remaining *= BOUND_FACTOR
-        # With a tiny gamma, the zero model is nearly optimal, but it predicts nothing.
         least = least or forcing * remaining
-        if (remaining <= max(tolerance, least) and place.point.any()) or steps == most_steps:
+        is_solved = remaining <= max(tolerance, least) and steps >= least_steps
+        if (is_solved and place.point.any()) or steps == most_steps:
             return Solution(place, bends, steps, remaining)
-        if place.point.any() and not problem.sample.loss.coupled:
+        if steps >= least_steps and place.point.any() and not problem.sample.loss.coupled:
             # Outputs have problems of their own, some of which are solved sooner.
             active &= predicted > tolerance * total / len(active)
             direction[~active] = 0.0

@@ -47,7 +47,7 @@ FIRST_LENGTHS = 1.0, 0.25, 0.05
 WINDOW = 5
 # The first step gains most. Vectors stay if it gains less than so many times what each step must
 # gain.
-FIRST_GAINS = 8
+FIRST_GAINS = 4
 
 
 class Positions:

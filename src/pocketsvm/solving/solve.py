@@ -19,10 +19,10 @@ from ..training.targets import Targets
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
-from .exact import solve_exactly
+from .exact import MOST_ROWS, solve_exactly
 from .hessian import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
-from .newton import Solution, best_multiple, minimise
+from .newton import Solution, best_start, minimise
 from .positions import Positions
 from .problem import Problem, row_products
 from .readings import Readings, read, standing_for
@@ -245,8 +245,8 @@ class Solver:
     def exact(self) -> Answer | None:
         """Solve with all rows as vectors, if they fit into the budget."""
         part, settings = self.part, self._settings
-        fits = self.whole is None and len(part.c) <= settings.budget and settings.choices.fills
-        if not fits or settings.thorough:
+        fits = self.whole is None and len(part.c) <= min(settings.budget, MOST_ROWS)
+        if not fits or settings.thorough or not settings.choices.fills:
             return None
         vectors = self._rows(slice(None), part.rows.core.dtype)
         found = solve_exactly(vectors, part, *self._common)
@@ -285,7 +285,7 @@ class Solver:
         problem = Problem(vectors, self.part, *self._common)
         place = problem.place(last)
         before = float(problem.objective(place).sum())
-        solution = minimise(problem, best_multiple(problem, place), self._random)
+        solution = minimise(problem, best_start(problem, place), self._random, least_steps=2)
         if self.whole is None:
             return before, self._answer(vectors, solution)
         del problem  # its kernel values take memory
@@ -338,13 +338,13 @@ class Solver:
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
         choices, thorough = self._settings.choices, self._settings.thorough
-        n_steps, tolerance = choices.class_moves, choices.class_tolerance
+        most, tolerance = choices.class_moves, choices.class_tolerance
         if self._is_regression:
-            n_steps = choices.value_moves // len(answer.vectors)
-            tolerance = choices.value_tolerance
+            most, tolerance = choices.value_moves, choices.value_tolerance
+        n_steps = max(most // len(answer.vectors), choices.least_moves)
         if thorough:
             n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
-        elif not n_steps or not self._may_move(answer):
+        elif not most or not self._may_move(answer):
             return answer
         for _ in range(choices.thorough_rounds if thorough else 1):
             moved = self._moved(answer, n_steps, tolerance)
@@ -371,8 +371,9 @@ class Solver:
             return False
         if self._is_regression:
             return True
-        constant = self._constant_loss()
-        return choices.least_loss <= answer.objective / constant <= choices.most_loss
+        share = answer.objective / self._constant_loss()
+        is_few = len(answer.vectors) <= choices.few_vectors
+        return share >= choices.least_loss and (is_few or share <= choices.most_loss)
 
     def _constant_loss(self) -> float:
         """Return the loss of the best model that predicts the same class for every row.

@@ -266,7 +266,7 @@ def is_enough(
     # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
     full = targets.all_rows_enter and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
-    many = n_passes >= choices.most_passes
+    many = n_passes >= choices.most_passes and not targets.are_classes_weighted
     enough = profile.merges >= _most_merges(targets, settings)
     return settings.polish and (few or many or enough)
 

@@ -33,7 +33,7 @@ class Choices:
         If the solver follows and all rows fit into the budget, this many passes find the vectors.
 
     most_passes : int
-        If the solver follows, the largest number of passes.
+        If the solver follows, the largest number of passes, unless classes differ in weight.
 
     hinge_width : float
         How far the solver rounds off the kink of a hinge, in units of the margin.
@@ -52,8 +52,12 @@ class Choices:
         Whether the solver uses rows as vectors where the passes left slots of the budget free.
 
     class_moves, value_moves : int
-        The largest number of steps that move the vectors of a classifier. Those of a regression,
-        which gain for longer, make at most the second number divided by the number of vectors.
+        Vectors of a classifier and of a regression make at most as many steps as these numbers
+        divided by the number of vectors: the more there are, the less moves gain, and the longer
+        they take.
+
+    least_moves : int
+        They may make at least so many steps.
 
     class_tolerance, value_tolerance : float
         Vectors of a classifier and of a regression move until a step gains less than this share of
@@ -70,6 +74,10 @@ class Choices:
         Vectors of a classifier move if the objective is between these shares of the loss of a model
         that predicts the same class for every row. With a smaller one there is nothing to gain, and
         with a larger one, noise hides it.
+
+    few_vectors : int
+        The larger share is for models of more vectors than this: those of fewer vectors have a
+        large objective without noise, too, and a first step costs them little.
 
     thorough_moves, thorough_rounds : int
         With polish="thorough", the largest number of steps of a round, and of rounds. A round
@@ -92,14 +100,16 @@ class Choices:
     quantile_width: float = 0.05
     relative_tube: float = 0.25
     fills: bool = True
-    class_moves: int = 30
+    class_moves: int = 3000
     value_moves: int = 20_000
+    least_moves: int = 10
     class_tolerance: float = 5e-4
     value_tolerance: float = 3e-5
     most_moved: int = 2**20
-    rows_per_unknown: float = 1.5
+    rows_per_unknown: float = 1.2
     least_loss: float = 0.01
     most_loss: float = 0.36
+    few_vectors: int = 200
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
