@@ -19,8 +19,11 @@ Array = NDArray[Any]
 
 # Converged if a step predicts a decrease below half this share of the objective.
 TOLERANCE = 2e-4
-# Where only a bound on curvatures is known, steps gain more than they predict: by this factor.
+# Where only a bound on curvatures is known, steps gain more than they predict: by this factor. And
+# the last digits of a small objective take long: its shares are of at least this share of that of
+# zero.
 BOUND_FACTOR = 10
+LEAST_SHARE = 0.005
 # The passes give a start if their best multiple has an objective below this share of that of zero.
 # With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
 WORTH_A_START = 0.9
@@ -89,6 +92,8 @@ def minimise(
     least, active = 0.0, np.ones(problem.shape[0], dtype=bool)
     predicted = np.zeros(problem.shape[0])
     bends, steps, conjugate = problem.bends(place), 0, Conjugate()
+    zero = problem.objective(problem.zero()) if problem.has_bound else np.zeros(1)
+    least_total = LEAST_SHARE * float(zero.sum())
     while True:
         if place.point.any():
             direction = problem.newton_direction(place, bends, random, active)
@@ -98,7 +103,7 @@ def minimise(
         total = float(bends.objective.sum()) if objective is None else objective
         remaining = float(predicted.sum() / max(total, np.finfo(float).tiny))
         if problem.has_bound:
-            remaining *= BOUND_FACTOR
+            remaining *= BOUND_FACTOR * total / max(total, least_total)
         least = least or forcing * remaining
         is_solved = remaining <= max(tolerance, least) and steps >= least_steps
         if (is_solved and place.point.any()) or steps == most_steps:
