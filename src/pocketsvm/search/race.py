@@ -104,10 +104,10 @@ class Race:
             if n_held < choices.few_rows:
                 copied.append(fold)
                 n_held += len(fold.test)
-        self.levels[:0] = [
-            Level([fold.copy(share, choices.few_rows // 2, most_rows, seed) for fold in copied])
-            for share in choices.shares
-        ]
+        for share in reversed(choices.shares):  # the larger copies are larger at the least, too
+            least = int(choices.few_rows / 2 * share / choices.shares[0])
+            copies = [fold.copy(share, least, most_rows, seed) for fold in copied]
+            self.levels.insert(0, Level(copies))
 
     @property
     def last(self) -> Level:
