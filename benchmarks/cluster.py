@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pocketsvm.paper.datasets.problems import Problem
 from pocketsvm.paper.toolkit.tables import Table
 from pocketsvm.solving.readings import LENGTHS
-from pocketsvm.solving.solve import most_rows
 from pocketsvm.training.settings import Choices
 
 from . import child
@@ -131,9 +130,9 @@ def by_reduction(n_rows: int) -> Table:
         "the result for all of them. Results that are merged on the worker that has them do not "
         "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
         "rows of 4 d + 1 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
-        "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 2) and 32 B rows, "
-        "with 12 more bytes; ReadAlong 8 (B + 6). If vectors can move, because the near rows of "
-        "all partitions fit into one block, ReadFirst returns these and some others, too.",
+        "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 5), and besides the "
+        "rows near the margin, or a sample of them; ReadAlong 8 (B + 6), only after a step that "
+        "was too long.",
     )
     with tempfile.TemporaryDirectory() as name:
         if not has_space(name, ROW_BYTES * n_rows):
@@ -157,11 +156,10 @@ def by_reduction(n_rows: int) -> Table:
 def _formula(reading: str, n_partitions: int) -> float:
     """Return the bytes of a partition's result: float64 numbers, float32 rows, labels of a byte."""
     number, row = 8, 4 * N_FEATURES + 1
-    n_near = most_rows(BUDGET, 1)
     sizes: dict[str, float] = {
         "Summarise": number * (4 * N_FEATURES + 3 * 2 + 6),
         "Draw": Choices().rows_per_vector * BUDGET / n_partitions * (row + 2 * number),
-        "ReadFirst": number * (BUDGET + 5) + n_near / n_partitions * (row + 1),
+        "ReadFirst": number * (BUDGET + 5),
         "ReadAlong": number * (BUDGET + 1 + len(LENGTHS)),
     }
     return sizes[reading]

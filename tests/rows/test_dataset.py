@@ -18,7 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, open_dataset
 from pocketsvm.rows import dataset, opening
 from pocketsvm.rows.chunk import Needs
-from pocketsvm.solving import all_rows, effort, readings, solve
+from pocketsvm.solving import all_rows, solve
 
 from .datasets import (
     PARTS,
@@ -313,8 +313,8 @@ def test_vectors_move_as_in_memory_where_near_rows_fit_into_one_block(monkeypatc
     found = BudgetedSVC(**model).fit(Batches(X, y)).profile_
     assert found.moves == in_memory.moves > 0
     assert_allclose(found.objective_after, in_memory.objective_after, rtol=1e-9)
-    for module in (effort, readings):  # one block holds 100 rows of kernel values
-        monkeypatch.setattr(module, "MOST_KEPT", 4 * 20 * 100)
+    monkeypatch.setattr(solve, "MOST_KEPT", 0)
+    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 64)  # fewer than there are near rows
     still = BudgetedSVC(**model).fit(Batches(X, y)).profile_
     assert still.moves == 0
     thorough = BudgetedSVC(**model, polish="thorough").fit(Batches(X, y)).profile_
