@@ -189,12 +189,15 @@ def test_near_rows_are_those_at_the_last_point(make, n_others, monkeypatch):
         assert_allclose(found.near.c[others].sum(), sample.c[~near].sum(), rtol=0.05)
 
 
-def test_too_many_near_rows_are_not_returned():
+def test_a_sample_represents_too_many_near_rows():
     vectors, sample = class_problem(N_ROWS)
     point = start(vectors, sample)
     found = refine(vectors, sample, point)
-    assert found.near is not None
-    assert refine(vectors, sample, point, most_near=found.n_near // 2).near is None
+    assert found.is_complete
+    few = refine(vectors, sample, point, most_near=found.n_near // 2)
+    assert not few.is_complete
+    assert few.near.n_rows < found.near.n_rows
+    assert_allclose(few.near.c.sum(), sample.c.sum())
 
 
 # --- the same bits --------------------------------------------------------------------------------

@@ -31,8 +31,11 @@ class Refined:
     point : ndarray of shape (n_outputs, n_vectors + 1)
         The coefficients and intercepts.
 
-    near : Sample or None
-        The rows that had a loss, or nearly had one, at the last scan; None if there are too many.
+    near : Sample
+        The rows that had a loss, or nearly had one, at the last scan, or a sample of them.
+
+    is_complete : bool
+        Whether all of these rows are there.
 
     n_near : int
         The number of near rows.
@@ -51,7 +54,8 @@ class Refined:
     """
 
     point: Array
-    near: Sample | None
+    near: Sample
+    is_complete: bool
     n_near: int
     objective: float
     gradient: Array
@@ -97,10 +101,10 @@ class AllRows:
                 here = self._between(before, here, most_near, random)
                 if np.array_equal(here.point, before.point):
                     break
-        near = here.first.near if here.first.is_complete else None
         return Refined(
             here.point,
-            near,
+            here.first.near,
+            here.first.is_complete,
             here.first.n_near,
             float(here.objective.sum()),
             here.gradient,

@@ -328,7 +328,8 @@ class Solver:
             norm,
             found.remaining,
             found.steps,
-            found.near,
+            # A sample of the near rows is good enough if time does not matter.
+            found.near if found.is_complete or self._settings.thorough else None,
             found.n_near,
         )
 
