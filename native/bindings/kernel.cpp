@@ -42,8 +42,8 @@ nb::object decide(AnyMatrix vectors, Matrix coefficients, Vector intercepts, dou
     return nb::cast(result);
 }
 
-// Writes the kernel values of the rows [begin, end) to out. Those of rows in double may be rounded to
-// float, a few rows at a time, which stay in the cache.
+// Writes the kernel values of the rows [begin, end) to out. Those of rows in double may be rounded
+// to float, a few rows at a time, which stay in the cache.
 template <class Real>
 void write_kernel(Real* out, const AnyMatrix& vectors, double gamma, const RowsView& view,
                   std::size_t begin, std::size_t end, std::size_t n_threads) {
