@@ -60,8 +60,8 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
     loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
         The loss of a row, where y is +1 or -1 and f is its decision value:
 
-        - "hinge" is ``max(0, 1 - y f)``, the loss of an SVM. Polishing rounds off its kink, half the
-          margin to either side.
+        - "hinge" is ``max(0, 1 - y f)``, the loss of an SVM. Polishing rounds off its kink, by
+          half the margin to either side.
         - "squared_hinge" is its square.
         - "log_loss" is ``log(1 + exp(-y f))``, the loss of logistic regression, with C as in
           `sklearn.linear_model.LogisticRegression`. It gives `predict_proba`. With more than two
