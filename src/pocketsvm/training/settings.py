@@ -110,7 +110,7 @@ class Choices:
     rows_per_unknown: float = 1.2
     values_per_unknown: float = 0.5
     least_loss: float = 0.01
-    most_loss: float = 0.36
+    most_loss: float = 0.32
     few_vectors: int = 200
     thorough_moves: int = 100
     thorough_rounds: int = 4
