@@ -97,8 +97,8 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         Whether `fit` solves for the coefficients and the intercept after the passes, and moves the
         support vectors. This removes most of the noise of stochastic gradient descent.
 
-        - True moves the vectors in at most 30 steps, if there are more rows near the margin than
-          unknowns and a first step pays.
+        - True moves the vectors if there are more rows near the margin than unknowns and a first
+          step pays: in at most 3,000 steps divided by the number of vectors, or ten.
         - "thorough" moves them until this gains nothing, whatever it costs.
         - False makes all passes over all rows and returns the last iterate, as in the paper.
 
