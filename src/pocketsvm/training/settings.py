@@ -151,12 +151,12 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
-    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 10.0))
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 0.1), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
     scale_range: tuple[float, float] = (-7.0, 4.0)
-    scale_penalty: float = 0.005
+    scale_penalty: float = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
