@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Backend
+from ..backends.native import Native
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
@@ -221,6 +224,11 @@ class Settings:
     n_threads: int
     random_state: np.random.RandomState
     choices: Choices = field(default_factory=Choices)
+
+    @property
+    def backend(self) -> Backend:
+        """What computes kernel values in the solver."""
+        return Native(self.n_threads)
 
     @property
     def most_sampled(self) -> int:
