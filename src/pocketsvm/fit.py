@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from .files.memory import check_memory
 from .model.model import Model
 from .model.preparation import Preparation
-from .rows.checked import CheckedRows, Dtype, Rows, checked_rows
+from .rows.checked import CheckedRows, Dtype, Rows
 from .rows.drawing import Plan
-from .rows.feature_scales import scaling_steps
+from .rows.feature_scales import check_number, scaled_rows, scaling_steps
 from .rows.precision import surveyed_rows, training_rows
 from .rows.preparation import Preparing, Steps, prepared_summary
 from .rows.scales import warn_about_scales
@@ -185,7 +185,7 @@ def _begin(
     preparing: Preparing | None = None,
 ) -> _Begun:
     """Survey the rows, and settle targets, feature scales, precision, gamma and lambda."""
-    _check_scales(task, parameters, start)
+    check_scales(task, parameters, start)
     if start is not None:
         preparing = Preparing(known=start.preparation.steps if start.preparation else ())
     random = parameters.random_state
@@ -230,7 +230,7 @@ def _check_polish(parameters: Parameters, found: AtHand) -> None:
         )
 
 
-def _check_scales(task: Task, parameters: Parameters, start: Model | None) -> None:
+def check_scales(task: Task, parameters: Parameters, start: Model | None) -> None:
     """Refuse feature scales that cannot be learnt, or that differ from those to be continued."""
     wanted = parameters.feature_scales
     if start is not None:
@@ -271,11 +271,8 @@ def _feature_scales(
         return start.feature_scales
     if isinstance(wanted, str):
         return learned_scales(rows, targets, parameters, auto=wanted == "auto")
-    if wanted is not None and len(wanted) != rows.n_features:
-        raise ValueError(
-            f"feature_scales has {len(wanted)} numbers, but the kernel sees {rows.n_features} "
-            "features: give one number for each."
-        )
+    if wanted is not None:
+        check_number(wanted, rows.n_features)
     return wanted
 
 
@@ -291,10 +288,10 @@ def _ready(
     gamma, known, steps = parameters.gamma, found.survey, found.steps
     if scales is not None:
         steps = scaling_steps(steps, scales)
-        rows = checked_rows(steps[-1].transform(rows.X))
+        rows = scaled_rows(rows, scales)
         if known is not None:
             known = replace(known, summary=prepared_summary(known.summary, steps[-1:]))
-        if isinstance(parameters.feature_scales, str) and gamma == "scale":
+        if isinstance(parameters.feature_scales, str) and isinstance(gamma, str):
             gamma = 1.0  # the scales that were learnt carry the width
     least_dtype: Dtype = "float32"
     if start is not None:

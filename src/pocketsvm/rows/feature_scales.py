@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
+from .checked import CheckedRows, checked_rows
 from .preparation import Steps
 
 # Values of dense rows that are multiplied at once.
@@ -60,9 +61,23 @@ class FeatureScales:
             return (vectors / divisors).astype(vectors.dtype)
 
 
+def scaled_rows(rows: CheckedRows, values: NDArray[np.float64]) -> CheckedRows:
+    """Return prepared rows as the kernel sees them."""
+    return checked_rows(FeatureScales(values).transform(rows.X))
+
+
 def scaling_steps(steps: Steps, values: NDArray[np.float64] | None) -> Steps:
     """Return the steps of a preparation, and the one that multiplies, if there are scales."""
     return steps if values is None else (*steps, FeatureScales(values))
+
+
+def check_number(values: NDArray[np.float64], n_features: int) -> None:
+    """Refuse scales of another number of features."""
+    if len(values) != n_features:
+        raise ValueError(
+            f"feature_scales has {len(values)} numbers, but the kernel sees {n_features} "
+            "features: give one number for each."
+        )
 
 
 def checked_feature_scales(given: Any) -> NDArray[np.float64]:
