@@ -403,10 +403,26 @@ def test_scales_that_cannot_be_learnt_are_refused(wanted, monkeypatch):
         small(feature_scales=wanted, polish=False).fit(X, y)
     with pytest.raises(ValueError, match="rows without labels do not tell which features matter"):
         BudgetedOneClassSVM(feature_scales=wanted).fit(X)
-    with pytest.raises(ValueError, match="from labels or numbers, not from pairs"):
-        BudgetedRanker(feature_scales=wanted).fit(X, y)
     assert not calls
     small(feature_scales=POWERS, polish=False).fit(X, y)
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers", "ranks"])
+def test_columns_of_noise_hardly_count(task):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 8))
+    value = np.sin(2 * X[:, 0]) + np.abs(X[:, 1])
+    given = {"budget": 50, "random_state": 0}
+    if task == "ranks":
+        qid, y = np.repeat(np.arange(40), 50), np.digitize(value, [0.0, 0.8, 1.6])
+        model, plain = (BudgetedRanker(feature_scales=f, **given) for f in ("learn", None))
+        train, test = (X[:1000], y[:1000], qid[:1000]), (X[1000:], y[1000:], qid[1000:])
+    else:
+        cls, y = (BudgetedSVR, value) if task == "numbers" else (BudgetedSVC, value > 0.8)
+        model, plain = (cls(feature_scales=f, **given) for f in ("learn", None))
+        train, test = (X[:1000], y[:1000]), (X[1000:], y[1000:])
+    assert model.fit(*train).score(*test) > plain.fit(*train).score(*test) + 0.01
+    assert model.feature_scales_[2:].max() < 0.2 * model.feature_scales_[:2].min()
 
 
 def test_estimators_with_scales_are_cloned():

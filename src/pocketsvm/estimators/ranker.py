@@ -32,9 +32,9 @@ class BudgetedRanker(BudgetedMachine):
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient in ``exp(-gamma |x - s|^2)``, as in `BudgetedSVC`.
 
-    feature_scales : array-like of shape (n_features,), default=None
-        What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. They cannot be
-        learnt from pairs of rows: "learn" and "auto" are refused.
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. Scales are learnt
+        from the ranks of relevance within the queries.
 
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. A pass makes one step for each

@@ -37,7 +37,7 @@ from ..rows.precision import training_rows
 from ..rows.survey import AtHand, survey
 from ..rows.weights import non_negative
 from ..tasks.base import Task
-from ..training.settings import Parameters, SearchChoices
+from ..training.settings import Choices, Parameters, SearchChoices
 from ..training.targets import Targets
 from .candidates import Candidate, Grid, NeedsProbabilitiesError
 from .checkpoints import Course, finishing
@@ -164,15 +164,17 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         """Return the parameters besides C and gamma that are compared, the first by default."""
         return [{}]
 
-    def _scales(self, n_rows: int) -> list[dict[str, Any]]:
+    def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
         """Return the kinds of feature scales that are compared, the first by default.
 
         Few rows do not tell which features matter.
         """
         if not isinstance(self.feature_scales, str) or self.feature_scales != "auto":
             return [{}]
-        is_few = n_rows <= SearchChoices().few_rows
-        return [{"feature_scales": each} for each in ([None] if is_few else [None, "learn"])]
+        limits = Choices()
+        learns = rows.n_rows >= limits.least_scale_rows
+        learns &= rows.n_features <= limits.most_scale_features
+        return [{"feature_scales": each} for each in ([None, "learn"] if learns else [None])]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search, fit the winner on all rows and set the attributes in one step."""
@@ -194,7 +196,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         running = Running(self, task, course, part.rows.X, targets.n_problems)
         choices = [
             scales | choice
-            for scales in self._scales(part.n_rows)
+            for scales in self._scales(counted)
             for choice in self._choices(targets, part.n_rows)
         ]
         searches = self._searched(machine, counted, targets.unit_of_c, folds, running, choices)

@@ -49,7 +49,7 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
         scales for every fold from its training rows, and in the end from all rows. "auto" makes two
         searches, one of which weighs all features alike, and chooses the one with the better score;
-        with at most 1,000 rows, it makes this one only.
+        with fewer than 1,000 rows, or more than 1,024 features, it makes this one only.
 
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with

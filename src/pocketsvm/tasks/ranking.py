@@ -137,7 +137,6 @@ class Ranking(Task):
     name: ClassVar[str] = "ranking"
     sees_queries: ClassVar[bool] = True
     needs: ClassVar[Needs] = Needs(numbers=True, queries=True)
-    unlearnable: ClassVar[str] = "feature scales are learnt from labels or numbers, not from pairs"
 
     def targets(
         self, found: AtHand, parameters: Parameters, start: Model | None
