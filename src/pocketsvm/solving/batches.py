@@ -125,6 +125,7 @@ class _Batches:
         if not sample.is_sparse:
             self.centre = rows.mean(axis=0, dtype=np.float64)
         vectors = rows[np.sort(random.permutation(len(rows))[: settings.budget])]
+        vectors = vectors.astype(part.rows.core.dtype)
         problem = Problem(vectors, part, settings.fit_intercept, settings.backend)
         point = minimise(problem, problem.zero(), random).place.point
         self.unknowns = Unknowns(
