@@ -33,7 +33,7 @@ Array = NDArray[Any]
 
 # Where a Hessian is made of a sample of rows or pairs, there are this many for each vector.
 ROWS_PER_VECTOR = 32
-# Hessians follow the curvatures of rows up to this share of the largest possible curvature.
+# Hessians follow the curvatures of rows up to this share of the mean curvature.
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
 MOST_HESSIANS = 2**23
@@ -120,9 +120,10 @@ class Problem:
         penalty: Penalty | None = None,
     ) -> None:
         self.penalty = penalty or Penalty(vectors, sample.rows.gamma, n_threads)
-        self.rows = KernelRows(
-            vectors, sample.rows, sample.loss.n_outputs, n_threads, dtype=self.penalty.dtype
-        )
+        rows, dtype = sample.rows, self.penalty.dtype
+        if sample.is_stiff and not sample.loss.has_pairs:
+            vectors, rows, dtype = vectors.astype(np.float64), rows.precise(), np.float64
+        self.rows = KernelRows(vectors, rows, sample.loss.n_outputs, n_threads, dtype=dtype)
         self.sample, self.fit_intercept, self.n_threads = sample, fit_intercept, n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
         self.linear = np.zeros(self.shape)
@@ -187,10 +188,10 @@ class Problem:
             self._hessians = [
                 RowHessian(n_vectors, n_rows, self.n_threads) for _ in range(n_outputs)
             ]
-        bounds, c = self.sample.loss.largest_curvatures, self.sample.c
+        least = SMALL_CHANGE / self.sample.total_c * self.sample.c
         differences = [
-            hessian.differences(column, SMALL_CHANGE * bound * c)
-            for hessian, column, bound in zip(self._hessians, curvatures.T, bounds, strict=True)
+            hessian.differences(column, float(column.sum()) * least)
+            for hessian, column in zip(self._hessians, curvatures.T, strict=True)
         ]
 
         def change(at: slice, kernel: Array) -> None:
@@ -237,7 +238,7 @@ class Problem:
         for o in range(self.shape[0]):
             if active is None or active[o]:
                 known = self._hessians[o] if self._hessians else None
-                hessian = self._factor(known, bends.curvatures[:, o], random, place.decisions)
+                hessian = self._factor(o, known, bends.curvatures[:, o], random, place.decisions)
                 direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
         return direction
 
@@ -249,7 +250,7 @@ class Problem:
         active: NDArray[np.bool_] | None,
     ) -> Array:
         """Return Newton's direction; outputs of which many rows bend share a Hessian."""
-        direction, least = np.zeros(self.shape), self._least_curvature()
+        direction, least = np.zeros(self.shape), self._least_curvature(0)
         chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
         is_small = 2 * np.count_nonzero(bends.curvatures, axis=0) < self.shape[1]
         for o in np.flatnonzero(chosen & is_small):
@@ -258,26 +259,30 @@ class Problem:
         if len(many := np.flatnonzero(chosen & ~is_small)):
             curvatures = bends.curvatures[:, many].mean(axis=1)
             curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
-            shared = self._factor(None, curvatures, random, None)
+            shared = self._factor(0, None, curvatures, random, None)
             direction[many] = -shared.solve(bends.gradient[many])
         return direction
 
     def bounded_direction(self, bends: Bends, random: np.random.Generator) -> Array:
         """Return Newton's direction for the largest curvatures that the losses can have."""
-        curvatures = self.sample.c * self.sample.loss.largest_curvature
-        n_rows = ROWS_PER_VECTOR * self.shape[1]
-        curvatures = thinned(curvatures, n_rows, random, self.n_threads)
-        direction: Array = -self._factor(None, curvatures, random, None).solve(bends.gradient)
+        direction, bounds = np.zeros(self.shape), self.sample.loss.largest_curvatures
+        for o in np.unique(bounds, return_index=True)[1]:  # outputs with the same bound share it
+            n_rows, same = ROWS_PER_VECTOR * self.shape[1], bounds == bounds[o]
+            curvatures = thinned(self.sample.c * bounds[o], n_rows, random, self.n_threads)
+            factor = self._factor(int(o), None, curvatures, random, None)
+            direction[same] = -factor.solve(bends.gradient[same])
         return direction
 
     @cached_property
     def _whitened(self) -> WhitenedRows | None:
         """The rows in coordinates where the penalty is the identity, if that saves time.
 
-        It does for many outputs with more vectors than rows whose loss bends.
+        It does for many outputs with more vectors than rows whose loss bends. They share Hessians,
+        so that their curvatures must be comparable.
         """
         n_rows, (n_outputs, n_vectors) = self.rows.rows.n_rows, self.shape
         is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
+        is_large &= bool(np.ptp(self.sample.loss.largest_curvatures) == 0.0)
         if not is_large or self.has_bound or 8 * n_rows * n_vectors > MOST_KEPT:
             return None
         (_, kernel), *others = self.rows.blocks()
@@ -292,12 +297,13 @@ class Problem:
         point = np.empty(self.shape)
         for o in range(self.shape[0]):
             known = self._hessians[o] if self._hessians else None
-            hessian = self._factor(known, curvatures[:, o], random, decisions)
+            hessian = self._factor(o, known, curvatures[:, o], random, decisions)
             point[o] = hessian.solve(right[o : o + 1])[0]
         return point
 
     def _factor(
         self,
+        output: int,
         known: RowHessian | None,
         curvatures: Array,
         random: np.random.Generator,
@@ -311,11 +317,12 @@ class Problem:
             known = self._pair_hessian(curvatures, random, decisions)
             return self.penalty.factor(known, 1.0, fit_intercept=False)
         known = known or self.row_hessian(curvatures)
-        return self.penalty.factor(known, self._least_curvature(), self.fit_intercept)
+        return self.penalty.factor(known, self._least_curvature(output), self.fit_intercept)
 
-    def _least_curvature(self) -> float:
-        """Return the least curvature of an intercept."""
-        return INTERCEPT_CURVATURE * self.sample.total_c * self.sample.loss.largest_curvature
+    def _least_curvature(self, output: int) -> float:
+        """Return the least curvature of the intercept of an output."""
+        largest = float(self.sample.loss.largest_curvatures[output])
+        return INTERCEPT_CURVATURE * self.sample.total_c * largest
 
     def row_hessian(self, curvatures: Array) -> RowHessian:
         """Return the Hessian of rows with these weighted curvatures."""

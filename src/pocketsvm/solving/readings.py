@@ -234,7 +234,7 @@ def shares_of(n_near: float, n_rows: int, most_near: int) -> tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class ReadAlong:
-    """A reading along a direction: a function that can be sent to a worker."""
+    """The losses along a direction: a function that can be sent to a worker."""
 
     encode: Callable[[Any], Sample]
     vectors: Array
@@ -242,17 +242,14 @@ class ReadAlong:
     direction: Array
     n_threads: int
 
-    def __call__(self, rows: Any, first: int) -> tuple[Array, Array]:
-        """Return the losses at all lengths, and the pull at the first one."""
+    def __call__(self, rows: Any, first: int) -> Array:
+        """Return the losses of a chunk at all lengths."""
         sample = self.encode(rows)
         return read_along(self.vectors, self.point, self.direction, sample, self.n_threads)
 
-    def merge(self, parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-        """Add up what was found in chunks that follow each other."""
-        losses, pull = parts[0]
-        for more_losses, more_pull in parts[1:]:
-            losses, pull = losses + more_losses, pull + more_pull
-        return losses, pull
+    def merge(self, parts: Sequence[Array]) -> Array:
+        """Add up the losses of chunks that follow each other."""
+        return reduce(np.add, parts)
 
 
 # --- all rows -------------------------------------------------------------------------------------
@@ -321,12 +318,11 @@ class Readings:
                 factors[chosen] = total / drawn
         return sample.weighted(factors)
 
-    def along(self, vectors: Array, point: Array, direction: Array) -> tuple[Array, Array]:
-        """Return the losses at all lengths of a step, and the pull at the first length."""
-        found: tuple[Array, Array] = self.rows.scan(
-            ReadAlong(self.encode, vectors, point, direction, self.n_threads)
-        )
-        return found
+    def along(self, vectors: Array, point: Array, direction: Array) -> Array:
+        """Return the losses at all lengths of a step."""
+        reading = ReadAlong(self.encode, vectors, point, direction, self.n_threads)
+        losses: Array = self.rows.scan(reading)
+        return losses
 
 
 def in_memory(sample: Sample, n_threads: int) -> Readings:
@@ -370,18 +366,16 @@ def read(
 
 def read_along(
     vectors: Array, point: Array, direction: Array, chunk: Sample, n_threads: int
-) -> tuple[Array, Array]:
-    """Return the losses of a chunk at all lengths, and the pull at the first length."""
+) -> Array:
+    """Return the losses of a chunk at all lengths."""
     if chunk.loss.core is None:
-        rows, (start, step) = _decisions(vectors, [point, direction], chunk, n_threads)
+        _, (start, step) = _decisions(vectors, [point, direction], chunk, n_threads)
         tried = [chunk.bends(start + length * step, n_threads)[0] for length in LENGTHS]
-        slopes = chunk.bends(start + LENGTHS[0] * step, n_threads)[1]
-        return np.stack(tried), rows.pull_of(slopes)
+        return np.stack(tried)
     both = np.concatenate([point, direction])
-    losses, pull, _ = _read_in_core(vectors, both, chunk, LENGTHS, n_threads)
-    pull[:, -1] += chunk.tilt
+    losses, _, _ = _read_in_core(vectors, both, chunk, LENGTHS, n_threads)
     intercepts = point[:, -1].sum() + LENGTHS * direction[:, -1].sum()
-    return losses + chunk.tilt * intercepts[:, None], pull
+    return losses + chunk.tilt * intercepts[:, None]
 
 
 def _decisions(
