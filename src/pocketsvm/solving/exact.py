@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .hessian import INTERCEPT_CURVATURE, JITTER
+from ..backends.hessian import INTERCEPT_CURVATURE, JITTER
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -17,7 +17,7 @@ MOST_ROWS = 1000
 # The largest number of steps. Regressions with a large C need most. Steps end if one predicts a
 # decrease below half this share of the objective; the last ones gain most digits.
 MOST_STEPS = 200
-TOLERANCE = 1e-4
+TOLERANCE = 1e-6
 # The largest share of the objective that may remain, or that the jitter may add.
 LARGEST_ERROR = 5e-4
 

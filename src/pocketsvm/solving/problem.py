@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
+from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
+from ..backends.hessian import INTERCEPT_CURVATURE
 from ..rows.sampling import draw_members
-from .hessian import INTERCEPT_CURVATURE, HessianFactor, Penalty, RowHessian, WhitenedRows
-from .kernel import MOST_KEPT, KernelRows
 from .pairs import pair_blocks
 from .sample import Sample
 
@@ -104,8 +104,8 @@ class Problem:
     fit_intercept : bool
         Whether there is an intercept.
 
-    n_threads : int
-        Threads; the result does not depend on them.
+    backend : Backend
+        Computes kernel values, and sums over them.
 
     penalty : Penalty, default=None
         The penalty of these vectors, if it is known.
@@ -116,15 +116,17 @@ class Problem:
         vectors: Array,
         sample: Sample,
         fit_intercept: bool,
-        n_threads: int,
+        backend: Backend,
         penalty: Penalty | None = None,
     ) -> None:
-        self.penalty = penalty or Penalty(vectors, sample.rows.gamma, n_threads)
+        self.penalty = penalty or backend.penalty(vectors, sample.rows.gamma)
         rows, dtype = sample.rows, self.penalty.dtype
-        if sample.is_stiff and not sample.loss.has_pairs:
+        self.is_stiff = sample.is_stiff and not sample.loss.has_pairs
+        if self.is_stiff:
             vectors, rows, dtype = vectors.astype(np.float64), rows.precise(), np.float64
-        self.rows = KernelRows(vectors, rows, sample.loss.n_outputs, n_threads, dtype=dtype)
-        self.sample, self.fit_intercept, self.n_threads = sample, fit_intercept, n_threads
+        self.rows = backend.kernel_rows(vectors, rows, sample.loss.n_outputs, dtype)
+        self.sample, self.fit_intercept, self.backend = sample, fit_intercept, backend
+        self.n_threads = backend.n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
         self.linear = np.zeros(self.shape)
         self.linear[:, -1] = sample.tilt
@@ -185,9 +187,7 @@ class Problem:
             return None
         if not self._hessians:
             n_rows = len(curvatures)
-            self._hessians = [
-                RowHessian(n_vectors, n_rows, self.n_threads) for _ in range(n_outputs)
-            ]
+            self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
         least = SMALL_CHANGE / self.sample.total_c * self.sample.c
         differences = [
             hessian.differences(column, float(column.sum()) * least)
@@ -232,35 +232,40 @@ class Problem:
         active: NDArray[np.bool_] | None = None,
     ) -> Array:
         """Return Newton's direction; zero for outputs that are not active."""
-        if self._whitened is not None:
-            return self._white_direction(self._whitened, bends, random, active)
-        direction = np.zeros(self.shape)
+        if self._shares_hessians and self._whitened is not None:
+            return self._white_direction(bends, random, active)
+        direction, n_bent = np.zeros(self.shape), np.count_nonzero(bends.curvatures, axis=0)
         for o in range(self.shape[0]):
             if active is None or active[o]:
+                if self.is_stiff and n_bent[o] <= self.shape[1] and self._whitened is not None:
+                    direction[o] = self._direction_of_rows(o, bends)
+                    continue
                 known = self._hessians[o] if self._hessians else None
                 hessian = self._factor(o, known, bends.curvatures[:, o], random, place.decisions)
                 direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
         return direction
 
     def _white_direction(
-        self,
-        rows: WhitenedRows,
-        bends: Bends,
-        random: np.random.Generator,
-        active: NDArray[np.bool_] | None,
+        self, bends: Bends, random: np.random.Generator, active: NDArray[np.bool_] | None
     ) -> Array:
         """Return Newton's direction; outputs of which many rows bend share a Hessian."""
-        direction, least = np.zeros(self.shape), self._least_curvature(0)
+        direction = np.zeros(self.shape)
         chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
         is_small = 2 * np.count_nonzero(bends.curvatures, axis=0) < self.shape[1]
         for o in np.flatnonzero(chosen & is_small):
-            factor = rows.factor(bends.curvatures[:, o], least, self.fit_intercept)
-            direction[o] = -factor.solve(bends.gradient[o : o + 1])[0]
+            direction[o] = self._direction_of_rows(int(o), bends)
         if len(many := np.flatnonzero(chosen & ~is_small)):
             curvatures = bends.curvatures[:, many].mean(axis=1)
             curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
             shared = self._factor(0, None, curvatures, random, None)
             direction[many] = -shared.solve(bends.gradient[many])
+        return direction
+
+    def _direction_of_rows(self, output: int, bends: Bends) -> Array:
+        """Return Newton's direction of an output, solved in the space of the rows that bend."""
+        curvatures, least = bends.curvatures[:, output], self._least_curvature(output)
+        factor = self._whitened.factor(curvatures, least, self.fit_intercept)
+        direction: Array = -factor.solve(bends.gradient[output : output + 1])[0]
         return direction
 
     def bounded_direction(self, bends: Bends, random: np.random.Generator) -> Array:
@@ -273,21 +278,20 @@ class Problem:
             direction[same] = -factor.solve(bends.gradient[same])
         return direction
 
-    @cached_property
-    def _whitened(self) -> WhitenedRows | None:
-        """The rows in coordinates where the penalty is the identity, if that saves time.
+    @property
+    def _shares_hessians(self) -> bool:
+        """Whether outputs whose curvatures are comparable share Hessians, to save time."""
+        n_outputs, n_vectors = self.shape
+        is_large = n_outputs * n_vectors**2 > MOST_HESSIANS and not self.has_bound
+        return is_large and bool(np.ptp(self.sample.loss.largest_curvatures) == 0.0)
 
-        It does for many outputs with more vectors than rows whose loss bends. They share Hessians,
-        so that their curvatures must be comparable.
+    @cached_property
+    def _whitened(self) -> Any:
+        """The rows in coordinates where the penalty is the identity; None if they are too many.
+
+        Hessians of few rows are solved in the space of these rows, and rounding errors are smaller.
         """
-        n_rows, (n_outputs, n_vectors) = self.rows.rows.n_rows, self.shape
-        is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
-        is_large &= bool(np.ptp(self.sample.loss.largest_curvatures) == 0.0)
-        if not is_large or self.has_bound or 8 * n_rows * n_vectors > MOST_KEPT:
-            return None
-        (_, kernel), *others = self.rows.blocks()
-        assert not others
-        return WhitenedRows(self.penalty.matrix(), kernel)
+        return self.backend.whitened(self.penalty, self.rows)
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
         """Return the point where Newton's method goes from decision values, in one step."""
@@ -326,7 +330,7 @@ class Problem:
 
     def row_hessian(self, curvatures: Array) -> RowHessian:
         """Return the Hessian of rows with these weighted curvatures."""
-        hessian = RowHessian(self.shape[1] - 1, len(curvatures), self.n_threads)
+        hessian = self.backend.row_hessian(self.shape[1] - 1, len(curvatures))
         for at, kernel in self.rows.blocks():
             hessian.add(kernel, curvatures[at])
         return hessian
@@ -338,9 +342,9 @@ class Problem:
         n_rows = ROWS_PER_VECTOR * self.shape[1]
         curvatures = thinned(np.ascontiguousarray(curvatures), n_rows, random, self.n_threads)
         partners = self.sample.loss.partners(np.flatnonzero(curvatures), decisions, random)
-        hessian = RowHessian(self.shape[1] - 1, 0, self.n_threads)
+        hessian = self.backend.row_hessian(self.shape[1] - 1, 0)
         for kernel, weights in pair_blocks(
-            self.rows.vectors, self.sample, curvatures, partners, self.n_threads
+            self.rows.vectors, self.sample, curvatures, partners, self.backend
         ):
             hessian.add(kernel, weights)
         return hessian

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..backends.base import Backend
+from ..backends.native import Native
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
@@ -216,6 +219,11 @@ class Settings:
     n_threads: int
     random_state: np.random.RandomState
     choices: Choices = field(default_factory=Choices)
+
+    @property
+    def backend(self) -> Backend:
+        """What computes kernel values in the solver."""
+        return Native(self.n_threads)
 
     @property
     def most_sampled(self) -> int:
