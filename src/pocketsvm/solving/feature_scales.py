@@ -136,7 +136,8 @@ def _drawn(
     seed = int(random.integers(2**63))
     if rows.n_rows <= most:
         return rows, targets
-    chosen, factors = targets.draw(most, most // choices.rows_per_vector, seed, 1)
+    least = most // (4 * len(targets.group_weight))
+    chosen, factors = targets.draw(most, least, seed, 1)
     return rows.take(chosen), targets.take(chosen, factors)
 
 
