@@ -17,7 +17,7 @@ from sklearn.metrics import get_scorer_names
 from .._replacing import replacing
 from ..search import BudgetedSVCCV, BudgetedSVRCV
 from ..search.scores import ScoreMap, written
-from ..training.settings import SearchChoices
+from ..training.settings import SEARCH_CHOICES
 from .console import ReadingProgress, Reporter, Task, show
 from .fitting import READINGS
 from .training import TrainingData
@@ -106,7 +106,7 @@ def new_search(
         search.set_params(budget="auto")
     if values["gammas"] is None and plain.gamma != "scale":  # outliers would make it useless
         unit = 1 / rows.layout.n_features if plain.gamma == "auto" else plain.gamma
-        search.set_params(gammas=[unit * 2.0**k for k in SearchChoices().first_gammas])
+        search.set_params(gammas=[unit * 2.0**k for k in SEARCH_CHOICES.first_gammas])
     return search
 
 

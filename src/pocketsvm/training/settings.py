@@ -1,7 +1,7 @@
 """The settings of one call of `fit` or `partial_fit`."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -116,6 +116,19 @@ class Choices:
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
 
+    def for_share(self, share: float) -> "Choices":
+        """Return the choices for a share of the rows and of the budget.
+
+        Its vectors make as many moves as those of the whole budget would.
+        """
+        return replace(
+            self,
+            class_moves=round(share * self.class_moves),
+            value_moves=round(share * self.value_moves),
+            most_moved=round(share**2 * self.most_moved),
+            few_vectors=round(share * self.few_vectors),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
@@ -134,6 +147,9 @@ class Parameters:
 
     is_stream : bool
         Whether this is a call of `partial_fit`: one pass, which no solver follows.
+
+    choices : Choices
+        Constants of the method.
     """
 
     budget: int
@@ -148,6 +164,7 @@ class Parameters:
     fit_intercept: bool = False
     half_life: float = math.inf
     is_stream: bool = False
+    choices: Choices = field(default_factory=Choices)
 
     @property
     def polishes(self) -> bool:
@@ -166,6 +183,7 @@ class Parameters:
             thorough=self.polish == "thorough",
             n_threads=self.n_threads,
             random_state=self.random_state,
+            choices=self.choices,
         )
 
 
@@ -262,8 +280,12 @@ class SearchChoices:
     few_rows : int
         Folds with fewer training rows have no small copies, and losses are compared.
 
-    shares : tuple of two float
-        The shares of rows and budget of small copies of folds.
+    shares, shares_of_many : tuple of two float
+        The shares of rows and budget of small copies of folds, and those of folds of many rows.
+
+    many_rows : int
+        Small copies of folds with more rows than this have the second shares, but no fewer rows
+        than with so many rows.
 
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
@@ -281,5 +303,10 @@ class SearchChoices:
     rows_per_chosen: int = 4
     few_rows: int = 1000
     shares: tuple[float, float] = (0.2, 0.4)
+    shares_of_many: tuple[float, float] = (0.1, 0.3)
+    many_rows: int = 8000
     vectors_per_output: int = 8
     carried_rows: int = 5000
+
+
+SEARCH_CHOICES = SearchChoices()
