@@ -239,23 +239,19 @@ def test_a_copy_has_rows_of_every_class_and_as_much_weight_for_each():
 
 
 def test_a_copy_moves_its_vectors_as_often_as_the_whole_fit():
-    """Moves are what takes longest: those of fewer vectors would be more."""
+    """Moves are what takes longest: fewer vectors would make more of them."""
     seen = []
 
     def scored(estimator, rows, y):
         seen.append((estimator.budget, estimator.profile_.moves))
         return estimator.score(rows, y)
 
-    X, y = DATA["clusters"]()
-    search = BudgetedSVCCV(300, gammas=[0.1, 0.2], scoring=scored, cv=2, random_state=0)
-    search.fit(X, y)
-    most = Choices().class_moves // 300
-    small = [moves for budget, moves in seen if budget < 300]
-    assert small
-    assert 0 < max(small) <= most < Choices().class_moves // min(seen)[0]
-    few = Choices().for_share(0.25)
-    assert few.class_moves // 75 == most
-    assert few.few_vectors * 4 == Choices().few_vectors
+    X, y = make_classification(6000, 2, n_redundant=0, n_clusters_per_class=2, random_state=0)
+    BudgetedSVCCV(300, gammas=[1.0, 2.0], scoring=scored, cv=2, random_state=0).fit(X, y)
+    small = [moves for budget, moves in seen if budget == 60]
+    assert max(small) == Choices().class_moves // 300 == 10
+    plain = BudgetedSVC(60, 8.0, gamma=2.0, random_state=0).fit(X[:600], y[:600])
+    assert plain.profile_.moves > 10
 
 
 def test_a_copy_keeps_weights_and_leaves_out_rows_without():
