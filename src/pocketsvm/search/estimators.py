@@ -22,7 +22,7 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
 
     `fit` tries at least 18 pairs of C and gamma, and fits the best one on all rows. Every score is
     that of a plain `BudgetedSVC`, fitted to the training rows of a fold. With many rows, pairs are
-    compared on small copies of folds first, so that a search takes about as long as ten fits.
+    compared on small copies of folds first, so that a search takes about as long as eight fits.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ n_features_in_, feature_names_in_
     No row that scores a fold had a part in training on this fold. If a fold has fewer than 1,000
     training rows, all pairs are scored on all folds. With more, the grid is scored on copies with a
     fifth of the rows and of the budget, the best of it and the defaults on copies with 40 percent,
-    and the best of these on all folds. A copy has at most a share of 64 rows per vector, or of
-    32,000. A data set that is not in memory has a sample of twice as many rows, whose weights make
-    it stand for all of them.
+    and the best of these on all folds. With more than 8,000 training rows, these shares fall to 10
+    and 30 percent. A copy has at most a share of 64 rows per vector, or of 32,000. A data set that
+    is not in memory has a sample of twice as many rows, whose weights make it stand for all rows.
 
     Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
     and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of
