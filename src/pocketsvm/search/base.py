@@ -24,13 +24,15 @@ from .._sklearn import (
 )
 from ..estimators.base import BudgetedMachine, FittedModel, check_alone
 from ..estimators.watching import given_data
-from ..rows.checked import check_rows_and_targets
+from ..fit import check_scales
+from ..rows.checked import CheckedRows, check_rows_and_targets
 from ..rows.drawing import Plan
+from ..rows.feature_scales import check_number, scaled_rows
 from ..rows.opening import as_dataset
 from ..rows.precision import training_rows
 from ..rows.survey import AtHand, survey
 from ..rows.weights import non_negative
-from ..training.settings import SEARCH_CHOICES, Parameters
+from ..training.settings import SEARCH_CHOICES, Choices, Parameters
 from ..training.targets import Targets
 from .candidates import Candidate, Grid, NeedsProbabilitiesError
 from .checkpoints import Course, finishing
@@ -77,7 +79,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: BudgetedMachine._parameter_constraints[name]
-            for name in ("max_iter", "maintenance", "polish", "fit_intercept")
+            for name in ("feature_scales", "max_iter", "maintenance", "polish", "fit_intercept")
         },
         "budget": [
             *BudgetedMachine._parameter_constraints["budget"],
@@ -96,6 +98,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     budget: int | str
     Cs: int | Sequence[float] | None
     gammas: int | Sequence[float] | None
+    feature_scales: Any
     max_iter: int
     maintenance: str
     polish: bool | str
@@ -132,12 +135,25 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         shared = {name: own[name] for name in parameter_names(self._kind) if name in own}
         return self._kind(**shared | parameters)
 
-    def _alternatives(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
-        """Return the parameters besides C and gamma that are compared, the first by default.
-
-        What follows an empty choice is for a score that needs probabilities.
-        """
+    def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
+        """Return the parameters besides C and gamma that are compared, the first by default."""
         return [{}]
+
+    def _for_probabilities(self) -> dict[str, Any]:
+        """Return the parameters that give a model probabilities, if these may be chosen."""
+        return {}
+
+    def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
+        """Return the kinds of feature scales that are compared, the first by default.
+
+        Few rows do not tell which features matter.
+        """
+        if not isinstance(self.feature_scales, str) or self.feature_scales != "auto":
+            return [{}]
+        limits = Choices()
+        learns = rows.n_rows >= limits.least_scale_rows
+        learns &= rows.n_features <= limits.most_scale_features
+        return [{"feature_scales": each} for each in ([None, "learn"] if learns else [None])]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search, fit the winner on all rows and set the attributes in one step."""
@@ -146,24 +162,27 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         task.call_on_fit_task_begin(**given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         compared = self._compared(X, y, sample_weight, groups, seed)
-        part, choices = compared.part, SEARCH_CHOICES
-        most = max(2, min(choices.budget, part.n_rows // choices.rows_per_chosen))
+        part, limits = compared.part, SEARCH_CHOICES
+        most = max(2, min(limits.budget, part.n_rows // limits.rows_per_chosen))
         budget = most if self.budget == "auto" else int(self.budget)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
+        check_scales(self._what(), machine._parameters(), None)
         counted, targets = self._what().targets(compared.found, self._parameters(budget), None)
-        grid = self._grid(training_rows(counted, "scale").gamma, targets.unit_of_c)
         places = splits(self.cv, machine, part.rows.X, part.y, compared.groups, seed)
         check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
         folds = [Fold(number, part, *place) for number, place in enumerate(places)]
         course = Course(self, part.rows.X, part.y, part.weights, compared.groups)
         running = Running(self, task, course, part.rows.X, targets.n_problems)
-        searches = self._searched(
-            machine, grid, folds, running, self._alternatives(targets, part.n_rows)
-        )
+        choices = [
+            scales | choice
+            for scales in self._scales(counted)
+            for choice in self._choices(targets, part.n_rows)
+        ]
+        searches = self._searched(machine, counted, targets.unit_of_c, folds, running, choices)
         winner = max(searches, key=lambda each: each.score)  # the first one among equals
         parameters, sizes = winner.parameters, {"budget_": budget}
         if self.budget == "auto":
-            sizes = running.sizes(clone(machine).set_params(**parameters), folds)
+            sizes = running.sizes(clone(machine).set_params(**parameters), winner.race.last.folds)
             parameters = parameters | {"budget": sizes["budget_"]}
         own = {"random_state": self.random_state, "n_jobs": self.n_jobs, "budget": budget}
         plain = self._plain(**own | parameters)
@@ -175,25 +194,31 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     def _searched(
         self,
         machine: BudgetedMachine,
-        grid: Grid,
+        rows: CheckedRows,
+        unit: float,
         folds: Sequence[Fold],
         running: Running,
         compared: Sequence[dict[str, Any]],
     ) -> list[Search]:
-        """Search C and gamma for each choice of the other parameters."""
+        """Search C, in units of the targets, and gamma for each choice of the other parameters."""
         searches: list[Search] = []
+        refused: NeedsProbabilitiesError | None = None
         for choice in compared:
-            run = partial(running, clone(machine).set_params(**choice))
-            most = _most_rows(self.budget)
-            race = Race(grid, folds, run, most, machine.random_state)
+            one = clone(machine).set_params(**choice)
+            grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
+            if isinstance(one.feature_scales, str):
+                own = running.with_scales(one, folds)
+            run, most = partial(running, one), _most_rows(self.budget)
+            race = Race(grid, own, run, most, machine.random_state)
             try:
                 searches.append(Search(choice, race, race.decide()))
-            except NeedsProbabilitiesError:
-                if choice is compared[-1]:
-                    raise
-                continue
-            if not choice:
-                break
+            except NeedsProbabilitiesError as error:
+                refused = error
+        if refused is not None and not searches:
+            others = [choice | self._for_probabilities() for choice in compared]
+            if others == list(compared):
+                raise refused
+            return self._searched(machine, rows, unit, folds, running, others)
         return searches
 
     def _grid(self, gamma: float, unit: float) -> Grid:
@@ -313,6 +338,17 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         if not takes_weights(self.scorer_):
             raise ValueError(f"scoring={self.scoring!r} does not take sample_weight: leave it out.")
         return float(self.scorer_(self.best_estimator_, X, y, sample_weight=sample_weight))
+
+
+def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:
+    """Return what gamma="scale" is for an estimator; learnt feature scales carry the width."""
+    scales = machine._parameters().feature_scales
+    if isinstance(scales, str):
+        return 1.0
+    if scales is not None:
+        check_number(scales, rows.n_features)
+        rows = scaled_rows(rows, scales)
+    return training_rows(rows, "scale").gamma
 
 
 def _most_rows(budget: int | str) -> int:

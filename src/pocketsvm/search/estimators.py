@@ -43,6 +43,12 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
         around the best. A number, from two on, means so many values on a logarithmic scale from
         1/64 to 16 times "scale", and no others.
 
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
+        scales for every fold from its training rows, and in the end from all rows. "auto" makes two
+        searches, one of which weighs all features alike, and chooses the one with the better score;
+        with fewer than 1,000 rows, or more than 1,024 features, it makes this one only.
+
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
         more than two classes and at most 1,000 rows, "log_loss" is searched as well, and the one
@@ -92,8 +98,8 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
         The loss of the final model.
 
     best_params_ : dict
-        The same by name: ``{"C": ..., "gamma": ...}``, the budget if it was "auto", and the loss if
-        several were compared.
+        The same by name: ``{"C": ..., "gamma": ...}``, the budget and the feature scales if they
+        were "auto", and the loss if several were compared.
 
     best_score_ : float
         The mean score of the best pair on the held-out rows, ``cv_results_["mean_test_score"]`` at
@@ -136,7 +142,7 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
         Their scores on each fold. `pocketsvm.plots.BudgetDisplay` draws them.
 
     support_vectors_, dual_coef_, intercept_, classes_, alpha_, n_iter_, profile_, \
-n_features_in_, feature_names_in_
+n_features_in_, feature_names_in_, feature_scales_
         As in `BudgetedSVC`, of the final fit.
 
     See Also
@@ -184,6 +190,7 @@ n_features_in_, feature_names_in_
         *,
         Cs: Any = None,
         gammas: Any = None,
+        feature_scales: Any = None,
         loss: str = "auto",
         cv: Any = 5,
         scoring: Any = None,
@@ -199,6 +206,7 @@ n_features_in_, feature_names_in_
         self.budget = budget
         self.Cs = Cs
         self.gammas = gammas
+        self.feature_scales = feature_scales
         self.loss = loss
         self.cv = cv
         self.scoring = scoring
@@ -248,11 +256,14 @@ n_features_in_, feature_names_in_
     def _what(self) -> Task:
         return Classification("hinge" if self.loss == "auto" else self.loss, self.class_weight)
 
-    def _alternatives(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
-        if self.loss != "auto":
-            return [{}]
+    def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
         few = targets.n_problems > 1 and n_rows <= SEARCH_CHOICES.few_rows
-        return [{"loss": "hinge"} if few and self.polish else {}, {"loss": "log_loss"}]
+        if self.loss != "auto" or not few or not self.polish:
+            return [{}]
+        return [{"loss": "hinge"}, {"loss": "log_loss"}]
+
+    def _for_probabilities(self) -> dict[str, Any]:
+        return {"loss": "log_loss"} if self.loss == "auto" else {}
 
 
 class BudgetedSVRCV(ValuePredictions, BudgetedSearch):
@@ -272,6 +283,9 @@ class BudgetedSVRCV(ValuePredictions, BudgetedSearch):
 
     gammas : int or array-like of float, default=None
         Values of gamma to try, as in `BudgetedSVCCV`.
+
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVCCV`.
 
     epsilon : float, default=0.1
         As in `BudgetedSVR`, in units of the targets.
@@ -300,7 +314,7 @@ gammas_, scores_, n_splits_, budget_, budgets_, budget_scores_
         As in `BudgetedSVCCV`.
 
     support_vectors_, dual_coef_, intercept_, alpha_, n_iter_, profile_, n_features_in_, \
-feature_names_in_
+feature_names_in_, feature_scales_
         As in `BudgetedSVR`, of the final fit.
 
     See Also
@@ -338,6 +352,7 @@ feature_names_in_
         *,
         Cs: Any = None,
         gammas: Any = None,
+        feature_scales: Any = None,
         epsilon: float = 0.1,
         loss: str = "epsilon_insensitive",
         quantile: Any = 0.5,
@@ -354,6 +369,7 @@ feature_names_in_
         self.budget = budget
         self.Cs = Cs
         self.gammas = gammas
+        self.feature_scales = feature_scales
         self.epsilon = epsilon
         self.loss = loss
         self.quantile = quantile
