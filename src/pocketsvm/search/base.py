@@ -251,8 +251,8 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         if groups is not None:
             raise ValueError("A data set has no groups: leave them out.")
         check_alone(y=y, sample_weight=sample_weight)
-        most = 2 * _most_rows(self.budget)  # the fewer rows, the less a score tells
-        plan = Plan(most, most // 2, seed)
+        least = _most_rows(self.budget)
+        plan = Plan(SEARCH_CHOICES.sampled_times * least, least, seed)
         with dataset.opened(task.needs) as source:
             found = survey(source, task.needs, plan, dataset.preparing)
         weights = found.weight

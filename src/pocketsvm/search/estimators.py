@@ -157,7 +157,7 @@ n_features_in_, feature_names_in_, feature_scales_
     fifth of the rows and of the budget, the best of it and the defaults on copies with 40 percent,
     and the best of these on all folds. With more than 8,000 training rows, these shares fall to 10
     and 30 percent. A copy has at most a share of 64 rows per vector, or of 32,000. A data set that
-    is not in memory has a sample of twice as many rows, whose weights make it stand for all rows.
+    is not in memory has a sample of four times as many rows, whose weights make it stand for all.
 
     Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
     and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of

@@ -323,7 +323,11 @@ class SearchChoices:
 
     rows_per_vector : int
         Small copies of folds have shares of at most this many rows for each vector of the budget,
-        or of `budget`. A sample of rows that are not in memory has twice as many.
+        or of `budget`.
+
+    sampled_times : int
+        A sample of rows that are not in memory has this many times as many rows. The scores of a
+        rare class depend on how many rows of the others are held out.
 
     budget, rows_per_chosen : int
         The largest budget that ``budget="auto"`` chooses, and the least number of rows for each
@@ -351,6 +355,7 @@ class SearchChoices:
     first_gammas: tuple[int, ...] = (-6, -4, -2, 0, 2, 4)
     reach: int = 15
     rows_per_vector: int = 64
+    sampled_times: int = 4
     budget: int = 500
     rows_per_chosen: int = 4
     few_rows: int = 1000
