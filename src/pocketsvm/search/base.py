@@ -220,6 +220,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
             if isinstance(one.feature_scales, str):
                 own = running.with_scales(one, folds)
+                grid = grid if self.gammas is not None else grid.with_one_gamma()
             run, most = partial(running, one), _most_rows(self.budget)
             race = Race(grid, own, run, most, machine.random_state)
             try:
