@@ -12,6 +12,41 @@ from ..rows.checked import CheckedRows, Rows
 Array = NDArray[Any]
 
 
+@dataclass(frozen=True, eq=False)
+class ClassFormula:
+    """The loss of rows of classes; one output per positive class.
+
+    With y = +1 in rows of this class and y = -1 in others, "hinge" is ramp(1 - y f), where ramp(u)
+    is max(0, u) with its kink rounded off, `width` to either side; "squared_hinge" is
+    max(0, 1 - y f)^2, and "log_loss" log(1 + exp(-y f)). "softmax" is one loss of all outputs,
+    log sum_o exp(f_o) - f_code.
+    """
+
+    name: str
+    codes: Array
+    positives: tuple[int, ...]
+    width: float
+
+
+@dataclass(frozen=True, eq=False)
+class ValueFormula:
+    """The loss of rows with targets (n_rows, n_outputs), or (n_rows, 1) for all outputs.
+
+    "tube" is down ramp(y - epsilon - f) + up ramp(f - y - epsilon), with a factor and a width for
+    each output; "huber" is (y - f)^2 / 2, and a line where |y - f| > epsilon.
+    """
+
+    name: str
+    targets: Array
+    epsilon: float
+    down: Array
+    up: Array
+    widths: Array
+
+
+Formula = ClassFormula | ValueFormula
+
+
 class HessianFactor(Protocol):
     """The factor of the Hessian in the coefficients and the intercept of an output."""
 

@@ -9,11 +9,20 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..rows.checked import CheckedRows, Rows
-from .base import Backend
+from .base import Backend, ClassFormula, Formula
 from .hessian import Penalty, RowHessian, WhitenedRows
 from .kernel import MOST_KEPT, KernelRows
 
 Array = NDArray[Any]
+
+
+def native_losses(formula: Formula) -> _core.RowLosses:
+    """Return a loss as the core sees it."""
+    if isinstance(formula, ClassFormula):
+        positives = list(formula.positives)
+        return _core.RowLosses.classes(formula.name, formula.codes, positives, formula.width)
+    factors = (each.tolist() for each in (formula.down, formula.up, formula.widths))
+    return _core.RowLosses.values(formula.name, formula.targets, formula.epsilon, *factors)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions
-from ..backends.native import Native
+from ..backends.devices import backend_of, device_of
 from ..files.columns import Layout
 from ..fit import fit
 from ..model.model import Model
@@ -119,6 +119,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "half_life": [Interval(Real, 1.0, None, closed="left"), None],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
+        "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -134,6 +135,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     half_life: float | None
     warm_start: bool
     n_jobs: int | None
+    device: str
     random_state: Any
     verbose: int
 
@@ -179,6 +181,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             maintenance=self.maintenance,
             polish=self.polish,
             n_threads=effective_n_jobs(self.n_jobs),
+            device=device_of(self.device),
             random_state=check_random_state(self.random_state),
             gamma=self.gamma,
             C=float(getattr(self, "C", 1.0)),
@@ -252,6 +255,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """Return the model of a call of `fit` or `partial_fit`, and tell the callbacks."""
         parameters = parameters or self._parameters()
         watch = FitWatch(self, given, is_stream=parameters.is_stream, say=say)
+        if self.device == "auto":
+            watch.note(f"device {parameters.device}")
         model = fit(task, source, parameters, watch, start=start, preparing=preparing)
         assert model.training is not None
         if model.training.profile.seconds_polish:
@@ -272,7 +277,11 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         training = replace(
             self._model.training,
             estimator=type(self).__name__,
-            parameters=self.get_params(deep=False),
+            parameters={
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if name != "device"  # another machine may have another one
+            },
             reservoir=scaled_reservoir(self._model),
         )
         return replace(self._model, training=training)
@@ -308,7 +317,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         if model.preparation is not None:
             parts = map(checked_rows, in_parts(model.preparation.steps, rows.X))
         numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
-        backend = Native(effective_n_jobs(self.n_jobs))
+        backend = backend_of(self.device, effective_n_jobs(self.n_jobs))
         values = [decision_values(*numbers, part, backend) for part in parts]
         return values[0] if len(values) == 1 else np.concatenate(values)
 

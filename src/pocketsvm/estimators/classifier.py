@@ -147,6 +147,11 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         `joblib.parallel_config` context. -1 means using all processors. The result is the same, bit
         for bit, for any number of threads.
 
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
+        that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
+        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.
 
@@ -255,6 +260,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         reservoir: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -272,6 +278,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         self.reservoir = reservoir
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

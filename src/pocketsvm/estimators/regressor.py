@@ -126,6 +126,11 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         unless in a `joblib.parallel_config` context. -1 means using all processors. The result is
         the same, bit for bit, for any number of threads.
 
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
+        that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
+        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.
 
@@ -221,6 +226,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         reservoir: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -239,6 +245,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         self.reservoir = reservoir
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

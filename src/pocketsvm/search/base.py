@@ -23,6 +23,7 @@ from .._sklearn import (
     parameter_names,
     takes_weights,
 )
+from ..backends.devices import device_of
 from ..estimators.base import BudgetedMachine, check_alone
 from ..estimators.saving import save_model
 from ..estimators.watching import given_data
@@ -88,7 +89,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: BudgetedMachine._parameter_constraints[name]
-            for name in ("max_iter", "maintenance", "polish", "fit_intercept")
+            for name in ("max_iter", "maintenance", "polish", "fit_intercept", "device")
         },
         "budget": [
             *BudgetedMachine._parameter_constraints["budget"],
@@ -114,6 +115,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     cv: Any
     scoring: Any
     n_jobs: int | None
+    device: str
     random_state: Any
     verbose: int
 
@@ -163,6 +165,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search, fit the winner on all rows and set the attributes in one step."""
+        device_of(self.device)
         given = {"estimator": self, **given_data(X, y, sample_weight)}
         task = callback_context(self, "fit", None)
         task.call_on_fit_task_begin(**given)

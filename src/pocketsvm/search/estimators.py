@@ -78,6 +78,9 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         Number of threads. None means 1 unless in a `joblib.parallel_config` context. -1 means using
         all processors. The result is the same for any number of threads.
 
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values, in the search, too; as in `BudgetedSVC`.
+
     random_state : int, RandomState instance or None, default=None
         Controls the folds, samples and the order of the rows. Pass an int for reproducible results.
 
@@ -196,6 +199,7 @@ n_features_in_, feature_names_in_
         fit_intercept: bool = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -211,6 +215,7 @@ n_features_in_, feature_names_in_
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -346,7 +351,7 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     max_iter, maintenance, polish, fit_intercept
         As in `BudgetedSVCCV`.
 
-    n_jobs, random_state, verbose
+    n_jobs, device, random_state, verbose
         As in `BudgetedSVCCV`.
 
     Attributes
@@ -404,6 +409,7 @@ feature_names_in_
         polish: bool | str = True,
         fit_intercept: bool = True,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -420,6 +426,7 @@ feature_names_in_
         self.polish = polish
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
