@@ -96,6 +96,7 @@ def test_float64_rows(device):
 
 
 def test_data_sets(device, tmp_path):
+    pytest.importorskip("pyarrow")
     path = tmp_path / "rows.csv"
     np.savetxt(path, np.column_stack([CODES > 0, X]), delimiter=",")
     rows = open_dataset(path, label=1)
@@ -236,7 +237,7 @@ def test_torch_is_not_imported_for_the_cpu():
 
 
 def test_dask_refuses_other_devices():
-    from pocketsvm.dask import DaskBudgetedSVC
+    DaskBudgetedSVC = pytest.importorskip("pocketsvm.dask").DaskBudgetedSVC
 
     with pytest.raises(ValueError, match="device='cuda' is not possible with Dask"):
         DaskBudgetedSVC(20, device="cuda").fit(None, None)
