@@ -8,6 +8,7 @@ values.
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..rows.checked import CheckedRows
-from .slices import in_order, slices
+from .slices import slices
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -32,7 +33,7 @@ MOST_RESIDENT = 0.4
 # The values of a matrix have addresses that matrix products like if rows are multiples of this.
 ALIGNED = 4
 # Bytes that are copied at once from pageable to pinned memory, by a thread, and to the device.
-COPIED_AT_ONCE, STAGED_AT_ONCE = 2**22, 2**26
+COPIED_AT_ONCE, STAGED_AT_ONCE = 2**21, 2**25
 # The memory that the CPU is taken to have, as a device of torch.
 CPU_BYTES = 2**30
 
@@ -130,6 +131,34 @@ def tensor(array: Any, device: str, dtype: Any = None) -> Any:
 def is_tensor(X: Any) -> bool:
     """Tell whether X is a tensor of torch."""
     return type(X).__module__.partition(".")[0] == "torch"
+
+
+def device_name(X: Any) -> str | None:
+    """Return the name of the GPU that an array of torch or CuPy is on; None for other objects."""
+    if is_tensor(X):
+        return f"cuda:{X.device.index}" if X.device.type == "cuda" else None
+    if type(X).__module__.partition(".")[0] == "cupy":
+        return f"cuda:{X.device.id}"
+    return None
+
+
+def as_tensor(X: Any) -> Any:
+    """Return an array on a GPU as a tensor of torch, without a copy."""
+    return X if is_tensor(X) else imported().from_dlpack(X)
+
+
+def check_tensor(X: Any, n_features: int, name: str) -> None:
+    """Refuse rows on a device that do not fit a model, as scikit-learn refuses those of NumPy."""
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead.")
+    if X.shape[1] != n_features:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting {n_features} features as input."
+        )
+    if X.is_complex():
+        raise ValueError("Complex data not supported.")
+    if not imported().isfinite(X).all():
+        raise ValueError(f"Input X contains NaN or infinity, but {name} does not accept them.")
 
 
 class DeviceRows:
@@ -263,7 +292,7 @@ class DeviceRows:
         if not self.device.startswith("cuda"):
             for at in parts:
                 buffer = torch.empty((at.stop - at.start, self.n_features), dtype=self.dtype)
-                self._copy(at, buffer.numpy())
+                self._copy(at, buffer.numpy(), None)
                 yield at, buffer
             return
         shape = (max((at.stop - at.start for at in parts), default=0), self.n_features)
@@ -272,19 +301,20 @@ class DeviceRows:
         ]
         copied: list[Any] = [None, None]
         stream, main = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
-        for k, at in enumerate(parts):
-            buffer = buffers[k % 2][: at.stop - at.start]
-            if copied[k % 2] is not None:
-                copied[k % 2].synchronize()
-            self._copy(at, buffer.numpy())
-            with torch.cuda.stream(stream):
-                part = buffer.to(self.device, non_blocking=True)
-                copied[k % 2] = stream.record_event()
-            main.wait_event(copied[k % 2])
-            part.record_stream(main)
-            yield at, part
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            for k, at in enumerate(parts):
+                buffer = buffers[k % 2][: at.stop - at.start]
+                if copied[k % 2] is not None:
+                    copied[k % 2].synchronize()
+                self._copy(at, buffer.numpy(), pool)
+                with torch.cuda.stream(stream):
+                    part = buffer.to(self.device, non_blocking=True)
+                    copied[k % 2] = stream.record_event()
+                main.wait_event(copied[k % 2])
+                part.record_stream(main)
+                yield at, part
 
-    def _copy(self, at: slice, to: Array) -> None:
+    def _copy(self, at: slice, to: Array, pool: Executor | None) -> None:
         """Copy rows to a buffer, in the precision of the buffer."""
         n_each = max(1, COPIED_AT_ONCE // (to.itemsize * max(1, self.n_features)))
 
@@ -292,7 +322,8 @@ class DeviceRows:
             with np.errstate(over="ignore"):
                 np.copyto(to[some], self.X[at.start + some.start : at.start + some.stop])
 
-        for _ in in_order(copy, slices(len(to), n_each), self.n_threads):
+        parts = slices(len(to), n_each)
+        for _ in map(copy, parts) if pool is None else pool.map(copy, parts):
             pass
 
 

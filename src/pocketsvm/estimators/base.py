@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions
 from ..backends.devices import backend_of, device_of
+from ..backends.torch_rows import check_tensor
 from ..files.columns import Layout
 from ..fit import fit
 from ..model.model import Model
@@ -42,6 +43,7 @@ from ..tasks.base import Task, state_of
 from ..training.settings import Parameters
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
+from .namespaces import OnDevice
 from .saving import save_model
 from .streams import scaled_reservoir, with_kept_rows
 from .watching import FitWatch, given_data
@@ -166,6 +168,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -311,6 +314,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values (n_rows, n_outputs)."""
         check_is_fitted(self)
+        if isinstance(X, OnDevice):
+            return self._decided_on_device(X)
         if (dataset := as_dataset(X)) is not None:
             needs = Needs(numbers=True, labelled=False)
             values = [found for _, found in self._decided(dataset, needs)]
@@ -327,6 +332,16 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         backend = backend_of(self.device, effective_n_jobs(self.n_jobs))
         values = [decision_values(*numbers, part, backend) for part in parts]
         return values[0] if len(values) == 1 else np.concatenate(values)
+
+    def _decided_on_device(self, X: OnDevice) -> NDArray[np.float64]:
+        """Return the decision values of rows on a GPU; only prepared ones leave it."""
+        model = self._model
+        if model.steps:
+            return self._decision_values(X.rows.cpu().numpy())
+        check_tensor(X.rows, model.n_inputs, type(self).__name__)
+        backend = backend_of(X.device, effective_n_jobs(self.n_jobs))
+        numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
+        return decision_values(*numbers, CheckedRows(X.rows), backend)
 
     def _decided(
         self, dataset: Dataset, needs: Needs

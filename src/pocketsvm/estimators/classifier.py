@@ -16,6 +16,7 @@ from ..profile import Profile
 from ..tasks.classification import Classification
 from .base import BudgetedMachine, fitted
 from .drift import warn_about_drift
+from .namespaces import follows_arrays
 from .streams import PolishedStreams
 
 LOSSES = TASKS["classification"]
@@ -305,6 +306,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
@@ -339,6 +341,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         return Classification(self.loss, self.class_weight, classes)
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(
         self,
         X: Any,
@@ -389,6 +392,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
             warn_about_drift(before, self.profile_)
         return self
 
+    @follows_arrays
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Evaluate the decision function.
 
@@ -407,6 +411,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         values = self._decision_values(X)
         return values.ravel() if len(self.classes_) == 2 else values
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
 
@@ -428,6 +433,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy.
 
@@ -453,6 +459,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         return float(accuracy_score(y, self._labels(values), sample_weight=weight))
 
     @available_if(has_probabilities)
+    @follows_arrays
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of the classes.
 
@@ -473,6 +480,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         return probabilities(self._decision_values(X))
 
     @available_if(has_probabilities)
+    @follows_arrays
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities of the classes.
 

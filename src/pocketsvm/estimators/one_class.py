@@ -10,6 +10,7 @@ from sklearn.base import OutlierMixin
 from .._sklearn import Interval, fit_context
 from ..tasks.novelty import Novelty
 from .base import BudgetedMachine
+from .namespaces import follows_arrays
 
 
 class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
@@ -184,6 +185,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         return -float(self.intercept_[0])
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training rows.
 
@@ -211,6 +213,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         return Novelty(float(self.nu))
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Update the model with one pass over a batch of rows.
 
@@ -237,6 +240,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         """
         return self._partial_fit(self._what(), X, None, sample_weight)
 
+    @follows_arrays
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row: the larger, the more normal.
 
@@ -252,6 +256,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         """
         return self.decision_function(X) + self.offset_
 
+    @follows_arrays
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of each row's score from the offset; outliers are negative.
 
@@ -267,6 +272,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         """
         return self._decision_values(X).ravel()
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Tell normal rows from outliers.
 

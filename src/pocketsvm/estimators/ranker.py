@@ -9,6 +9,7 @@ from .._sklearn import fit_context
 from ..metrics import mean_ndcg
 from ..tasks.ranking import Ranking
 from .base import BudgetedMachine
+from .namespaces import follows_arrays
 
 
 class BudgetedRanker(BudgetedMachine):
@@ -187,6 +188,7 @@ class BudgetedRanker(BudgetedMachine):
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(  # type: ignore[override]  # as in other rankers, qid comes before the weights
         self,
         X: Any,
@@ -227,6 +229,7 @@ class BudgetedRanker(BudgetedMachine):
         return Ranking()
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(
         self,
         X: Any,
@@ -262,6 +265,7 @@ class BudgetedRanker(BudgetedMachine):
         """
         return self._partial_fit(self._what(), X, y, sample_weight, qid=qid)
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row.
 
@@ -277,6 +281,7 @@ class BudgetedRanker(BudgetedMachine):
         """
         return self._decision_values(X).ravel()
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG of the queries.
 

@@ -13,6 +13,7 @@ from .._sklearn import Interval, StrOptions, fit_context
 from ..model.model import TASKS
 from ..tasks.regression import Regression
 from .base import BudgetedMachine
+from .namespaces import follows_arrays
 from .streams import PolishedStreams, check_unchanged
 
 LOSSES = TASKS["regression"]
@@ -264,6 +265,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
@@ -299,6 +301,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         return self._what()
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Update the model with one pass over a batch of rows.
 
@@ -338,6 +341,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         if self.loss == "quantile":
             check_unchanged("quantile", self._quantiles(), self._quantile)
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets.
 
@@ -361,6 +365,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
             return np.sort(values, axis=1)
         return values.ravel() if values.shape[1] == 1 else values
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, or its counterpart for quantiles.
 

@@ -25,6 +25,7 @@ from .._sklearn import (
 )
 from ..backends.devices import device_of
 from ..estimators.base import BudgetedMachine, check_alone
+from ..estimators.namespaces import follows_arrays
 from ..estimators.saving import save_model
 from ..estimators.watching import given_data
 from ..fit import check_scales
@@ -327,6 +328,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             | sizes
         )
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict with the model that was fitted on all rows.
 
@@ -344,6 +346,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         predicted: NDArray[Any] = self.best_estimator_.predict(X)
         return predicted
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the model by `scoring`, as `GridSearchCV` does.
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import StrOptions, available_if, fit_context
 from ..estimators.base import BudgetedMachine
 from ..estimators.classifier import LOSSES, BudgetedSVC, has_probabilities
+from ..estimators.namespaces import follows_arrays
 from ..estimators.regressor import BudgetedSVR
 from ..tasks.base import Task
 from ..tasks.classification import Classification
@@ -228,6 +229,7 @@ n_features_in_, feature_names_in_, feature_scales_
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> Self:
@@ -270,6 +272,7 @@ n_features_in_, feature_names_in_, feature_scales_
             return [{}]
         return [{"loss": "hinge"}, {"loss": "log_loss"}]
 
+    @follows_arrays
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Evaluate the decision function of the model that was fitted on all rows.
 
@@ -288,6 +291,7 @@ n_features_in_, feature_names_in_, feature_scales_
         return values
 
     @available_if(has_probabilities)
+    @follows_arrays
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of the classes, with ``loss="log_loss"``.
 
@@ -306,6 +310,7 @@ n_features_in_, feature_names_in_, feature_scales_
         return found
 
     @available_if(has_probabilities)
+    @follows_arrays
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities of the classes.
 
@@ -449,6 +454,7 @@ feature_names_in_, feature_scales_
         return Regression(self.loss, float(self.epsilon), quantile)
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> Self:
