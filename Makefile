@@ -39,10 +39,10 @@ pytest: $(PACKAGE) ## the Python tests, in parallel; make pytest ARGS="-k merge 
 	$(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
 torch-test: $(PACKAGE) ## the tests of backends with PyTorch on the CPU; TORCH=FOLDER has it, if .venv does not
-	PYTHONPATH="$(TORCH)" $(PY) -m pytest -rs tests/backends -k "not cuda" $(ARGS)
+	PYTHONPATH="$(TORCH)" $(PY) -m pytest -rs tests/backends tests/estimators/test_namespaces.py tests/cli/test_device.py -k "not cuda" $(ARGS)
 
 gpu-test: $(PACKAGE) ## the tests of backends with PyTorch on a GPU; TORCH=FOLDER has it, if .venv does not
-	PYTHONPATH="$(TORCH)" $(PY) -m pytest -rs tests/backends -k cuda $(ARGS)
+	PYTHONPATH="$(TORCH)" $(PY) -m pytest -rs tests/backends tests/estimators/test_namespaces.py tests/cli/test_device.py -k cuda $(ARGS)
 
 native-test: $(PACKAGE) ## the native unit tests
 	$(CMAKE) --build build/extension --target native_tests

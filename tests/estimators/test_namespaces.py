@@ -58,11 +58,6 @@ CHECKS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def scipy_dispatches(monkeypatch):
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
 @pytest.mark.parametrize("check", CHECKS, ids=named)
 def test_scikit_learns_array_api_checks(machine, check):

@@ -40,7 +40,7 @@ from ..rows.preparation import SCALERS, Preparing, in_parts
 from ..rows.source import Source
 from ..rows.stream import StreamReservoir
 from ..tasks.base import Task, state_of
-from ..training.settings import Parameters
+from ..training.settings import Choices, Parameters
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
 from .namespaces import OnDevice
@@ -105,44 +105,11 @@ def fitted(name: str, **options: Any) -> Any:
     return _Fitted(name, **options)
 
 
-class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
-    """The base of the estimators."""
+class FittedModel(BaseEstimator):
+    """The base of all estimators: fitted attributes and predictions, which come from the model."""
 
-    _uses_y: ClassVar[bool] = True  # whether rows have targets
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "budget": [Interval(Integral, 2, None, closed="left")],
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
-        "feature_scales": [StrOptions({"learn", "auto"}), "array-like", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "maintenance": [StrOptions(set(STRATEGIES))],
-        "polish": ["boolean", StrOptions({"thorough"})],
-        "fit_intercept": ["boolean"],
-        "alpha": [Interval(Real, 0.0, None, closed="neither"), None],
-        "half_life": [Interval(Real, 1.0, None, closed="left"), None],
-        "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
-        "device": [str],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
-
-    budget: int
-    C: float
-    gamma: str | float
-    feature_scales: Any
-    max_iter: int
-    maintenance: str
-    polish: bool | str
-    fit_intercept: bool
-    alpha: float | None
-    half_life: float | None
-    warm_start: bool
     n_jobs: int | None
     device: str
-    random_state: Any
-    verbose: int
 
     support_vectors_: NDArray[np.floating[Any]] = fitted(
         "support_vectors", read=lambda model: model.support_vectors
@@ -157,8 +124,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     n_features_in_: int = fitted("n_inputs", read=lambda model: model.n_inputs)
     feature_names_in_: NDArray[Any] = fitted("feature_names")
     scaler_: Any = fitted("scaler", read=lambda model: _scaler(model))
-    # What the fitted model is for, and what it minimised; parameters may have changed since.
-    _task: ClassVar[str]
+    # What the fitted model minimised; parameters may have changed since.
     _model: Model
     _loss: str = fitted("loss")
     _quantile: float | tuple[float, ...] | None = fitted("quantile")
@@ -175,104 +141,13 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         return "_model" in vars(self)
 
     @abstractmethod
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model."""
-
-    @abstractmethod
     def _what(self) -> Task:
         """Return the task, made of the parameters."""
 
-    def _parameters(self, *, stream: bool = False) -> Parameters:
-        """Return the parameters of a call."""
-        return Parameters(
-            budget=int(self.budget),
-            max_iter=int(self.max_iter),
-            maintenance=self.maintenance,
-            polish=self.polish,
-            n_threads=effective_n_jobs(self.n_jobs),
-            device=device_of(self.device),
-            random_state=check_random_state(self.random_state),
-            gamma=self.gamma,
-            feature_scales=_scales_of(self.feature_scales),
-            C=float(getattr(self, "C", 1.0)),
-            alpha=getattr(self, "alpha", None),
-            fit_intercept=bool(self.fit_intercept),
-            half_life=math.inf if self.half_life is None else float(self.half_life),
-            is_stream=stream,
-        )
-
-    def _start(self, *, stream: bool) -> Model | None:
-        """Return the model that a call continues from, if it continues."""
-        return vars(self).get("_model") if stream or self.warm_start else None
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
-        """Fit the model to rows in memory, or to a data set."""
-        task, start = self._what(), self._start(stream=False)
-        dataset = as_dataset(X)
-        if dataset is None:
-            given = given_data(X, y, sample_weight, **more)
-            source = self._in_memory(X, y, sample_weight, start, **more)
-            self._model = self._trained(task, source, given, start)
-            return self
-        check_alone(y=y, sample_weight=sample_weight, **more)
-        with dataset.opened(task.needs, None if start is None else start.layout) as source:
-            given = given_data(dataset, None, None)
-            self._model = self._trained(
-                task, source, given, start, dataset.preparing, say=dataset.say
-            )
+    @property
+    def _machine(self) -> Any:
+        """The plain estimator that has the model."""
         return self
-
-    def _partial_fit(self, task: Task, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
-        """Update the model with one pass over rows in memory."""
-        start, given = self._start(stream=True), given_data(X, y, sample_weight, **more)
-        source = self._in_memory(X, y, sample_weight, start, **more)
-        parameters = self._parameters(stream=True)
-        model = self._trained(task, source, given, start, parameters=parameters)
-        if getattr(self, "reservoir", None) is not None:
-            model = with_kept_rows(model, start, self, source, sample_weight)
-        self._model = model
-        return self
-
-    def _in_memory(
-        self, X: Any, y: Any, sample_weight: Any, start: Model | None, qid: Any = None
-    ) -> InMemory:
-        """Check rows in scikit-learn's way; self stays as it is."""
-        probe, needs = copy.copy(self), self._what().needs
-        layout = None if start is None else start.layout
-        if reset := start is None:
-            probe.__dict__.pop("_model", None)
-        if needs.labelled:
-            options = {"numeric": needs.queries, "multi_output": needs.many}
-            rows, y = check_rows_and_targets(probe, X, y, reset=reset, layout=layout, **options)
-        else:
-            rows = check_rows(probe, X, reset=reset, layout=layout)
-            y = np.zeros(rows.n_rows)
-        names = getattr(probe, "feature_names_in_", None)
-        layout = layout or Layout(rows.n_features, None if names is None else names.tolist())
-        return InMemory(rows, y, sample_weight, qid, layout)
-
-    def _trained(
-        self,
-        task: Task,
-        source: Source,
-        given: dict[str, Any],
-        start: Model | None,
-        preparing: Preparing | None = None,
-        *,
-        parameters: Parameters | None = None,
-        say: Callable[[str], object] | None = None,
-    ) -> Model:
-        """Return the model of a call of `fit` or `partial_fit`, and tell the callbacks."""
-        parameters = parameters or self._parameters()
-        watch = FitWatch(self, given, is_stream=parameters.is_stream, say=say)
-        if self.device == "auto":
-            watch.note(f"device {parameters.device}")
-        model = fit(task, source, parameters, watch, start=start, preparing=preparing)
-        assert model.training is not None
-        if model.training.profile.seconds_polish:
-            watch.say(model.training.profile.polish_line())
-        watch.end(model)
-        return model
 
     def to_model(self) -> Model:
         """Return the fitted model, with the state that further training continues from.
@@ -286,10 +161,10 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         assert self._model.training is not None
         training = replace(
             self._model.training,
-            estimator=type(self).__name__,
+            estimator=type(self._machine).__name__,
             parameters={
                 name: value
-                for name, value in self.get_params(deep=False).items()
+                for name, value in self._machine.get_params(deep=False).items()
                 if name != "device"  # another machine may have another one
             },
             reservoir=scaled_reservoir(self._model),
@@ -373,6 +248,145 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             weight = np.concatenate([chunk.weights for chunk in chunks])
         queries = None if chunks[0].qid is None else np.concatenate([c.qid for c in chunks])
         return np.concatenate([c.y for c in chunks]), weight, queries, np.concatenate(values)
+
+
+class BudgetedMachine(CallbackSupportMixin, FittedModel):
+    """The base of the plain estimators."""
+
+    _task: ClassVar[str]  # the name of the task
+    _uses_y: ClassVar[bool] = True  # whether rows have targets
+    _choices: Choices = Choices()  # constants of the method
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "budget": [Interval(Integral, 2, None, closed="left")],
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "feature_scales": [StrOptions({"learn", "auto"}), "array-like", None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "maintenance": [StrOptions(set(STRATEGIES))],
+        "polish": ["boolean", StrOptions({"thorough"})],
+        "fit_intercept": ["boolean"],
+        "alpha": [Interval(Real, 0.0, None, closed="neither"), None],
+        "half_life": [Interval(Real, 1.0, None, closed="left"), None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "device": [str],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    budget: int
+    C: float
+    gamma: str | float
+    feature_scales: Any
+    max_iter: int
+    maintenance: str
+    polish: bool | str
+    fit_intercept: bool
+    alpha: float | None
+    half_life: float | None
+    warm_start: bool
+    n_jobs: int | None
+    device: str
+    random_state: Any
+    verbose: int
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model."""
+
+    def _parameters(self, *, stream: bool = False) -> Parameters:
+        """Return the parameters of a call."""
+        return Parameters(
+            budget=int(self.budget),
+            max_iter=int(self.max_iter),
+            maintenance=self.maintenance,
+            polish=self.polish,
+            n_threads=effective_n_jobs(self.n_jobs),
+            device=device_of(self.device),
+            random_state=check_random_state(self.random_state),
+            gamma=self.gamma,
+            feature_scales=_scales_of(self.feature_scales),
+            C=float(getattr(self, "C", 1.0)),
+            alpha=getattr(self, "alpha", None),
+            fit_intercept=bool(self.fit_intercept),
+            half_life=math.inf if self.half_life is None else float(self.half_life),
+            is_stream=stream,
+            choices=self._choices,
+        )
+
+    def _start(self, *, stream: bool) -> Model | None:
+        """Return the model that a call continues from, if it continues."""
+        return vars(self).get("_model") if stream or self.warm_start else None
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
+        """Fit the model to rows in memory, or to a data set."""
+        task, start = self._what(), self._start(stream=False)
+        dataset = as_dataset(X)
+        if dataset is None:
+            given = given_data(X, y, sample_weight, **more)
+            source = self._in_memory(X, y, sample_weight, start, **more)
+            self._model = self._trained(task, source, given, start)
+            return self
+        check_alone(y=y, sample_weight=sample_weight, **more)
+        with dataset.opened(task.needs, None if start is None else start.layout) as source:
+            given = given_data(dataset, None, None)
+            self._model = self._trained(
+                task, source, given, start, dataset.preparing, say=dataset.say
+            )
+        return self
+
+    def _partial_fit(self, task: Task, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
+        """Update the model with one pass over rows in memory."""
+        start, given = self._start(stream=True), given_data(X, y, sample_weight, **more)
+        source = self._in_memory(X, y, sample_weight, start, **more)
+        parameters = self._parameters(stream=True)
+        model = self._trained(task, source, given, start, parameters=parameters)
+        if getattr(self, "reservoir", None) is not None:
+            model = with_kept_rows(model, start, self, source, sample_weight)
+        self._model = model
+        return self
+
+    def _in_memory(
+        self, X: Any, y: Any, sample_weight: Any, start: Model | None, qid: Any = None
+    ) -> InMemory:
+        """Check rows in scikit-learn's way; self stays as it is."""
+        probe, needs = copy.copy(self), self._what().needs
+        layout = None if start is None else start.layout
+        if reset := start is None:
+            probe.__dict__.pop("_model", None)
+        if needs.labelled:
+            options = {"numeric": needs.queries, "multi_output": needs.many}
+            rows, y = check_rows_and_targets(probe, X, y, reset=reset, layout=layout, **options)
+        else:
+            rows = check_rows(probe, X, reset=reset, layout=layout)
+            y = np.zeros(rows.n_rows)
+        names = getattr(probe, "feature_names_in_", None)
+        layout = layout or Layout(rows.n_features, None if names is None else names.tolist())
+        return InMemory(rows, y, sample_weight, qid, layout)
+
+    def _trained(
+        self,
+        task: Task,
+        source: Source,
+        given: dict[str, Any],
+        start: Model | None,
+        preparing: Preparing | None = None,
+        *,
+        parameters: Parameters | None = None,
+        say: Callable[[str], object] | None = None,
+    ) -> Model:
+        """Return the model of a call of `fit` or `partial_fit`, and tell the callbacks."""
+        parameters = parameters or self._parameters()
+        watch = FitWatch(self, given, is_stream=parameters.is_stream, say=say)
+        if self.device == "auto":
+            watch.note(f"device {parameters.device}")
+        model = fit(task, source, parameters, watch, start=start, preparing=preparing)
+        assert model.training is not None
+        if model.training.profile.seconds_polish:
+            watch.say(model.training.profile.polish_line())
+        watch.end(model)
+        return model
 
 
 def check_alone(**given: Any) -> None:
