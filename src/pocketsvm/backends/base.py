@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..rows.checked import CheckedRows, Rows
+from .batches import Start
 
 Array = NDArray[Any]
 
@@ -128,6 +129,10 @@ class Backend(ABC):
     @abstractmethod
     def centred(self, rows: Rows, is_sparse: bool) -> tuple[Any, Array]:
         """Return rows in float32 and a centre that was subtracted, for the slope in positions."""
+
+    @abstractmethod
+    def batches(self, sample: Any, start: Start) -> Any:
+        """Return mini-batches of rows with their weights and losses: `Batches`."""
 
     @abstractmethod
     def read(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..rows.checked import CheckedRows, Rows
 from .base import Backend, ClassFormula, Formula
+from .batches import Batches, Start
 from .hessian import Penalty, RowHessian, WhitenedRows
 from .kernel import MOST_KEPT, KernelRows
 
@@ -64,6 +65,10 @@ class Native(Backend):
         X = np.ascontiguousarray(rows.dense())
         centre = X.mean(axis=0, dtype=np.float64)
         return (X - centre).astype(np.float32), centre
+
+    def batches(self, sample: Any, start: Start) -> Batches:
+        """Return mini-batches of rows with their weights and losses."""
+        return Batches(sample, start, self.n_threads)
 
     def read(
         self,

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from ..rows.checked import CheckedRows, Rows
 from .base import Backend
+from .batches import Start
 from .hessian import FIRST_RIDGE, MOST_RIDGE, NEXT_RIDGE, HessianFactor, RowHessian, jitter_of
 from .kernel import KernelRows
 from .slices import slices
+from .torch_batches import TorchBatches
 from .torch_losses import DeviceLosses
 from .torch_rows import (
     MOST_RESIDENT,
@@ -91,6 +93,11 @@ class Torch(Backend):
     def dtype(self, dtype: Any) -> Any:
         """Return torch's name of a precision."""
         return getattr(imported(), np.dtype(dtype).name)
+
+    def batches(self, sample: Any, start: Start) -> TorchBatches:
+        """Return mini-batches of rows with their weights and losses."""
+        device_rows = self.resident(sample.rows, np.float32)
+        return TorchBatches(sample, start, device_rows)
 
     def read(
         self,

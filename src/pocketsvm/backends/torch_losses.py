@@ -1,5 +1,6 @@
 """The formulas of losses of rows, on a device of torch."""
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,12 @@ class DeviceLosses:
         self.y = tensor(formula.targets[at], device, torch.float64)
         factors = formula.down, formula.up, formula.widths
         self.down, self.up, self.widths = (tensor(each, device) for each in factors)
+
+    def take(self, chosen: Any) -> "DeviceLosses":
+        """Return the losses of the rows at these positions, a tensor."""
+        found = copy.copy(self)
+        found.y = self.y[chosen]
+        return found
 
     @property
     def coupled(self) -> bool:

@@ -245,6 +245,20 @@ class DeviceRows:
         for here, part in self._moved(at, n_each):
             yield here, self._extend(part, None)
 
+    def at(self, chosen: Any) -> Any:
+        """Return the rows at some positions, a tensor, less the centre."""
+        if self._rows is not None:
+            return self._rows[chosen, : self.n_features]
+        places = chosen.cpu().numpy()
+        rows = self.X[places]
+        rows = rows.toarray() if self.is_sparse else rows
+        return tensor(rows, self.device, self.dtype) - self._centre
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether rows at any positions are on the device."""
+        return self._rows is not None
+
     def _extend(self, part: Any, out: Any) -> Any:
         """Return rows as the module says."""
         torch, d = imported(), self.n_features
