@@ -194,7 +194,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """Fit the model to rows in memory, or to a data set."""
         task, start = self._what(), self._start(stream=False)
-        dataset = as_dataset(X)
+        dataset = as_dataset(X, alone=self._uses_y and y is None)
         if dataset is None:
             given = given_data(X, y, sample_weight, **more)
             source = self._in_memory(X, y, sample_weight, start, **more)
@@ -324,7 +324,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
 
     def _scored(self, X: Any, **given: Any) -> tuple[Any, Any, Any, NDArray[np.float64]] | None:
         """Return targets, weights, queries and decision values of a data set, if X is one."""
-        if (dataset := as_dataset(X)) is None:
+        if (dataset := as_dataset(X, alone=given.get("y") is None)) is None:
             return None
         check_alone(**given)
         check_is_fitted(self)

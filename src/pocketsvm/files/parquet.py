@@ -82,7 +82,7 @@ class ParquetTable(ArrowTable):
 
     def _select_data(self, named: set[str | int | None]) -> None:
         """Leave out the columns of a pandas index that nobody names."""
-        left_out = _index_columns(self.schema.metadata) - named
+        left_out = index_columns(self.schema.metadata) - named
         self.fields = [field for field in self.schema if field.name not in left_out]
         self.names = [field.name for field in self.fields]
         self.words = frozenset(k for k, field in enumerate(self.fields) if is_text(field.type))
@@ -135,7 +135,7 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:
+def index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:
     """Return the columns that hold the index of a pandas data frame.
 
     pandas describes the frame in the metadata of the file. A range index is described there by its

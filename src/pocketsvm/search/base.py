@@ -231,7 +231,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         """Return the rows that candidates are compared on: all, or a sample that weighs as much."""
         task, probe = self._task(), copy.copy(self)
         classifies = not task.needs.numbers
-        dataset = as_dataset(X)
+        dataset = as_dataset(X, alone=y is None)
         if dataset is None:
             rows, y = check_rows_and_targets(probe, X, y, reset=True)
             check_consistent_length(rows.X, groups)
