@@ -17,6 +17,7 @@ PACKAGE := .venv/.package
 SECONDS ?= 60
 ARM_CXX ?= aarch64-linux-gnu-g++
 QEMU ?= qemu-aarch64
+ECOSYSTEM_TESTS := tests/rows/test_arrow_streams.py tests/rows/test_remote.py
 NATIVE_SOURCES := $(shell find native -name '*.?pp')
 PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 
@@ -24,7 +25,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest native-test sanitize-test tsan fuzz arm bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest native-test sanitize-test tsan ecosystem fuzz arm bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -57,6 +58,10 @@ tsan: $(BUILD_TOOLS) ## the native unit tests under the thread sanitizer
 	    -D NATIVE_TESTS_ONLY=ON -D SANITIZE=thread
 	$(CMAKE) --build build/tsan --target native_tests
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/native_tests
+
+ecosystem: $(PACKAGE) ## the tests of libraries that few tests need: ibis, S3, skl2onnx, MLflow, skops
+	$(PY) -m pip install --quiet --group ecosystem
+	$(PY) -m pytest $(ECOSYSTEM_TESTS) $(ARGS)
 
 fuzz: $(PACKAGE) ## fuzz the parser of LIBSVM text and the reader of model files, SECONDS=60 each
 	@$(CHECK) sanitizers "$(CXX)"

@@ -143,7 +143,8 @@ def test_decimals_categories_and_string_views_are_read():
     X, y = problem()
     names = np.array(["no", "yes"])[y]
     frame = polars.DataFrame(X, schema=["x0", "x1", "x2", "x3"]).with_columns(
-        polars.col("x0").cast(polars.Decimal(20, 3)), polars.Series("y", names).cast(polars.Categorical)
+        polars.col("x0").cast(polars.Decimal(20, 3)),
+        polars.Series("y", names).cast(polars.Categorical),
     )
     found = fit(frame.lazy())
     assert found.classes_.tolist() == ["no", "yes"]
@@ -174,7 +175,7 @@ def test_a_stream_that_can_be_opened_only_once_is_refused():
         def __arrow_c_stream__(self, requested_schema=None):
             return capsule
 
-    with pytest.raises(ValueError, match="the Once gives no stream of Arrow: .* several times"):
+    with pytest.raises(ValueError, match=r"the Once gives no stream of Arrow: .* several times"):
         fit(Once())
 
 
@@ -189,7 +190,7 @@ def test_rows_in_another_order_are_refused():
             order = np.random.default_rng(self.n_readings).permutation(len(y))
             return table(X[order], y[order]).__arrow_c_stream__()
 
-    with pytest.raises(ValueError, match="the rows changed between two readings.*same order"):
+    with pytest.raises(ValueError, match=r"the rows changed between two readings.*same order"):
         fit(Shuffled())
 
 
@@ -208,7 +209,9 @@ def test_messages_name_the_object_and_the_place():
 
 
 def test_a_query_that_fails_is_named():
-    lazy = polars.LazyFrame({"a": ["1", "x"], "y": [0, 1]}).with_columns(polars.col("a").cast(float))
+    lazy = polars.LazyFrame({"a": ["1", "x"], "y": [0, 1]}).with_columns(
+        polars.col("a").cast(float)
+    )
     with pytest.raises(ValueError, match="the LazyFrame cannot be read: conversion"):
         fit(lazy)
 

@@ -20,6 +20,7 @@ from ..files.compression import SUFFIXES
 from ..files.errors import DataError, Hint, hints_for_datasets
 from ..files.file import DataFile
 from ..files.reader import Batch, Reader
+from ..files.remote import RemotePath, is_url
 from ..files.tables import ArrowStream, FragmentTable, is_frame, is_stream
 from .ahead import read_ahead
 from .cache import TextCache, cache_message
@@ -63,6 +64,9 @@ class Stamp:
     @classmethod
     def of(cls, path: str) -> "Stamp":
         """Return the stamp of a file."""
+        if is_url(path):
+            info = RemotePath.of(path).info()
+            return cls(path, info.size, info.mtime_ns or 0)
         found = os.stat(path)
         return cls(path, found.st_size, found.st_mtime_ns)
 

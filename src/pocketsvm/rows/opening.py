@@ -13,6 +13,7 @@ import numpy as np
 from ..files.columns import Options
 from ..files.errors import hints_for_datasets
 from ..files.file import FORMATS
+from ..files.remote import found_at, is_url
 from ..files.tables import is_frame, is_stream
 from .dataset import ArrowDataset, BatchesDataset, FileDataset
 from .npy import NpyDataset
@@ -80,7 +81,8 @@ def open_dataset(
     path : str or path-like, an iterable of them, or an object with rows
         A file, a folder (all of its files, in the order of their names), or a pattern such as
         ``"rows/*.parquet"``. Formats are Parquet, CSV, TSV, LIBSVM text, all of them compressed or
-        not. A NumPy file (``.npy``) is opened alone. An object with rows is a
+        not. A NumPy file (``.npy``) is opened alone. A URL, such as ``"s3://bucket/rows"`` or
+        ``"gs://bucket/rows/*.parquet"``, names files as a path does. An object with rows is a
         ``pyarrow.dataset.Dataset``, a LazyFrame of polars, or anything with the method
         ``__arrow_c_stream__``: a table or data frame, a relation of DuckDB, an expression of ibis.
         It must give the same rows in the same order each time.
@@ -195,6 +197,8 @@ def open_dataset(
     if any(name.endswith(".npy") for name in paths):
         if len(paths) > 1:
             raise ValueError(f"A NumPy file is opened alone, but path names {len(paths)} files.")
+        if is_url(paths[0]):
+            raise ValueError(f"{paths[0]}: a NumPy file must be on a disk of this machine.")
         if features is not None or sample_weight is not None:
             raise ValueError("features and sample_weight are for tables, not for NumPy files.")
         return NpyDataset(paths[0], label, dtype, preparing, qid)
@@ -224,6 +228,8 @@ def found_files(path: Paths) -> list[str]:
     if not isinstance(path, str | os.PathLike):
         return [name for each in path for name in found_files(each)]
     text = os.fspath(path)
+    if is_url(text):
+        return found_at(text)
     if os.path.isdir(text):
         found = sorted(
             str(file)
