@@ -17,7 +17,8 @@ PACKAGE := .venv/.package
 SECONDS ?= 60
 ARM_CXX ?= aarch64-linux-gnu-g++
 QEMU ?= qemu-aarch64
-ECOSYSTEM_TESTS := tests/rows/test_arrow_streams.py tests/rows/test_remote.py
+ECOSYSTEM_TESTS := tests/rows/test_arrow_streams.py tests/rows/test_remote.py tests/test_mlflow.py \
+    tests/test_onnx.py tests/test_skops.py
 NATIVE_SOURCES := $(shell find native -name '*.?pp')
 PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 

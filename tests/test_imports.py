@@ -20,6 +20,7 @@ LAYERS = (
     ("fit",),
     ("estimators",),
     ("search", "dask", "callbacks"),
+    ("_trusted", "mlflow", "onnx"),
     ("plots",),
     ("merge_table",),
     ("paper",),
