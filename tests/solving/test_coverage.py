@@ -10,6 +10,7 @@ from sklearn.datasets import make_friedman1
 from solver_problems import value_problem
 
 from pocketsvm import BudgetedSVR
+from pocketsvm.backends.native import Native
 from pocketsvm.solving.coverage import intercept_shifts, without_each_row
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.solve import Solver
@@ -32,13 +33,13 @@ def solved(vectors, sample):
 
 
 def decisions(vectors, sample, point):
-    return Problem(vectors, sample, True, 1).place(point).decisions
+    return Problem(vectors, sample, True, Native()).place(point).decisions
 
 
 def test_the_model_without_a_row_is_close_to_one_fitted_without_it():
     vectors, sample = quantile_problem()
     found = decisions(vectors, sample, solved(vectors, sample))
-    without = without_each_row(vectors, sample, 1.0, found, 1)
+    without = without_each_row(vectors, sample, 1.0, found, Native())
     some = range(0, len(sample.c), 8)
     expected = []
     for row in some:
@@ -52,9 +53,9 @@ def test_the_model_without_a_row_is_close_to_one_fitted_without_it():
 def test_after_the_shift_rows_lie_below_the_models_without_them_in_the_right_proportion():
     vectors, sample = quantile_problem(n=400, width=0.05)
     point = solved(vectors, sample)
-    shifts = intercept_shifts(vectors, point, sample, np.random.default_rng(0), 1)
+    shifts = intercept_shifts(vectors, point, sample, np.random.default_rng(0), Native())
     found = decisions(vectors, sample, point)
-    below = sample.loss.targets <= without_each_row(vectors, sample, 1.0, found, 1) + shifts
+    below = sample.loss.targets <= without_each_row(vectors, sample, 1.0, found, Native()) + shifts
     assert_allclose(np.average(below, axis=0, weights=sample.c), LEVELS, atol=0.01)
 
 
@@ -63,7 +64,7 @@ def test_a_sample_of_the_rows_gives_nearly_the_same_shift():
     point = solved(vectors, sample)
     arguments = vectors, point, sample
     expected, found = (
-        intercept_shifts(*arguments, np.random.default_rng(0), 1, rows_per_vector)
+        intercept_shifts(*arguments, np.random.default_rng(0), Native(), rows_per_vector)
         for rows_per_vector in (10**6, 32)
     )
     assert_allclose(found, expected, atol=4e-3)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Backend
 from .problem import Problem
 from .sample import Sample
-from .slices import slices
 
 Array = NDArray[Any]
 
@@ -29,8 +29,6 @@ ROWS_PER_VECTOR = 16
 LEAST_CURVATURE = 0.1
 # The curvature of a row is at most this share of the sum, so that the model without it exists.
 LARGEST_SHARE = 0.95
-# Rows that are looked at together.
-ROWS_AT_ONCE = 4096
 
 
 def intercept_shifts(
@@ -38,20 +36,20 @@ def intercept_shifts(
     point: Array,
     sample: Sample,
     random: np.random.Generator,
-    n_threads: int,
+    backend: Backend,
     rows_per_vector: int = ROWS_PER_VECTOR,
 ) -> Array:
     """Return what is added to the intercept of each quantile."""
     levels, targets = sample.loss.levels, sample.loss.targets  # type: ignore[attr-defined]
     assert levels is not None
-    decisions = Problem(vectors, sample, True, n_threads).place(point).decisions
+    decisions = Problem(vectors, sample, True, backend).place(point).decisions
     few, scale = sample, 1.0
     chosen: Array | slice = slice(None)
     if len(sample.c) > (n_few := rows_per_vector * len(vectors)):
         chosen = np.sort(random.choice(len(sample.c), n_few, replace=False))
         few = sample.take(chosen)
         scale = float(sample.c.sum() / few.c.sum())
-    without = without_each_row(vectors, few, scale, decisions[chosen], n_threads)
+    without = without_each_row(vectors, few, scale, decisions[chosen], backend)
 
     def quantiles(values: Array, weights: Array) -> Array:
         found = [
@@ -68,14 +66,14 @@ def intercept_shifts(
 
 
 def without_each_row(
-    vectors: Array, sample: Sample, scale: float, decisions: Array, n_threads: int
+    vectors: Array, sample: Sample, scale: float, decisions: Array, backend: Backend
 ) -> Array:
     """Return the decision values of each row by the model without it.
 
     The rows stand for `scale` times as many.
     """
-    problem = Problem(vectors, sample, True, n_threads)
-    _, slopes, bends = sample.bends(decisions, n_threads)
+    problem = Problem(vectors, sample, True, backend)
+    _, slopes, bends = sample.bends(decisions, backend.n_threads)
     least = LEAST_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
 
     without = decisions.copy()
@@ -84,11 +82,7 @@ def without_each_row(
         hessian = problem.row_hessian(scale * curvatures)
         factor = problem.penalty.factor(hessian, least, fit_intercept=True)
         for at, kernel in problem.rows.blocks():
-            for some in slices(len(kernel), ROWS_AT_ONCE):
-                here = slice(at.start + some.start, at.start + some.stop)
-                rows = np.column_stack([kernel[some], np.ones(some.stop - some.start)])
-                rows = rows.astype(np.float64)
-                leverages = np.einsum("ij,ij->i", rows, factor.solve(rows))
-                share = np.minimum(curvatures[here] * leverages, LARGEST_SHARE)
-                without[here, k] += pulls[here] * leverages / (1 - share)
+            leverages = factor.leverages(kernel)
+            share = np.minimum(curvatures[at] * leverages, LARGEST_SHARE)
+            without[at, k] += pulls[at] * leverages / (1 - share)
     return without

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from .._warnings import warn
+from ..backends.kernel import MOST_KEPT, OUTPUT_VALUES
 from ..model.model import Model, Training
 from ..rows.checked import Rows
 from ..training.passes import sampled
@@ -20,8 +21,6 @@ from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import intercept_shifts
 from .exact import MOST_ROWS, solve_exactly
-from .hessian import Penalty
-from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .newton import Solution, best_start, minimise
 from .positions import Positions
 from .problem import Problem, row_products
@@ -197,7 +196,7 @@ class Solver:
     ) -> None:
         self.part, self.whole = part, whole
         self._settings, self._random = settings, random
-        self._common = settings.fit_intercept, settings.n_threads
+        self._common = settings.fit_intercept, settings.backend
         self._is_regression = values
         self._total_c = part.total_c if whole is None else whole.total_c
 
@@ -228,16 +227,16 @@ class Solver:
 
     def last_objective(self, vectors: VectorSet) -> float:
         """Return the objective of the last iterate, in which each output has its own vectors."""
-        n_threads, dual_coef = self._settings.n_threads, vectors.dual_coef
+        backend, dual_coef = self._settings.backend, vectors.dual_coef
         point = np.column_stack([dual_coef, vectors.biases])
-        losses, _, _ = read(vectors.vectors, point, self.part, n_threads)
+        losses, _, _ = read(vectors.vectors, point, self.part, backend)
         total = float(losses.sum())
         begin = 0
         for coefficients, state in zip(dual_coef, vectors.states, strict=True):
             end = begin + len(state.vectors)
             if end > begin:
                 own = coefficients[None, begin:end]
-                penalised = Penalty(state.vectors, vectors.gamma, n_threads).product(own)
+                penalised = backend.penalty(state.vectors, vectors.gamma).product(own)
                 total += 0.5 * float(row_products(own, penalised)[0])
             begin = end
         return total
@@ -249,7 +248,7 @@ class Solver:
         if not fits or settings.thorough or not settings.choices.fills:
             return None
         vectors = self._rows(slice(None), part.rows.core.dtype)
-        found = solve_exactly(vectors, part, *self._common)
+        found = solve_exactly(vectors, part, settings.fit_intercept, settings.n_threads)
         if found is None:
             return None
         used = np.flatnonzero(found.point[:, :-1].any(axis=0))
@@ -416,7 +415,7 @@ class Solver:
             return answer
         point = answer.point.copy()
         point[:, -1] += intercept_shifts(
-            answer.vectors, point, self.part, self._random, settings.n_threads
+            answer.vectors, point, self.part, self._random, settings.backend
         )
         return replace(answer, point=point)
 

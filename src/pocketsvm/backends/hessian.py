@@ -29,6 +29,8 @@ FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
 # The least curvature of the intercept, as a share of the largest possible: it has none if no row
 # bends, and then a step would go so far that a line search of few trials does not come back.
 INTERCEPT_CURVATURE = 1e-3
+# Rows whose leverages are computed together.
+ROWS_AT_ONCE = 4096
 # The least share of its curvature that is left to the intercept once the coefficients follow it.
 LEAST_REST = 1e-14
 
@@ -85,6 +87,11 @@ class Penalty:
         upper = np.triu(self._square, 1)
         kernel = upper + upper.T
         return kernel
+
+    def forces(self, coefficients: Array, vectors: Array) -> tuple[Array, Array]:
+        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
+        among = self.kernel() * (coefficients.T @ coefficients)
+        return among.sum(axis=1), among @ vectors
 
     def factor(self, rows: "RowHessian", least: float, fit_intercept: bool) -> "HessianFactor":
         """Factor A plus the Hessian of the losses of rows.
@@ -208,6 +215,15 @@ class HessianFactor:
             solution[:, -1] = (gradient[:, -1] - solution[:, :-1] @ self._column) / self._rest
             solution[:, :-1] -= solution[:, -1:] * self._solved
         return solution
+
+    def leverages(self, kernel: Array) -> Array:
+        """Return a' H^-1 a for each row a of a block of kernel values, followed by a one."""
+        found = np.empty(len(kernel))
+        for some in slices(len(kernel), ROWS_AT_ONCE):
+            rows = np.column_stack([kernel[some], np.ones(some.stop - some.start)])
+            rows = rows.astype(np.float64)
+            found[some] = np.einsum("ij,ij->i", rows, self.solve(rows))
+        return found
 
     def _without_intercept(self, right: Array) -> Array:
         solution, _ = dpotrs(self._square, right.T, lower=1)
