@@ -49,5 +49,5 @@ def test_a_parameter_chooses_the_method(model, tmp_path):
     for method in ("predict_proba", "decision_function"):
         expected = getattr(model, method)(frame)
         assert_array_equal(wrapper.predict(frame, {"method": method}), expected)
-    with pytest.raises(ValueError, match="method must be one of .* got 'fit'"):
+    with pytest.raises(ValueError, match=r"method must be one of .* got 'fit'"):
         wrapper.predict(frame, {"method": "fit"})

@@ -149,11 +149,13 @@ class Graph:
         self.table_size = 0
 
     def add(self, operator: str, inputs: list[str], name: str, **attributes: Any) -> str:
+        """Add a node, and return its name."""
         node = self.helper.make_node(operator, inputs, [name], name=name, **attributes)
         self.nodes.append(node)
         return name
 
     def constant(self, name: str, array: ArrayLike) -> str:
+        """Add a constant, and return its name."""
         # ascontiguousarray makes a vector of a number.
         tensor = self.from_array(np.asarray(array, order="C"), name)
         self.constants.append(tensor)
@@ -161,6 +163,7 @@ class Graph:
         return name
 
     def cast(self, value: str, dtype: DTypeLike) -> str:
+        """Add a cast of a value, and return its name."""
         return self.node("Cast", value, to=self.dtype(dtype))
 
     def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
@@ -182,9 +185,11 @@ class Graph:
         return rows
 
     def value(self, name: str, dtype: DTypeLike, shape: list[Any]) -> Any:
+        """Describe an input or an output."""
         return self.helper.make_tensor_value_info(name, self.dtype(dtype), shape)
 
     def dtype(self, dtype: DTypeLike) -> int:
+        """Return ONNX's number of a dtype."""
         return int(self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
