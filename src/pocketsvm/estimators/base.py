@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
-from .._sklearn import CallbackSupportMixin, Interval, StrOptions
+from .._sklearn import CallbackSupportMixin, DocLink, Interval, StrOptions
 from ..backends.native import Native
 from ..files.columns import Layout
 from ..fit import fit
@@ -103,7 +103,7 @@ def fitted(name: str, **options: Any) -> Any:
     return _Fitted(name, **options)
 
 
-class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
+class BudgetedMachine(CallbackSupportMixin, DocLink, BaseEstimator):
     """The base of the estimators."""
 
     _uses_y: ClassVar[bool] = True  # whether rows have targets

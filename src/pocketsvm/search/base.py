@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._replacing import PathLike
 from .._sklearn import (
     CallbackSupportMixin,
+    DocLink,
     Interval,
     StrOptions,
     callback_context,
@@ -81,7 +82,7 @@ class Compared(NamedTuple):
     groups: Any
 
 
-class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
+class BudgetedSearch(CallbackSupportMixin, DocLink, BaseEstimator):
     """The base of the estimators that find C and gamma themselves."""
 
     # As splitters that use groups do: they are passed on without a request.
