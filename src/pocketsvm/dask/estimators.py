@@ -21,7 +21,6 @@ from ..rows.preparation import Preparing
 from .answers import Score, answer, answer_frame, framed, nameless, one_row
 from .partitions import (
     Partitions,
-    Rules,
     blocks_of,
     check_versions,
     is_array,
@@ -40,14 +39,21 @@ class _OnDask:
     """What both estimators share."""
 
     client: Any
+    device: str
     scaler: Any
     impute: str | None
     one_hot: Any
     _plain: ClassVar[type]  # the estimator without Dask
-    _regression: bool
 
     def _client(self) -> Any:
         return default_client() if self.client is None else self.client  # type: ignore[no-untyped-call]
+
+    def _check_device(self) -> None:
+        if self.device != "cpu":
+            raise ValueError(
+                f"device={self.device!r} is not possible with Dask, whose workers compute on their "
+                'CPUs: use device="cpu", or rows in memory or files with to_local().'
+            )
 
     def _take(self, local: Any) -> Self:
         """Take a fit over, in one step: an interrupt leaves no mixture of two models."""
@@ -75,6 +81,7 @@ class _OnDask:
             The fitted estimator.
         """
         validate_parameters(self)
+        self._check_device()
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed.")
         client = self._client()
@@ -86,9 +93,9 @@ class _OnDask:
         missing = self.impute is not None
         layout = layout_of(X, preparing.texts, missing=missing, place="X")
         layout = layout if start is None else start.layout
-        rules = Rules(self._regression, task.needs.ignored, layout)
         n_threads = effective_n_jobs(local.n_jobs)
-        rows = Partitions(client, blocks, rules, list(range(len(blocks))), n_threads)
+        numbers = list(range(len(blocks)))
+        rows = Partitions(client, blocks, task.needs, numbers, layout, n_threads)
         here = effective_n_jobs(-1 if local.n_jobs is None else local.n_jobs)
         parameters = replace(local._parameters(), n_threads=here)
         given = given_data(X, None, None)
@@ -97,6 +104,7 @@ class _OnDask:
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """Update the model with one partition after the other, each of which comes here."""
+        self._check_device()
         local, parts = self._local(), iter([(X, y, sample_weight)])
         if local._start(stream=True) is None and any(getattr(self, name) for name in OWN[1:]):
             raise ValueError(
@@ -104,19 +112,19 @@ class _OnDask:
                 "fit before partial_fit, or prepare the rows yourself."
             )
         if is_array(X) or is_frame(X):
-            parts = map(self._here, blocks_of(X, y, sample_weight))
+            parts = map(self._gathered, blocks_of(X, y, sample_weight))
         for rows, targets, weight in parts:
             if num_samples(rows):
                 local.partial_fit(rows, targets, sample_weight=weight, **more)
         return self._take(local)
 
-    def _here(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    def _gathered(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         """Bring a partition of X, y and the weights, which may be None, into this process."""
         X, y, weight = self._client().gather(self._client().compute(block))
         return X, y, weight
 
     def _local(self) -> Any:
-        return _as(self._plain, self)
+        return _as_class(self._plain, self)
 
     def to_local(self) -> Any:
         """Return the estimator without Dask, which predicts rows in memory.
@@ -155,6 +163,7 @@ class _OnDask:
         return self._mapped("predict", X)
 
     def _mapped(self, method: str, X: Any) -> Any:
+        self._check_device()
         local = self.to_local()
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
@@ -191,6 +200,7 @@ class _OnDask:
         score : float
             The score; it is computed at once.
         """
+        self._check_device()
         local = self.to_local()
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
@@ -201,10 +211,11 @@ class _OnDask:
                 "loss; or score rows in memory with to_local()."
             )
         blocks = blocks_of(X, y, sample_weight)
-        rules = Rules(self._regression, layout=local._model.layout)
-        rows = Partitions(self._client(), blocks, rules, list(range(len(blocks))))
-        weight, right, _, squares, errors = rows.scan(Score(nameless(local, X), self._regression))
-        if not self._regression:
+        needs = replace(local._what().needs, ignored=())
+        numbers = list(range(len(blocks)))
+        rows = Partitions(self._client(), blocks, needs, numbers, local._model.layout)
+        weight, right, _, squares, errors = rows.scan(Score(nameless(local, X), needs.numbers))
+        if not needs.numbers:
             return float(right / weight)
         is_constant = squares == 0
         found = np.where(is_constant, errors == 0, 1 - errors / np.where(is_constant, 1, squares))
@@ -276,7 +287,6 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     """
 
     _plain = BudgetedSVC
-    _regression = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSVC._parameter_constraints,
         **{name: [object] for name in OWN},
@@ -401,7 +411,6 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     """
 
     _plain = BudgetedSVR
-    _regression = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSVR._parameter_constraints,
         **{name: [object] for name in OWN},
@@ -434,7 +443,7 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
         return self._pass_over(X, y, sample_weight)
 
 
-def _as(cls: type[T], estimator: Any) -> T:
+def _as_class(cls: type[T], estimator: Any) -> T:
     """Return an estimator of another class with the same parameters and attributes."""
     local = cls()
     local.__dict__ = {key: value for key, value in vars(estimator).items() if key not in OWN}

@@ -12,13 +12,42 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from .._sklearn import Interval, StrOptions, fit_context
 from ..model.model import TASKS
 from ..tasks.regression import Regression
-from .base import BudgetedMachine
+from .base import BudgetedMachine, FittedModel
+from .namespaces import follows_arrays
 from .streams import PolishedStreams, check_unchanged
 
 LOSSES = TASKS["regression"]
 
 
-class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
+class ValuePredictions(RegressorMixin, FittedModel):
+    """Predictions of values."""
+
+    @follows_arrays
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predicted targets of each row, with a column for each target or for each quantile
+            of a list. Quantiles do not decrease in a row. The values do not depend on how the rows
+            are split into batches.
+        """
+        return self._predicted(self._decision_values(X))
+
+    def _predicted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what decision values (n_rows, n_outputs) predict."""
+        if isinstance(self._model.quantile, tuple):
+            return np.sort(values, axis=1)
+        return values.ravel() if values.shape[1] == 1 else values
+
+
+class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
     """Support vector regression with a Gaussian kernel and a bounded number of vectors.
 
     The model is trained like `BudgetedSVC`. A prediction evaluates at most ``budget`` kernel
@@ -129,6 +158,11 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         unless in a `joblib.parallel_config` context. -1 means using all processors. The result is
         the same, bit for bit, for any number of threads.
 
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
+        that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
+        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.
 
@@ -229,6 +263,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         reservoir: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -248,6 +283,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         self.reservoir = reservoir
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -257,6 +293,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
@@ -292,6 +329,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         return self._what()
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Update the model with one pass over a batch of rows.
 
@@ -331,29 +369,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         if self.loss == "quantile":
             check_unchanged("quantile", self._quantiles(), self._quantile)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predicted targets of each row, with a column for each target or for each quantile
-            of a list. Quantiles do not decrease in a row. The values do not depend on how the rows
-            are split into batches.
-        """
-        return self._predicted(self._decision_values(X))
-
-    def _predicted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what decision values (n_rows, n_outputs) predict."""
-        if isinstance(self._model.quantile, tuple):
-            return np.sort(values, axis=1)
-        return values.ravel() if values.shape[1] == 1 else values
-
+    @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, or its counterpart for quantiles.
 

@@ -1,13 +1,13 @@
 """The settings of one call of `fit` or `partial_fit`."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..backends.native import Native
+from ..backends.devices import backend_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +119,14 @@ class Choices:
     scale_penalty : float
         The penalty on the mean square of the deviations of logarithms of scales, for classes. It
         keeps features of one meaning, such as pixels, together.
+
+    batches, batch_rows : int
+        With polish="thorough", scales that were learnt are refined by this many mini-batches of so
+        many rows.
+
+    batch_scales, batch_vectors, batch_coefficients : float
+        The largest steps of a mini-batch: of logarithms of scales, of vectors in kernel widths, and
+        of coefficients, in units of their mean size.
     """
 
     intercept_rate: float = 0.1
@@ -152,12 +160,30 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
-    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 10.0))
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 0.1), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
     scale_range: tuple[float, float] = (-7.0, 4.0)
-    scale_penalty: float = 0.005
+    scale_penalty: float = 0.001
+    batches: int = 4000
+    batch_rows: int = 4096
+    batch_scales: float = 0.1
+    batch_vectors: float = 0.03
+    batch_coefficients: float = 0.1
+
+    def for_share(self, share: float) -> "Choices":
+        """Return the choices for a share of the rows and of the budget.
+
+        Its vectors make as many moves as those of the whole budget would.
+        """
+        return replace(
+            self,
+            class_moves=round(share * self.class_moves),
+            value_moves=round(share * self.value_moves),
+            most_moved=round(share**2 * self.most_moved),
+            few_vectors=round(share * self.few_vectors),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,11 +201,17 @@ class Parameters:
     n_threads : int
         Threads; the result does not depend on them.
 
+    device : str
+        The device of the solver, one of this machine.
+
     random_state : RandomState
         Draws the sample, and the seeds of new trainers.
 
     is_stream : bool
         Whether this is a call of `partial_fit`: one pass, which no solver follows.
+
+    choices : Choices
+        Constants of the method.
     """
 
     budget: int
@@ -195,6 +227,8 @@ class Parameters:
     fit_intercept: bool = False
     half_life: float = math.inf
     is_stream: bool = False
+    device: str = "cpu"
+    choices: Choices = field(default_factory=Choices)
 
     @property
     def polishes(self) -> bool:
@@ -213,6 +247,8 @@ class Parameters:
             thorough=self.polish == "thorough",
             n_threads=self.n_threads,
             random_state=self.random_state,
+            device=self.device,
+            choices=self.choices,
         )
 
 
@@ -246,6 +282,9 @@ class Settings:
     n_threads : int
         Threads; the result does not depend on them.
 
+    device : str
+        The device of the solver, one of this machine.
+
     random_state : RandomState
         Draws the seeds of new trainers.
 
@@ -262,12 +301,13 @@ class Settings:
     thorough: bool
     n_threads: int
     random_state: np.random.RandomState
+    device: str = "cpu"
     choices: Choices = field(default_factory=Choices)
 
     @property
     def backend(self) -> Backend:
         """What computes kernel values in the solver."""
-        return Native(self.n_threads)
+        return backend_of(self.device, self.n_threads)
 
     @property
     def most_sampled(self) -> int:
@@ -305,7 +345,11 @@ class SearchChoices:
 
     rows_per_vector : int
         Small copies of folds have shares of at most this many rows for each vector of the budget,
-        or of `budget`. A sample of rows that are not in memory has twice as many.
+        or of `budget`.
+
+    sampled_times : int
+        A sample of rows that are not in memory has this many times as many rows. The scores of a
+        rare class depend on how many rows of the others are held out.
 
     budget, rows_per_chosen : int
         The largest budget that ``budget="auto"`` chooses, and the least number of rows for each
@@ -314,8 +358,12 @@ class SearchChoices:
     few_rows : int
         Folds with fewer training rows have no small copies, and losses are compared.
 
-    shares : tuple of two float
-        The shares of rows and budget of small copies of folds.
+    shares, shares_of_many : tuple of two float
+        The shares of rows and budget of small copies of folds, and those of folds of many rows.
+
+    many_rows : int
+        Small copies of folds with more rows than this have the second shares, but no fewer rows
+        than with so many rows.
 
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
@@ -329,9 +377,15 @@ class SearchChoices:
     first_gammas: tuple[int, ...] = (-6, -4, -2, 0, 2, 4)
     reach: int = 15
     rows_per_vector: int = 64
+    sampled_times: int = 4
     budget: int = 500
     rows_per_chosen: int = 4
     few_rows: int = 1000
     shares: tuple[float, float] = (0.2, 0.4)
+    shares_of_many: tuple[float, float] = (0.1, 0.3)
+    many_rows: int = 8000
     vectors_per_output: int = 8
     carried_rows: int = 5000
+
+
+SEARCH_CHOICES = SearchChoices()

@@ -1,0 +1,105 @@
+"""Feature scales, vectors and coefficients together, by mini-batches over all rows at hand.
+
+Scales that were learnt from a sample are a start. Adam then takes steps for a few thousand rows at
+a time, all of which lower the solver's own objective. Its step size grows for a while and then
+falls to zero along a cosine. Rows that are held out choose among the iterates. The solver starts
+from their vectors, and solves for the coefficients on all rows.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.batches import Start, Unknowns
+from ..training.settings import Settings
+from .blas import ONE_BLAS_THREAD
+from .newton import minimise
+from .problem import Problem
+from .sample import Sample
+
+Array = NDArray[Any]
+
+# The share of the steps in which the step size grows.
+GROWING = 0.2
+# How often rows that are held out are looked at.
+LOOKS = 20
+# Rows for each vector on which the first coefficients are solved for.
+ROWS_PER_VECTOR = 32
+
+
+def refined(
+    sample: Sample, settings: Settings, random: np.random.Generator
+) -> tuple[Array, Array] | None:
+    """Return factors of the feature scales, and vectors, that lower the objective.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows at hand, with the scales that were learnt before.
+
+    settings : Settings
+        How to train.
+
+    random : Generator
+        Draws the first vectors and the batches.
+
+    Returns
+    -------
+    factors, vectors : ndarray
+        The factors of the features, and vectors that are multiplied by them already. None if there
+        are too few rows, or if losses are those of pairs, of which batches would hold few.
+    """
+    choices = settings.choices
+    order = random.permutation(sample.n_rows)
+    n_held = round(choices.held_share * sample.n_rows)
+    held, train = order[:n_held], order[n_held:]
+    n_batch = min(choices.batch_rows, len(train) // 4)
+    if len(train) < 2 * settings.budget or not n_batch or sample.loss.has_pairs:
+        return None
+    with ONE_BLAS_THREAD:
+        start = start_of(sample, settings, train, random)
+        batches = settings.backend.batches(sample, start)
+        best, least, at = batches.unknowns, np.inf, 0
+        for step in range(1, choices.batches + 1):
+            if at + n_batch > len(train):
+                train, at = random.permutation(train), 0
+            batches.step(train[at : at + n_batch], height(step / choices.batches), step)
+            at += n_batch
+            if step % max(1, choices.batches // LOOKS) == 0:
+                loss = batches.loss(held)
+                if loss < least:
+                    best, least = batches.unknowns, loss
+    factors = np.exp(best.logs.astype(np.float64))
+    return factors, (best.vectors / start.unit + start.centre) * factors
+
+
+def start_of(
+    sample: Sample, settings: Settings, train: Array, random: np.random.Generator
+) -> Start:
+    """Return random rows as vectors, and their coefficients."""
+    choices, unit = settings.choices, float(np.sqrt(sample.rows.gamma))
+    chosen = np.sort(train[: ROWS_PER_VECTOR * settings.budget])
+    part = sample.take(chosen).weighted(np.full(len(chosen), sample.n_rows / len(chosen)))
+    rows = part.rows.dense()
+    centre = np.zeros(rows.shape[1])
+    if not sample.is_sparse:
+        centre = rows.mean(axis=0, dtype=np.float64)
+    vectors = rows[np.sort(random.permutation(len(rows))[: settings.budget])]
+    vectors = vectors.astype(part.rows.core.dtype)
+    problem = Problem(vectors, part, settings.fit_intercept, settings.backend)
+    point = minimise(problem, problem.zero(), random).place.point
+    unknowns = Unknowns(
+        np.zeros(rows.shape[1]), (vectors - centre) * unit, point[:, :-1].T, point[:, -1]
+    )
+    rate = choices.batch_coefficients * float(np.abs(point[:, :-1]).mean())
+    rates = choices.batch_scales, choices.batch_vectors, rate, rate * settings.fit_intercept
+    single = unknowns.map(lambda array: array.astype(np.float32))
+    return Start(single, Unknowns(*map(np.array, rates)), unit, centre)
+
+
+def height(share: float) -> float:
+    """Return the step size after this share of the steps, in units of the largest one."""
+    if share <= GROWING:
+        return share / GROWING
+    return float(0.5 + 0.5 * np.cos(np.pi * (share - GROWING) / (1 - GROWING)))
