@@ -6,7 +6,7 @@ import sys
 WITHOUT_POSIX = """
 import os, sys
 sys.modules["fcntl"] = None
-for name in ("fchmod", "pread", "register_at_fork"):
+for name in ("fchmod", "fork", "forkpty", "pread", "register_at_fork"):
     delattr(os, name)
 
 import tempfile
