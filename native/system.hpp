@@ -1,5 +1,5 @@
-// What the systems do in ways of their own: memory, files, processes, the clock. Nothing else in the
-// core calls the system directly.
+// What the systems do in ways of their own: memory, files, processes, the clock. Nothing else in
+// the core calls the system directly.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace pocketsvm {
 inline constexpr std::size_t page_size = std::size_t(1) << 12;
 inline constexpr std::size_t huge_page_size = std::size_t(1) << 21;
 
-// Uninitialised memory, whose address and size are multiples of `unit`. Where `unit` is a huge page,
-// Linux is asked for huge pages, which it hands out much faster than as many small ones.
+// Uninitialised memory, whose address and size are multiples of `unit`. Where `unit` is a huge
+// page, Linux is asked for huge pages, which it hands out much faster than as many small ones.
 void* allocate_aligned(std::size_t unit, std::size_t bytes);
 void free_aligned(void* memory);
 
