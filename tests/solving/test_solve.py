@@ -258,10 +258,10 @@ def test_sizes_of_samples():
         _, _, found = ready_for(BudgetedSVC(budget), *moons(20))
         return solve.sample_size(replace(found, choices=Choices(**choices)), 2)
 
-    assert size(500) == 2**24 // 516
-    assert size(2000) == 16 * 2000  # more: at least so many for each vector
+    assert size(500) == 2 * (2**24 // 516)
+    assert size(2000) == 32 * 2000  # more: at least so many for each vector
     assert size(50) == 512 * 50  # what the passes see
-    assert size(50, rows_per_vector=10**9) == 2**24 // 66
+    assert size(50, rows_per_vector=10**9) == 2 * (2**24 // 66)
     assert solve.most_rows(500, 2) == 2**28 // (4 * 516)  # their kernel values are kept
     assert solve.most_rows(2000, 2) == 64 * 2000
 

@@ -421,7 +421,7 @@ class Solver:
 
 def sample_size(settings: Settings, n_outputs: int) -> int:
     """Return the number of rows of the sample that is solved first."""
-    return min(few_rows(settings.budget, n_outputs), settings.most_sampled)
+    return min(2 * few_rows(settings.budget, n_outputs), settings.most_sampled)
 
 
 def few_rows(n_vectors: int, n_outputs: int) -> int:
