@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..files.columns import Layout
 from ..profile import Profile
 from ..rows.feature_scales import FeatureScales, scaling_steps
-from ..rows.preparation import Steps
+from ..rows.preparation import Steps, names_after
 from ..rows.stream import StreamReservoir
 from ..training.state import VectorSet
 from .preparation import Preparation, split
@@ -144,6 +144,12 @@ class Model:
         if self.feature_scales is None:
             return self.vectors
         return FeatureScales(self.feature_scales).restored(self.vectors)
+
+    @property
+    def prepared_names(self) -> list[str]:
+        """The names of the features after the preparation; x0, x1 and so on if they have none."""
+        steps = () if self.preparation is None else self.preparation.steps
+        return names_after(self.feature_names, steps, self.vectors.shape[1])
 
     @property
     def n_inputs(self) -> int:
