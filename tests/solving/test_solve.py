@@ -42,6 +42,7 @@ def objective_of(model, X, y, c, epsilon=None):
 def few_kept(monkeypatch, n_rows, budget):
     """Let the solver solve on a sample of this many rows first."""
     monkeypatch.setattr(solve, "MOST_KEPT", 4 * (budget + 8) * n_rows)
+    monkeypatch.setattr(solve, "FEW_VALUES", (budget + 8) * n_rows)
     monkeypatch.setattr(Settings, "most_sampled", n_rows)
 
 
@@ -259,7 +260,7 @@ def test_sizes_of_samples():
         return solve.sample_size(replace(found, choices=Choices(**choices)), 2)
 
     assert size(500) == 2 * (2**24 // 516)
-    assert size(2000) == 32 * 2000  # more: at least so many for each vector
+    assert size(2000) == 64 * 2000  # more: at least so many for each vector
     assert size(50) == 512 * 50  # what the passes see
     assert size(50, rows_per_vector=10**9) == 2 * (2**24 // 66)
     assert solve.most_rows(500, 2) == 2**28 // (4 * 516)  # their kernel values are kept

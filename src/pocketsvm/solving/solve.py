@@ -32,7 +32,7 @@ Array = NDArray[Any]
 
 # Rows that represent very many: so many that they have this number of kernel values, and at least
 # so many for each vector.
-FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 16
+FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 32
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
 # Not converged if one more step would gain more than half this share of the objective.
@@ -442,7 +442,7 @@ def few_rows(n_vectors: int, n_outputs: int) -> int:
 def most_rows(n_vectors: int, n_outputs: int) -> int:
     """Return the largest number of near rows: their kernel values should fit into memory."""
     kept = MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
-    return max(kept, 4 * LEAST_ROWS_PER_VECTOR * n_vectors)
+    return max(kept, 2 * LEAST_ROWS_PER_VECTOR * n_vectors)
 
 
 def effective_dimension(sample: Sample) -> float:
