@@ -44,7 +44,7 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
         around the best. A number, from two on, means so many values on a logarithmic scale from
         1/64 to 16 times "scale", and no others.
 
-    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default="auto"
         What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
         scales for every fold from its training rows, and in the end from all rows. "auto" makes two
         searches, one of which weighs all features alike, and chooses the other one if its score is
@@ -196,7 +196,7 @@ n_features_in_, feature_names_in_, feature_scales_
         *,
         Cs: Any = None,
         gammas: Any = None,
-        feature_scales: Any = None,
+        feature_scales: Any = "auto",
         loss: str = "auto",
         cv: Any = 5,
         scoring: Any = None,
@@ -293,7 +293,7 @@ class BudgetedSVRCV(ValuePredictions, BudgetedSearch):
     gammas : int or array-like of float, default=None
         Values of gamma to try, as in `BudgetedSVCCV`.
 
-    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default="auto"
         What each feature is multiplied by inside the kernel, as in `BudgetedSVCCV`.
 
     epsilon : float, default=0.1
@@ -361,7 +361,7 @@ feature_names_in_, feature_scales_
         *,
         Cs: Any = None,
         gammas: Any = None,
-        feature_scales: Any = None,
+        feature_scales: Any = "auto",
         epsilon: float = 0.1,
         loss: str = "epsilon_insensitive",
         quantile: Any = 0.5,
