@@ -61,7 +61,7 @@ class TorchBatches:
                 self._advance()
             else:
                 self._graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(self._graph):
+                with torch.cuda.device(self.device), torch.cuda.graph(self._graph):
                     self._advance()
                 self._graph.replay()
 
