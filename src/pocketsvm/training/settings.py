@@ -235,6 +235,11 @@ class Parameters:
         """Whether the solver follows the passes."""
         return bool(self.polish) and not self.is_stream
 
+    @property
+    def backend(self) -> Backend:
+        """What computes kernel values where feature scales are learnt."""
+        return backend_of(self.device, self.n_threads)
+
     def settings(self, alpha: float) -> "Settings":
         """Return the settings of this call, with its lambda."""
         return Settings(
