@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.native import Native
@@ -89,6 +90,35 @@ class Choices:
 
     thorough_tolerance : float
         The tolerance of polish="thorough".
+
+    most_scale_rows, most_scale_features : int
+        Feature scales are learnt from at most this many rows, and for at most this many features.
+
+    least_scale_rows : int
+        feature_scales="auto" learns nothing from fewer rows.
+
+    held_share : float
+        The share of these rows that are held out.
+
+    scale_vectors : tuple of (int, float)
+        The numbers of vectors and the C of the small models that feature scales are learnt with;
+        each model starts from the scales of the one before.
+
+    scale_gain : float
+        A larger small model is preferred if the held-out error is smaller by this share.
+
+    scale_widths : tuple of float
+        The first small model starts from the best of these gammas, over the number of features.
+
+    scale_steps : int
+        The steps of L-BFGS for a small model.
+
+    scale_range : tuple of two float
+        Logarithms of scales change by at most this much, down and up.
+
+    scale_penalty : float
+        The penalty on the mean square of the deviations of logarithms of scales, for classes. It
+        keeps features of one meaning, such as pixels, together.
     """
 
     intercept_rate: float = 0.1
@@ -118,6 +148,16 @@ class Choices:
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
+    most_scale_rows: int = 20_000
+    most_scale_features: int = 1024
+    least_scale_rows: int = 1000
+    held_share: float = 0.15
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 10.0))
+    scale_gain: float = 0.01
+    scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
+    scale_steps: int = 40
+    scale_range: tuple[float, float] = (-7.0, 4.0)
+    scale_penalty: float = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +168,9 @@ class Parameters:
     ----------
     budget, C, gamma, max_iter, maintenance, polish, fit_intercept, alpha, half_life
         As in `pocketsvm.BudgetedSVC`; a `half_life` of None is infinite.
+
+    feature_scales : ndarray of shape (n_features,), "learn", "auto" or None
+        As in `pocketsvm.BudgetedSVC`; an array is float64, and checked.
 
     n_threads : int
         Threads; the result does not depend on them.
@@ -146,6 +189,7 @@ class Parameters:
     n_threads: int
     random_state: np.random.RandomState
     gamma: str | float = "scale"
+    feature_scales: NDArray[np.float64] | str | None = None
     C: float = 1.0
     alpha: float | None = None
     fit_intercept: bool = False
