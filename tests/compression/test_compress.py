@@ -160,10 +160,16 @@ def test_several_targets_and_quantiles():
 def test_bytes_give_the_largest_budget_that_fits():
     X, y = moons()
     svc = SVC(C=10).fit(X, y)
-    small = compress(svc, X, bytes=311, random_state=0)
+    small = compress(svc, X, bytes=311, dtype="float32", random_state=0)
     # 12 bytes a vector, 4 for the intercept, 8 for the labels
     assert len(small.support_vectors_) == 24
     assert small.compression_.bytes == 300
+    # In integers: 4 bytes a vector; 10 for each feature, a table of 130, 8 and 8.
+    smaller = compress(svc, X, bytes=311, random_state=0)
+    assert smaller.compression_.dtype == "int8"
+    assert len(smaller.support_vectors_) == 36
+    assert smaller.compression_.bytes == 310
+    assert agreement(smaller, svc, X) > 0.98
 
 
 def test_a_tolerance_finds_a_small_budget():
@@ -260,7 +266,8 @@ def test_the_seed_decides():
         ({"budget": 5, "bytes": 100}, "got 2"),
         ({"budget": 1}, "budget must be an integer of at least 2, got 1"),
         ({"budget": 5.0}, "budget must be an integer"),
-        ({"bytes": 40}, r"bytes=40 is too small: 2 vectors of 2 features .* 36 bytes"),
+        ({"bytes": 40}, r"bytes=40 is too small: 2 vectors of 2 features .* 174 bytes in int8"),
+        ({"bytes": 35, "dtype": "float32"}, r"bytes=35 is too small: .* 36 bytes in float32"),
         ({"tolerance": 1.5}, "between 0 and 1"),
         ({"tolerance": 1e-9, "targets": "labels"}, "Labels need rows"),
         ({"budget": 5, "dtype": "int4"}, "dtype must be one of"),
@@ -270,9 +277,6 @@ def test_the_seed_decides():
 )
 def test_parameters_are_checked(options, message):
     svc = SVC().fit(*moons(100))
-    if options.get("bytes") == 40:
-        options = {"bytes": 35}
-        message = r"bytes=35 is too small: 2 vectors of 2 features .* 36 bytes"
     with pytest.raises(ValueError, match=message):
         compress(svc, **options)
 

@@ -1,6 +1,6 @@
 """``pocketsvm compress``: a trained SVM, made small."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -29,6 +29,14 @@ def compress(
     ] = None,
     bytes: Annotated[
         int | None, typer.Option("--bytes", min=1, help="Most bytes of all numbers.")
+    ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "int16", "int8"] | None,
+        typer.Option(
+            "--dtype",
+            help="Type of the numbers in C.",
+            show_default="float32, with --bytes int8",
+        ),
     ] = None,
     tolerance: Annotated[
         float | None,
@@ -64,6 +72,7 @@ def compress(
         y,
         budget=budget,
         bytes=bytes,
+        dtype=dtype,
         tolerance=tolerance,
         n_jobs=n_jobs,
         random_state=seed,

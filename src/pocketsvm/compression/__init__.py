@@ -7,12 +7,12 @@
 `libsvm_file`  model files of LIBSVM
 `distilled`    with rows: solved on the decision values, or labels, of the given machine
 `merged`       without rows: its vectors merged, then solved in the space of the kernel
-`compress`     `compress`: the budget, what it is measured on, the estimator
+`making`       `compress`: the budget, what it is measured on, the estimator
 `report`       what was lost
 =============  =====================================================================================
 """
 
-from .compress import compress
+from .making import compress
 from .report import Report
 
 __all__ = ["Report", "compress"]

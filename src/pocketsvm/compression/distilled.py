@@ -114,6 +114,7 @@ def _like(model: Model, found: Model, unit: Array) -> Model:
         model.classes,
         model.feature_names,
         model.preparation,
+        feature_scales=model.feature_scales,
         task=model.task,
         loss=model.loss,
         quantile=model.quantile,

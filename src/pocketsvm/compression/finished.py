@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import Pipeline
 
 from ..estimators.loading import machine_of
@@ -18,6 +20,8 @@ Array = NDArray[Any]
 
 # The state of the random numbers of further passes.
 GENERATOR = np.array([1, 2, 3, 4], dtype=np.uint64)
+# Added to the diagonal of kernel matrices, which are nearly singular if vectors nearly coincide.
+JITTER = 1e-6
 
 
 def finished(found: Given, model: Model, budget: int) -> Any:
@@ -55,7 +59,8 @@ def _alpha(model: Model, C: float) -> float:
 def _state(model: Model, C: float) -> VectorSet:
     """Return the model as a state of passes, in which a vector serves one output.
 
-    A vector that several outputs share stays with the output of its largest coefficient.
+    A vector that several outputs share stays with the output of its largest coefficient, and the
+    vectors of an output are those of its function that are closest in the space of the kernel.
     """
     alpha = _alpha(model, C)
     unit = alpha * ASSUMED_STREAM_ROWS
@@ -71,6 +76,10 @@ def _state(model: Model, C: float) -> VectorSet:
         zip(model.dual_coef, model.intercept, strict=True)
     ):
         own = np.flatnonzero((owner == k) & (coefficients != 0))
+        if len(model.dual_coef) > 1 and len(own):
+            projected = _projected(model, own, coefficients)
+            coefficients = coefficients.copy()
+            coefficients[own] = projected
         states.append(
             PassState(
                 vectors=model.vectors[own],
@@ -83,3 +92,12 @@ def _state(model: Model, C: float) -> VectorSet:
             )
         )
     return VectorSet(tuple(states), model.gamma, alpha, offset, 1, Profile())
+
+
+def _projected(model: Model, own: Array, coefficients: Array) -> Array:
+    """Return the coefficients of some vectors that are closest to those of all."""
+    vectors = model.vectors.astype(float)
+    kernel = rbf_kernel(vectors[own], vectors, gamma=model.gamma)
+    among = kernel[:, own] + JITTER * np.eye(len(own))
+    found: Array = solve(among, kernel @ coefficients, assume_a="pos")
+    return np.where(found == 0, JITTER, found)

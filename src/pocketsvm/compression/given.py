@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..backends.base import Backend
 from ..estimators.loading import read_estimator
 from ..model.container import MAGIC
+from ..model.integers import ROWS_AT_ONCE
 from ..model.model import Model, SupportsModel
 from ..model.prediction import decision_values
 from ..model.preparation import Preparation, split
@@ -101,6 +102,19 @@ def values_of(model: Model, rows: CheckedRows, backend: Backend) -> Array:
     """Return the decision values (n_rows, n_outputs) of rows after the preparation."""
     numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
     return decision_values(*numbers, rows, backend)
+
+
+def exact_values(model: Model, rows: CheckedRows, backend: Backend) -> Array:
+    """Return the decision values of a model, by its integers if it has any."""
+    if model.integers is None:
+        return values_of(model, rows, backend)
+    found = np.empty((rows.n_rows, len(model.intercept)))
+    for begin in range(0, rows.n_rows, ROWS_AT_ONCE):
+        at = slice(begin, begin + ROWS_AT_ONCE)
+        some: Any = rows.X[at]
+        X = some.toarray() if rows.structure is not None else some
+        found[at] = model.integers.decisions(model.integers.rows(X)) * model.integers.unit
+    return found
 
 
 def codes_of(model: Model, values: Array) -> Array:

@@ -17,7 +17,7 @@ from ..rows.checked import CheckedRows, check_rows, checked_rows
 from ..rows.opening import as_dataset
 from ..rows.preparation import in_parts
 from ..training.settings import CompressionChoices
-from .given import Given, codes_of, values_of
+from .given import Given, codes_of, exact_values
 from .report import Report
 from .sizes import size_of
 
@@ -26,7 +26,7 @@ CHOICES = CompressionChoices()
 
 
 def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | None, Array | None]:
-    """Return the machine, the rows after its preparation, and y; all checked."""
+    """Return the machine, the rows as its kernel sees them, and y; all checked."""
     if X is None:
         return found, None, None
     if as_dataset(X) is not None:
@@ -39,8 +39,8 @@ def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | N
     probe = copy.copy(ESTIMATORS[found.model.task]())
     probe._model = found.model
     rows = check_rows(probe, X, reset=False, layout=found.model.layout)
-    if found.model.preparation is not None:
-        parts = list(in_parts(found.model.preparation.steps, rows.X))
+    if steps := found.model.steps:
+        parts = list(in_parts(steps, rows.X))
         join = sp.vstack if sp.issparse(parts[0]) else np.concatenate
         rows = checked_rows(parts[0] if len(parts) == 1 else join(parts))
     if y is not None:
@@ -59,7 +59,7 @@ class Measured:
         The machine.
 
     rows : CheckedRows or None
-        All rows, after the preparation; None if none were given.
+        All rows, as the kernel sees them; None if none were given.
 
     y : ndarray or None
         Their labels.
@@ -115,7 +115,7 @@ class Measured:
 
     def agreement(self, model: Model) -> float:
         """Return the share of rows with the same label, or of the variance that is kept."""
-        return self._agreement(values_of(model, self._seen, self.backend))
+        return self._agreement(exact_values(model, self._seen, self.backend))
 
     def _agreement(self, values: Array) -> float:
         before, model = self.values[self.held_out], self.found.model
@@ -127,7 +127,7 @@ class Measured:
 
     def report(self, model: Model, dtype: str) -> Report:
         """Return what a model has lost."""
-        found, values = self.found, values_of(model, self._seen, self.backend)
+        found, values = self.found, exact_values(model, self._seen, self.backend)
         before = self.values[self.held_out]
         is_same = before.shape == values.shape and found.pairs is None
         return Report(

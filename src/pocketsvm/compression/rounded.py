@@ -7,14 +7,16 @@ left make up for the errors of those before (Babai's algorithm).
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
+from sklearn.metrics.pairwise import rbf_kernel
 
-from ..model.integers import KERNEL_BITS, LARGEST_T, LIMIT, SHIFTS, IntegerType, Integers
+from ..model.integers import KERNEL_BITS, LARGEST_T, LIMIT, SHIFTS, Integers, IntegerType
+from ..model.integers_file import COEFFICIENT_SHIFTS, LARGEST_INTERCEPT
 from ..model.model import Model
 from ..solving.blas import ONE_BLAS_THREAD
 from ..training.settings import CompressionChoices
@@ -23,6 +25,8 @@ Array = NDArray[Any]
 CHOICES = CompressionChoices()
 # Coefficients keep this distance from the limits of int16, because rounding moves them.
 LARGEST_COEFFICIENT = 24_000
+# What is added to the diagonal of the problem, as a share of its trace.
+LEAST_RIDGE = 1e-12
 
 
 def in_integers(model: Model, rows: Array, values: Array, dtype: IntegerType) -> Integers:
@@ -31,10 +35,10 @@ def in_integers(model: Model, rows: Array, values: Array, dtype: IntegerType) ->
     Parameters
     ----------
     model : Model
-        The model; a preparation is not part of the result.
+        The model; what is done to rows before the kernel is not part of the result.
 
     rows : ndarray of shape (n_rows, n_features)
-        Rows after the preparation.
+        Rows as the kernel sees them.
 
     values : ndarray of shape (n_rows, n_outputs)
         The decision values to reproduce.
@@ -42,12 +46,8 @@ def in_integers(model: Model, rows: Array, values: Array, dtype: IntegerType) ->
     dtype : {"int8", "int16"}
         The type of the vectors.
     """
-    scales = np.ones(model.vectors.shape[1])
-    if getattr(model, "feature_scales", None) is not None:
-        scales = np.asarray(model.feature_scales, dtype=float)
-    features = np.flatnonzero(scales)
-    scales = scales[features]
-    to_t = math.sqrt(model.gamma * math.log2(math.e)) * scales
+    features = counted_features(model)
+    to_t = math.sqrt(model.gamma * math.log2(math.e))
     vectors = model.vectors[:, features].astype(float)
     low, high = vectors.min(axis=0), vectors.max(axis=0)
     offsets = ((low + high) / 2).astype(np.float32)
@@ -58,7 +58,7 @@ def in_integers(model: Model, rows: Array, values: Array, dtype: IntegerType) ->
     reach = max(float(reach), float(half.max()), 1e-30)
     shift = int(np.clip(math.floor(2 * math.log2(LIMIT / reach)), *SHIFTS))
     unit = 2.0 ** (shift / 2)
-    factors = (2 * unit * to_t).astype(np.float32)
+    factors = np.full(len(features), 2 * unit * to_t, dtype=np.float32)
     positions = np.clip((vectors - offsets) * to_t * unit, -LIMIT, LIMIT)
     largest = 127 if dtype == "int8" else LIMIT
     steps = np.maximum(np.ceil(np.abs(positions).max(axis=0) / largest), 1)
@@ -95,23 +95,46 @@ def _weights(model: Model, values: Array) -> Array:
     return weights
 
 
+def in_halves(model: Model, rows: Array, values: Array) -> Model:
+    """Return a model whose vectors and coefficients are numbers of float16."""
+    with np.errstate(over="ignore"):
+        vectors = model.vectors.astype(np.float16)
+    if not np.isfinite(vectors).all():
+        raise ValueError("The vectors of this model are too large for float16; standardise X.")
+    vectors = vectors.astype(model.vectors.dtype)
+    with ONE_BLAS_THREAD:
+        kernel = rbf_kernel(rows.astype(float), vectors.astype(float), gamma=model.gamma)
+        least = _Squares.of(kernel, values, _weights(model, values), 0.0)
+        coefficients = least.rounded(least.best, np.float16)
+    if not np.isfinite(coefficients).all():
+        raise ValueError("The coefficients of this model are too large for float16.")
+    return replace(
+        model,
+        vectors=vectors,
+        dual_coef=np.ascontiguousarray(coefficients.T),
+        intercept=least.intercepts(coefficients),
+    )
+
+
+def counted_features(model: Model) -> Array:
+    """Return the positions of the features whose scale is not zero."""
+    if model.feature_scales is None:
+        return np.arange(model.vectors.shape[1])
+    return np.flatnonzero(model.feature_scales)
+
+
 def _solved(empty: Integers, kernel: Array, values: Array, weights: Array) -> Integers:
     """Return the integers with the coefficients that reproduce these values best."""
-    total = weights.sum()
-    mean_k, mean_f = weights @ kernel / total, weights @ values / total
-    centred = kernel - mean_k
-    gram = (centred * weights[:, None]).T @ centred
-    # The errors of kernel values on other rows, by rounding, are as large as half a unit.
-    ridge = total * CHOICES.rounding**2 + 1e-12 * np.trace(gram)
-    gram.flat[:: len(gram) + 1] += ridge
-    right = centred.T @ (weights[:, None] * (values - mean_f))
-    root = cholesky(gram)
-    best = solve_triangular(root, solve_triangular(root, right, trans="T"))
-    largest = float(np.abs(best).max()) or 1.0
+    least = _Squares.of(kernel, values, weights, CHOICES.rounding)
+    largest = float(np.abs(least.best).max()) or 1.0
     shift = math.floor(math.log2(LARGEST_COEFFICIENT / largest))
-    shift = int(np.clip(shift, -KERNEL_BITS, 40 - KERNEL_BITS))
-    whole = _rounded(root, best * 2.0**shift)
-    intercepts = (mean_f - mean_k @ (whole * 2.0**-shift)) * 2.0 ** (KERNEL_BITS + shift)
+    if shift < COEFFICIENT_SHIFTS[0]:
+        raise ValueError(f"Coefficients of {largest:.3g} are too large for {empty.dtype}.")
+    shift = min(shift, COEFFICIENT_SHIFTS[1])
+    whole = least.rounded(least.best * 2.0**shift, np.int16)
+    intercepts = least.intercepts(whole * 2.0**-shift) * 2.0 ** (KERNEL_BITS + shift)
+    if not (np.abs(intercepts) < LARGEST_INTERCEPT).all():
+        raise ValueError(f"The intercepts of this model are too large for {empty.dtype}.")
     return replace(
         empty,
         coefficients=whole.astype(np.int16),
@@ -120,18 +143,49 @@ def _solved(empty: Integers, kernel: Array, values: Array, weights: Array) -> In
     )
 
 
-def _rounded(root: Array, best: Array) -> Array:
-    """Round coefficients one after the other; the next ones make up for the errors."""
-    whole = np.zeros_like(best)
-    for i in reversed(range(len(best))):
-        error = whole[i + 1 :] - best[i + 1 :]
-        wanted = best[i] - root[i, i + 1 :] @ error / root[i, i]
-        whole[i] = np.clip(np.round(wanted), -LIMIT, LIMIT)
-    return whole
+@dataclass(frozen=True, eq=False)
+class _Squares:
+    """A problem of least squares, the coefficients that solve it, and those after rounding."""
+
+    best: Array  # (n_vectors, n_outputs)
+    root: Array  # the upper Cholesky factor of the matrix of the problem
+    mean_kernel: Array
+    mean_value: Array
+
+    @classmethod
+    def of(cls, kernel: Array, values: Array, weights: Array, error: float) -> "_Squares":
+        """Solve for coefficients, penalised for errors of kernel values as large as this."""
+        total = weights.sum()
+        mean_k, mean_f = weights @ kernel / total, weights @ values / total
+        centred = kernel - mean_k
+        gram = (centred * weights[:, None]).T @ centred
+        ridge = total * error**2 + LEAST_RIDGE * max(np.trace(gram), 1e-300)
+        gram.flat[:: len(gram) + 1] += ridge
+        right = centred.T @ (weights[:, None] * (values - mean_f))
+        root = cholesky(gram)
+        best = solve_triangular(root, solve_triangular(root, right, trans="T"))
+        return cls(best, root, mean_k, mean_f)
+
+    def rounded(self, best: Array, dtype: Any) -> Array:
+        """Round coefficients one after the other; the next ones make up for the errors."""
+        whole = np.zeros_like(best)
+        for i in reversed(range(len(best))):
+            error = whole[i + 1 :] - best[i + 1 :]
+            wanted = best[i] - self.root[i, i + 1 :] @ error / self.root[i, i]
+            if dtype == np.int16:
+                wanted = np.clip(np.round(wanted), -LIMIT, LIMIT)
+            with np.errstate(over="ignore"):
+                whole[i] = wanted.astype(dtype)
+        return whole
+
+    def intercepts(self, coefficients: Array) -> Array:
+        """Return the best intercepts for these coefficients."""
+        found: Array = self.mean_value - self.mean_kernel @ coefficients
+        return found
 
 
 def dequantised(model: Model, integers: Integers) -> Model:
-    """Return a model in floating point with the vectors and coefficients of the integers."""
+    """Return a model that holds integers, and in floating point what they stand for."""
     scale = integers.factors.astype(float) / 2
     vectors = model.vectors.copy()
     found = integers.vectors.astype(float) * integers.steps / scale + integers.offsets
@@ -141,4 +195,5 @@ def dequantised(model: Model, integers: Integers) -> Model:
         vectors=vectors,
         dual_coef=np.ascontiguousarray(integers.coefficients.T * 2.0**-integers.coefficient_shift),
         intercept=integers.intercepts * integers.unit,
+        integers=integers,
     )

@@ -82,18 +82,6 @@ class Integers:
         """What a decision value of one stands for."""
         return 2.0 ** -(KERNEL_BITS + self.coefficient_shift)
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all constants."""
-        sizes = [self.features.nbytes // 2 if self._picks else 0, self.offsets.nbytes]
-        sizes += [self.factors.nbytes, self.vectors.nbytes, self.coefficients.nbytes]
-        sizes += [self.intercepts.nbytes, 2 * len(TABLE)]
-        return sum(sizes) + (self.steps.nbytes if self.dtype == "int8" else 0)
-
-    @property
-    def _picks(self) -> bool:
-        return not np.array_equal(self.features, np.arange(len(self.features)))
-
     def rows(self, X: Any) -> Array:
         """Return the integers of rows before the preparation, int16."""
         limit = np.float32(2 * LIMIT)

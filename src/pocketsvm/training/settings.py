@@ -362,6 +362,9 @@ class CompressionChoices:
         Without rows, vectors make at most so many steps, until so many in a row reduce the squared
         distance, relative to the given function, by less than this each.
 
+    rounded_rows : int
+        The number of rows on which coefficients are solved for after rounding.
+
     rounding : float
         The error of a kernel value in integers that coefficients are penalised for.
 
@@ -378,5 +381,6 @@ class CompressionChoices:
     moves: int = 200
     window: int = 5
     tolerance: float = 1e-4
+    rounded_rows: int = 10_000
     rounding: float = 2.0**-17
     precision: float = 1.1

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,20 +12,24 @@ from sklearn.utils import check_random_state
 
 from ..backends.base import Backend
 from ..backends.native import Native
+from ..model.integers import IntegerType
 from ..model.model import Model
-from ..rows.checked import CheckedRows
+from ..rows.checked import CheckedRows, checked_rows
 from ..training.settings import CompressionChoices
 from .distilled import distilled, on_labels, takes_labels
 from .finished import finished
-from .given import Given, given
+from .given import Given, given, values_of
 from .measured import Measured, checked_inputs
 from .merged import merged
+from .rounded import dequantised, in_halves, in_integers
 from .sizes import largest_budget, size_of
 
 Array = NDArray[Any]
 CHOICES = CompressionChoices()
 TARGETS = ("model", "labels")
-TYPES = ("float32",)
+# Values of dense rows that are at hand for rounding.
+MOST_VALUES = 2**25
+TYPES = ("float32", "float16", "int16", "int8")
 
 
 def compress(
@@ -68,8 +72,11 @@ def compress(
         The most bytes that the numbers of the model may take: vectors, coefficients, intercepts
         and labels. The budget is the largest one that fits.
 
-    dtype : {"float32"}, default=None
-        The type of the numbers; None means "float32".
+    dtype : {"float32", "float16", "int16", "int8"}, default=None
+        The type of the numbers. None means "float32", and with `bytes` "int8", which has the most
+        vectors. Models in "int16" and "int8" compute in integers when they are exported to C; the
+        report is about these. In Python, they compute in floating point with the same vectors and
+        coefficients.
 
     tolerance : float, default=None
         Find the smallest budget whose labels are those of the given machine for all but this share
@@ -122,7 +129,7 @@ def compress(
     _check(budget, bytes, dtype, tolerance, targets, X, y)
     found = given(model)
     found, rows, y = checked_inputs(found, X, y)
-    kind = "float32" if dtype is None else dtype
+    kind = dtype or ("float32" if bytes is None else "int8")
     work = _Work.of(found, rows, y, targets, kind, n_jobs, check_random_state(random_state))
     if tolerance is not None:
         small, most = work.within(float(tolerance))
@@ -221,12 +228,13 @@ class _Work:
                 f"least {self.least} vectors."
             )
         if budget >= len(found.model.vectors) and found.pairs is None and self.y is None:
-            return replace(found.model, training=None)  # nothing is lost
-        if measured.rows is None:
-            return merged(
-                found.model, min(budget, len(found.model.vectors)), self.backend.n_threads
-            )
-        return self._learnt(measured.learnt, budget)
+            small = replace(found.model, training=None, integers=None)  # nothing is lost
+        elif measured.rows is None and found.pairs is None:
+            budget = min(budget, len(found.model.vectors))
+            small = merged(found.model, budget, self.backend.n_threads)
+        else:
+            small = self._learnt(measured.learnt, budget)
+        return self._typed(small)
 
     def on_all_rows(self, small: Model, budget: int) -> Model:
         """Return a model of several classes, solved again with the rows that were held out.
@@ -235,7 +243,32 @@ class _Work:
         """
         if self.measured.rows is None or not takes_labels(small):
             return small
-        return self._learnt(np.arange(self.measured.rows.n_rows), budget)
+        return self._typed(self._learnt(np.arange(self.measured.rows.n_rows), budget))
+
+    def _typed(self, small: Model) -> Model:
+        """Return a model in the type that is wanted, solved for on some rows."""
+        if self.dtype == "float32":
+            return small
+        rows = self._some_rows(small)
+        values = values_of(small, checked_rows(rows), self.backend)
+        if self.dtype == "float16":
+            return in_halves(small, rows, values)
+        return dequantised(small, in_integers(small, rows, values, cast(IntegerType, self.dtype)))
+
+    def _some_rows(self, small: Model) -> Array:
+        """Return rows that show the errors of rounding; without any, around the vectors."""
+        n_rows = max(1, min(CHOICES.rounded_rows, MOST_VALUES // small.vectors.shape[1]))
+        dtype, random = small.vectors.dtype, np.random.default_rng(self.seed)
+        if self.measured.rows is None:
+            near = random.choice(len(small.vectors), n_rows)
+            noise = random.normal(size=(n_rows, small.vectors.shape[1]))
+            found = small.vectors[near] + noise / np.sqrt(2 * small.gamma * noise.shape[1])
+            return np.ascontiguousarray(found, dtype=dtype)
+        learnt = self.measured.learnt
+        chosen = np.sort(random.permutation(learnt)[:n_rows])
+        some = self.measured.rows.take(chosen)
+        X: Any = some.X if some.structure is None else some.X.toarray()
+        return np.ascontiguousarray(X, dtype=dtype)
 
     def _learnt(self, chosen: Array, budget: int) -> Model:
         """Return a model that is solved on some of the rows."""
