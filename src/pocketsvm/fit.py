@@ -32,7 +32,7 @@ from .solving.scores import score_quantile
 from .solving.solve import last_iterate, solve
 from .tasks.base import Fitted, Task, state_of
 from .training.passes import PassReport, passes_over, sample_for_passes
-from .training.settings import Choices, Parameters, Settings
+from .training.settings import Parameters, Settings
 from .training.state import VectorSet
 from .training.targets import Targets
 
@@ -215,7 +215,7 @@ def _begin(
 
 def plan_of(parameters: Parameters) -> Plan:
     """Return how large the sample of a fit is; a random number is its seed."""
-    choices, budget = Choices(), parameters.budget
+    choices, budget = parameters.choices, parameters.budget
     seed = int(parameters.random_state.randint(2**63, dtype=np.uint64))
     return Plan(choices.rows_per_vector * budget, choices.class_rows_per_vector * budget, seed)
 

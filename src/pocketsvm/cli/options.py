@@ -168,6 +168,15 @@ class MachineOptions:
             show_default="standard for tables, none for LIBSVM text",
         ),
     ] = None
+    feature_scales: Annotated[
+        str,
+        typer.Option(
+            metavar="none|learn|auto|LIST|FILE",
+            help="What features are multiplied by inside the kernel: learnt before the fit, learnt "
+            "where this predicts better (auto), or one number for each, as a list with commas or "
+            "in a text file.",
+        ),
+    ] = "none"
     class_weight: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,11 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..estimators import BudgetedSVC, BudgetedSVR
 from ..model.model import Model
-from ..training.settings import CompressionChoices
+from ..training.settings import COMPRESSION_CHOICES as CHOICES
 from .given import Given
 
 Array = NDArray[Any]
-CHOICES = CompressionChoices()
 
 
 def distilled(found: Given, X: Any, values: Array, **options: Any) -> Model:

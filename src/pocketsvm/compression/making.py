@@ -15,7 +15,7 @@ from ..backends.native import Native
 from ..model.integers import IntegerType
 from ..model.model import Model
 from ..rows.checked import CheckedRows, checked_rows
-from ..training.settings import CompressionChoices
+from ..training.settings import COMPRESSION_CHOICES as CHOICES
 from .distilled import distilled, on_labels, takes_labels
 from .finished import finished
 from .given import Given, given, values_of
@@ -25,7 +25,6 @@ from .rounded import dequantised, in_halves, in_integers
 from .sizes import largest_budget, size_of
 
 Array = NDArray[Any]
-CHOICES = CompressionChoices()
 TARGETS = ("model", "labels")
 # Values of dense rows that are at hand for rounding.
 MOST_VALUES = 2**25

@@ -16,13 +16,12 @@ from ..model.model import Model
 from ..rows.checked import CheckedRows, check_rows, checked_rows
 from ..rows.opening import as_dataset
 from ..rows.preparation import in_parts
-from ..training.settings import CompressionChoices
+from ..training.settings import COMPRESSION_CHOICES as CHOICES
 from .given import Given, codes_of, exact_values
 from .report import Report
 from .sizes import size_of
 
 Array = NDArray[Any]
-CHOICES = CompressionChoices()
 
 
 def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | None, Array | None]:

@@ -17,10 +17,9 @@ from .. import _core
 from ..model.model import Model
 from ..rows.checked import Dtype
 from ..solving.blas import ONE_BLAS_THREAD
-from ..training.settings import CompressionChoices
+from ..training.settings import COMPRESSION_CHOICES as CHOICES
 
 Array = NDArray[Any]
-CHOICES = CompressionChoices()
 
 # Added to the diagonal of K_zz, which is nearly singular if vectors nearly coincide.
 JITTER = 1e-6

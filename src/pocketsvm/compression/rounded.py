@@ -19,10 +19,9 @@ from ..model.integers import KERNEL_BITS, LARGEST_T, LIMIT, SHIFTS, Integers, In
 from ..model.integers_file import COEFFICIENT_SHIFTS, LARGEST_INTERCEPT
 from ..model.model import Model
 from ..solving.blas import ONE_BLAS_THREAD
-from ..training.settings import CompressionChoices
+from ..training.settings import COMPRESSION_CHOICES as CHOICES
 
 Array = NDArray[Any]
-CHOICES = CompressionChoices()
 # Coefficients keep this distance from the limits of int16, because rounding moves them.
 LARGEST_COEFFICIENT = 24_000
 # What is added to the diagonal of the problem, as a share of its trace.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..files.columns import Layout
 from ..profile import Profile
 from ..rows.feature_scales import FeatureScales, scaling_steps
-from ..rows.preparation import Steps
+from ..rows.preparation import Steps, names_after
 from ..rows.stream import StreamReservoir
 from ..training.state import VectorSet
 from .integers import Integers
@@ -164,6 +164,12 @@ class Model:
                 for numbers in (self.vectors, self.dual_coef)
             )
         return "float16" if is_half and len(self.vectors) else str(self.vectors.dtype.name)
+
+    @property
+    def prepared_names(self) -> list[str]:
+        """The names of the features after the preparation; x0, x1 and so on if they have none."""
+        steps = () if self.preparation is None else self.preparation.steps
+        return names_after(self.feature_names, steps, self.vectors.shape[1])
 
     @property
     def n_inputs(self) -> int:

@@ -1,16 +1,17 @@
 """The feature scales of a model."""
 
+import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.steps import last_step
 from ..model.model import Model
-from ..rows.preparation import transformed
+from ..rows.checked import check_rows
+from ..rows.preparation import names_after, transformed
 from .axes import COLORS, GREY, one_panel
 
 if TYPE_CHECKING:
@@ -123,15 +124,24 @@ class FeatureScalesDisplay:
                 "This model weighs all features alike. Fit it with feature_scales='learn', or give "
                 "feature_scales an array."
             )
+        own = () if model.preparation is None else model.preparation.steps
+        steps = [*_before(estimator), *own]
         if X is not None:
-            own = () if model.preparation is None else model.preparation.steps
-            rows = transformed([*_before(estimator), *own], X)
-            scales = scales * np.sqrt(StandardScaler(with_mean=False).fit(rows).var_)
-        names, is_relative = _names(estimator, machine), X is not None
+            for step in _before(estimator):
+                X = step.transform(X)
+            rows = check_rows(copy.copy(machine), X, reset=False, layout=model.layout)
+            prepared = transformed(own, rows.X)
+            scales = scales * np.sqrt(StandardScaler(with_mean=False).fit(prepared).var_)
+        names = names_after(getattr(estimator, "feature_names_in_", None), steps, len(scales))
         display = cls(
-            scales=scales, names=names, max_features=max_features, is_relative=is_relative
+            scales=scales, names=names, max_features=max_features, is_relative=X is not None
         )
         return display.plot(ax)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and height of a figure that shows the bars, in inches."""
+        return WIDTH, MARGIN + BAR * min(len(np.asarray(self.scales)), self.max_features)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw a bar for each feature.
@@ -148,7 +158,7 @@ class FeatureScalesDisplay:
         """
         scales, names = np.asarray(self.scales), np.asarray(self.names, dtype=object)
         shown = np.argsort(-scales, kind="stable")[: self.max_features]
-        self.ax_ = one_panel(ax, size=(WIDTH, MARGIN + BAR * len(shown)))
+        self.ax_ = one_panel(ax, size=self.size)
         self.figure_ = self.ax_.figure
         places = np.arange(len(shown))
         bars = self.ax_.barh(places, scales[shown], color=COLORS[0], height=0.7)
@@ -167,24 +177,6 @@ class FeatureScalesDisplay:
             note = f"{n_more:,} more {verb} scales up to {most:.3g}"
             self.ax_.set_xlabel(note, color=GREY, fontsize=9)
         return self
-
-
-def _names(estimator: Any, machine: Any) -> list[str]:
-    """Return the names of the features that the kernel sees."""
-    model: Model = machine._model
-    names, n_features = getattr(estimator, "feature_names_in_", None), model.vectors.shape[1]
-    steps = _before(estimator) + (() if model.preparation is None else model.preparation.steps)
-    for step in steps:
-        try:
-            names = step.get_feature_names_out(names)
-        except (AttributeError, ValueError):  # of a transformer that does not know them
-            names = None
-            break
-    if names is None or len(names) != n_features:
-        return [f"x{k}" for k in range(n_features)]
-    if model.preparation is not None and isinstance(steps[-1], ColumnTransformer):
-        names = [name.partition("__")[2] for name in names]  # without the name of the branch
-    return [str(name) for name in names]
 
 
 def _before(estimator: Any) -> tuple[Any, ...]:

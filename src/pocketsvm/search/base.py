@@ -9,12 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._replacing import PathLike
 from .._sklearn import (
     CallbackSupportMixin,
     Interval,
@@ -23,12 +22,9 @@ from .._sklearn import (
     parameter_names,
     takes_weights,
 )
-from ..estimators.base import BudgetedMachine, check_alone
-from ..estimators.saving import save_model
+from ..estimators.base import BudgetedMachine, FittedModel, check_alone
 from ..estimators.watching import given_data
 from ..fit import check_scales
-from ..model.model import Model
-from ..profile import Profile
 from ..rows.checked import CheckedRows, check_rows_and_targets
 from ..rows.drawing import Plan
 from ..rows.feature_scales import check_number, scaled_rows
@@ -36,8 +32,7 @@ from ..rows.opening import as_dataset
 from ..rows.precision import training_rows
 from ..rows.survey import AtHand, survey
 from ..rows.weights import non_negative
-from ..tasks.base import Task
-from ..training.settings import Choices, Parameters, SearchChoices
+from ..training.settings import SEARCH_CHOICES, Choices, Parameters
 from ..training.targets import Targets
 from .candidates import Candidate, Grid, NeedsProbabilitiesError
 from .checkpoints import Course, finishing
@@ -47,12 +42,6 @@ from .results import cv_results, score_array, tried
 from .running import Running
 
 Array = NDArray[Any]
-
-# Fitted attributes of the plain estimator that its search has, too.
-SHARED = (
-    *("support_vectors_", "dual_coef_", "intercept_", "classes_", "gamma_", "alpha_"),
-    *("n_iter_", "profile_", "n_features_in_", "feature_names_in_", "feature_scales_"),
-)
 
 
 class Search(NamedTuple):
@@ -81,7 +70,7 @@ class Compared(NamedTuple):
     groups: Any
 
 
-class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
+class BudgetedSearch(CallbackSupportMixin, FittedModel):
     """The base of the estimators that find C and gamma themselves."""
 
     # As splitters that use groups do: they are passed on without a request.
@@ -97,7 +86,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             StrOptions({"auto"}),
         ],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "gammas": ["array-like", None],
+        "gammas": [Interval(Integral, 2, None, closed="left"), "array-like", None],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "n_jobs": [Integral, None],
@@ -105,10 +94,10 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    _machine: ClassVar[type[BudgetedMachine]]  # the plain estimator
+    _kind: ClassVar[type[BudgetedMachine]]  # of the plain estimator
     budget: int | str
     Cs: int | Sequence[float] | None
-    gammas: Sequence[float] | None
+    gammas: int | Sequence[float] | None
     feature_scales: Any
     max_iter: int
     maintenance: str
@@ -120,17 +109,8 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     random_state: Any
     verbose: int
 
-    support_vectors_: NDArray[np.floating[Any]]
-    dual_coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
     C_: float
     loss_: str
-    gamma_: float
-    alpha_: float
-    n_iter_: int
-    profile_: Profile
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
     best_estimator_: Any
     best_params_: dict[str, float]
     best_score_: float
@@ -145,24 +125,23 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     budgets_: NDArray[np.int64]
     budget_scores_: NDArray[np.float64]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _task(self) -> Task:
-        """Return what y means."""
-        raise NotImplementedError
+    @property
+    def _machine(self) -> Any:
+        return self.best_estimator_
 
     def _plain(self, **parameters: Any) -> BudgetedMachine:
         """Return the plain estimator with the parameters of this one, and some others."""
         own = self.get_params(deep=False)
-        shared = {name: own[name] for name in parameter_names(self._machine) if name in own}
-        return self._machine(**shared | parameters)
+        shared = {name: own[name] for name in parameter_names(self._kind) if name in own}
+        return self._kind(**shared | parameters)
 
     def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
         """Return the parameters besides C and gamma that are compared, the first by default."""
         return [{}]
+
+    def _for_probabilities(self) -> dict[str, Any]:
+        """Return the parameters that give a model probabilities, if these may be chosen."""
+        return {}
 
     def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
         """Return the kinds of feature scales that are compared, the first by default.
@@ -183,12 +162,12 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         task.call_on_fit_task_begin(**given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         compared = self._compared(X, y, sample_weight, groups, seed)
-        part, limits = compared.part, SearchChoices()
+        part, limits = compared.part, SEARCH_CHOICES
         most = max(2, min(limits.budget, part.n_rows // limits.rows_per_chosen))
         budget = most if self.budget == "auto" else int(self.budget)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
-        check_scales(self._task(), machine._parameters(), None)
-        counted, targets = self._task().targets(compared.found, self._parameters(budget), None)
+        check_scales(self._what(), machine._parameters(), None)
+        counted, targets = self._what().targets(compared.found, self._parameters(budget), None)
         places = splits(self.cv, machine, part.rows.X, part.y, compared.groups, seed)
         check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
         folds = [Fold(number, part, *place) for number, place in enumerate(places)]
@@ -223,35 +202,45 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     ) -> list[Search]:
         """Search C, in units of the targets, and gamma for each choice of the other parameters."""
         searches: list[Search] = []
+        refused: NeedsProbabilitiesError | None = None
         for choice in compared:
             one = clone(machine).set_params(**choice)
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
             if isinstance(one.feature_scales, str):
                 own = running.with_scales(one, folds)
             run, most = partial(running, one), _most_rows(self.budget)
-            race = Race(grid, own, run, SearchChoices(), most, machine.random_state)
+            race = Race(grid, own, run, most, machine.random_state)
             try:
                 searches.append(Search(choice, race, race.decide()))
-            except NeedsProbabilitiesError:
-                if choice is compared[-1]:
-                    raise
+            except NeedsProbabilitiesError as error:
+                refused = error
+        if refused is not None and not searches:
+            others = [choice | self._for_probabilities() for choice in compared]
+            if others == list(compared):
+                raise refused
+            return self._searched(machine, rows, unit, folds, running, others)
         return searches
 
     def _grid(self, gamma: float, unit: float) -> Grid:
         """Return the values to begin with, of C in units of the targets."""
-        Cs = self.Cs
+        gammas, Cs = self.gammas, self.Cs
+        if isinstance(gammas, Integral):
+            powers = SEARCH_CHOICES.first_gammas
+            gammas = (gamma * np.logspace(powers[0], powers[-1], int(gammas), base=2)).tolist()
         if isinstance(Cs, Integral):  # as in scikit-learn
             Cs = (unit * np.logspace(-4, 4, int(Cs))).tolist()
-        given = checked_values("gammas", self.gammas), checked_values("Cs", Cs)
-        return Grid.of(*given, gamma, unit, SearchChoices())
+        given = checked_values("gammas", gammas), checked_values("Cs", Cs)
+        return Grid.of(*given, gamma, unit)
 
     def _fitted(self) -> dict[str, Any]:
         """Return the fitted attributes, for callbacks."""
-        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return fitted | {"_model": self._model}
 
     def _compared(self, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Compared:
         """Return the rows that candidates are compared on: all, or a sample that weighs as much."""
-        task, probe = self._task(), copy.copy(self)
+        task, probe = self._what(), copy.copy(self)
+        probe.__dict__.pop("_model", None)
         classifies = not task.needs.numbers
         dataset = as_dataset(X)
         if dataset is None:
@@ -262,8 +251,8 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         if groups is not None:
             raise ValueError("A data set has no groups: leave them out.")
         check_alone(y=y, sample_weight=sample_weight)
-        most = 2 * _most_rows(self.budget)  # the fewer rows, the less a score tells
-        plan = Plan(most, most // 2, seed)
+        least = _most_rows(self.budget)
+        plan = Plan(SEARCH_CHOICES.sampled_times * least, least, seed)
         with dataset.opened(task.needs) as source:
             found = survey(source, task.needs, plan, dataset.preparing)
         weights = found.weight
@@ -294,13 +283,12 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two fits."""
         gammas, Cs = (sorted(set(values)) for values in zip(*tried(winner.race), strict=True))
         results = cv_results([(each.choice, each.race) for each in searches], n_rows)
-        shared = {name: getattr(plain, name) for name in SHARED if hasattr(plain, name)}
-        dropped = (*SHARED, "budgets_", "budget_scores_")
+        dropped = "budgets_", "budget_scores_"
         kept = {key: value for key, value in vars(self).items() if key not in dropped}
         self.__dict__ = (
             kept
-            | shared
             | {
+                "_model": plain._model,
                 "best_estimator_": plain,
                 "best_params_": parameters,
                 "best_index_": results["params"].index(winner.parameters),
@@ -316,23 +304,6 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             }
             | sizes
         )
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict with the model that was fitted on all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_samples,)
-            The predicted labels or target values.
-        """
-        check_is_fitted(self)
-        predicted: NDArray[Any] = self.best_estimator_.predict(X)
-        return predicted
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the model by `scoring`, as `GridSearchCV` does.
@@ -368,29 +339,6 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"scoring={self.scoring!r} does not take sample_weight: leave it out.")
         return float(self.scorer_(self.best_estimator_, X, y, sample_weight=sample_weight))
 
-    def to_model(self) -> Model:
-        """Return the fitted model, that of ``best_estimator_``.
-
-        Returns
-        -------
-        model : pocketsvm.model.Model
-            The model; its arrays are not copied.
-        """
-        check_is_fitted(self)
-        model: Model = self.best_estimator_.to_model()
-        return model
-
-    def save(self, path: PathLike) -> None:
-        """Write the model to a file; `pocketsvm.load_model` returns ``best_estimator_``.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file. It appears, or replaces an existing one, in one step once it is complete.
-        """
-        check_is_fitted(self)
-        save_model(self.best_estimator_, path)
-
 
 def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:
     """Return what gamma="scale" is for an estimator; learnt feature scales carry the width."""
@@ -405,7 +353,7 @@ def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:
 
 def _most_rows(budget: int | str) -> int:
     """Return the largest number of rows that small copies of folds have shares of."""
-    choices = SearchChoices()
+    choices = SEARCH_CHOICES
     least = choices.budget if budget == "auto" else int(budget)
     return choices.rows_per_vector * max(least, choices.budget)
 
