@@ -55,9 +55,9 @@ class Saved:
         n_classes = 0 if model.classes is None else len(model.classes)
         right = (
             isinstance(label, str | int | None)
-            and _all(dropped, int)
+            and _is_list_of(dropped, int)
             and first_index in (0, 1)
-            and (spellings is None or _all(spellings, str))
+            and (spellings is None or _is_list_of(spellings, str))
             and (spellings is None or len(spellings) == n_classes)
         )
         if not right:
@@ -138,5 +138,5 @@ def spelled(labels: Iterable[Any], spellings: Iterable[str] | None = None) -> li
     return [known.get(number(text), text) for text in texts]
 
 
-def _all(values: Any, kind: type) -> bool:
+def _is_list_of(values: Any, kind: type) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)

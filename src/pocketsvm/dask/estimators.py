@@ -102,19 +102,19 @@ class _OnDask:
                 "fit before partial_fit, or prepare the rows yourself."
             )
         if is_array(X) or is_frame(X):
-            parts = map(self._here, blocks_of(X, y, sample_weight))
+            parts = map(self._gathered, blocks_of(X, y, sample_weight))
         for rows, targets, weight in parts:
             if num_samples(rows):
                 local.partial_fit(rows, targets, sample_weight=weight, **more)
         return self._take(local)
 
-    def _here(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    def _gathered(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         """Bring a partition of X, y and the weights, which may be None, into this process."""
         X, y, weight = self._client().gather(self._client().compute(block))
         return X, y, weight
 
     def _local(self) -> Any:
-        return _as(self._plain, self)
+        return _as_class(self._plain, self)
 
     def to_local(self) -> Any:
         """Return the estimator without Dask, which predicts rows in memory.
@@ -431,7 +431,7 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
         return self._pass_over(X, y, sample_weight)
 
 
-def _as(cls: type[T], estimator: Any) -> T:
+def _as_class(cls: type[T], estimator: Any) -> T:
     """Return an estimator of another class with the same parameters and attributes."""
     local = cls()
     local.__dict__ = {key: value for key, value in vars(estimator).items() if key not in OWN}

@@ -307,7 +307,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
     Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If this value exceeds
     ``2**40``, because of a large offset of X or a very large gamma, the distances between rows are
     lost to rounding, and `fit` raises a ValueError. C-ordered float32 arrays and CSR matrices of
-    float32 with sorted indices are not copied.
+    float32 with sorted indices are not copied, unless features are multiplied by `feature_scales`.
 
     Callbacks (`set_callbacks`) see each pass as a task and may stop training after any pass.
 

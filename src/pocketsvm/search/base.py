@@ -1,6 +1,7 @@
 """What the estimators that find C and gamma share: the course of a search, and its results."""
 
 import copy
+import math
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral
@@ -55,6 +56,11 @@ class Search(NamedTuple):
     def score(self) -> float:
         """The mean score of the best candidate."""
         return self.race.last.mean(self.best)
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of the best candidate on all folds."""
+        return [result.score for result in self.race.last.results[self.best]]
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -139,6 +145,11 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         """Return the parameters besides C and gamma that are compared, the first by default."""
         return [{}]
 
+    @property
+    def _compares_scales(self) -> bool:
+        """Whether searches with and without learnt feature scales are compared."""
+        return isinstance(self.feature_scales, str) and self.feature_scales == "auto"
+
     def _for_probabilities(self) -> dict[str, Any]:
         """Return the parameters that give a model probabilities, if these may be chosen."""
         return {}
@@ -146,12 +157,12 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
         """Return the kinds of feature scales that are compared, the first by default.
 
-        Few rows do not tell which features matter.
+        Few rows do not tell which features matter, and the paper's kernel weighs them alike.
         """
-        if not isinstance(self.feature_scales, str) or self.feature_scales != "auto":
+        if not self._compares_scales:
             return [{}]
         limits = Choices()
-        learns = rows.n_rows >= limits.least_scale_rows
+        learns = bool(self.polish) and rows.n_rows >= limits.least_scale_rows
         learns &= rows.n_features <= limits.most_scale_features
         return [{"feature_scales": each} for each in ([None, "learn"] if learns else [None])]
 
@@ -166,7 +177,8 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         most = max(2, min(limits.budget, part.n_rows // limits.rows_per_chosen))
         budget = most if self.budget == "auto" else int(self.budget)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
-        check_scales(self._what(), machine._parameters(), None)
+        if not self._compares_scales:
+            check_scales(self._what(), machine._parameters(), None)
         counted, targets = self._what().targets(compared.found, self._parameters(budget), None)
         places = splits(self.cv, machine, part.rows.X, part.y, compared.groups, seed)
         check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
@@ -179,7 +191,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             for choice in self._choices(targets, part.n_rows)
         ]
         searches = self._searched(machine, counted, targets.unit_of_c, folds, running, choices)
-        winner = max(searches, key=lambda each: each.score)  # the first one among equals
+        winner = _winner(searches)
         parameters, sizes = winner.parameters, {"budget_": budget}
         if self.budget == "auto":
             sizes = running.sizes(clone(machine).set_params(**parameters), winner.race.last.folds)
@@ -338,6 +350,25 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         if not takes_weights(self.scorer_):
             raise ValueError(f"scoring={self.scoring!r} does not take sample_weight: leave it out.")
         return float(self.scorer_(self.best_estimator_, X, y, sample_weight=sample_weight))
+
+
+def _winner(searches: Sequence[Search]) -> Search:
+    """Return the best search, the first one among equals.
+
+    One that learns feature scales must be better than those that do not by a standard error of the
+    differences of folds.
+    """
+    learns = [each.choice.get("feature_scales") is not None for each in searches]
+    best = []
+    for kind in sorted(set(learns)):
+        some = [each for each, learn in zip(searches, learns, strict=True) if learn is kind]
+        best.append(max(some, key=lambda each: each.score))
+    if len(best) == 1:
+        return best[0]
+    alike, learnt = best
+    gains = np.subtract(learnt.scores, alike.scores)
+    error = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return learnt if gains.mean() > error else alike
 
 
 def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:

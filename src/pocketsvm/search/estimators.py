@@ -43,11 +43,13 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
         around the best. A number, from two on, means so many values on a logarithmic scale from
         1/64 to 16 times "scale", and no others.
 
-    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
         What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
         scales for every fold from its training rows, and in the end from all rows. "auto" makes two
-        searches, one of which weighs all features alike, and chooses the one with the better score;
-        with fewer than 1,000 rows, or more than 1,024 features, it makes this one only.
+        searches, one of which weighs all features alike, and chooses the other one if its score is
+        better by more than a standard error of the differences of folds. With fewer than 1,000
+        rows, more than 1,024 features or ``polish=False``, it makes the first one only. None makes
+        this one, too, in half the time.
 
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
@@ -284,7 +286,7 @@ class BudgetedSVRCV(ValuePredictions, BudgetedSearch):
     gammas : int or array-like of float, default=None
         Values of gamma to try, as in `BudgetedSVCCV`.
 
-    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
         What each feature is multiplied by inside the kernel, as in `BudgetedSVCCV`.
 
     epsilon : float, default=0.1

@@ -44,6 +44,7 @@ def solve(
     targets: Targets,
     settings: Settings,
     whole: Readings | None = None,
+    start: Array | None = None,
 ) -> Model:
     """Solve for the coefficients and the intercept, and move the vectors if that pays.
 
@@ -64,6 +65,9 @@ def solve(
     whole : Readings, default=None
         The readings of all rows, if the rows given are only a sample of them.
 
+    start : ndarray of shape (n_vectors, n_features), default=None
+        Better vectors than those of the passes, if there are any.
+
     Returns
     -------
     model : Model
@@ -80,6 +84,11 @@ def solve(
         answer = solver.exact()
         if answer is not None:
             before = solver.last_objective(vectors)
+        elif start is not None:
+            points = distinct(start.astype(model.vectors.dtype))
+            before = solver.last_objective(vectors)
+            nothing = np.zeros((len(vectors.dual_coef), len(points) + 1))
+            answer = solver.move(solver.solve(points, nothing)[1])
         else:
             points = distinct(model.vectors)
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every

@@ -119,6 +119,14 @@ class Choices:
     scale_penalty : float
         The penalty on the mean square of the deviations of logarithms of scales, for classes. It
         keeps features of one meaning, such as pixels, together.
+
+    batches, batch_rows : int
+        With polish="thorough", scales that were learnt are refined by this many mini-batches of so
+        many rows.
+
+    batch_scales, batch_vectors, batch_coefficients : float
+        The largest steps of a mini-batch: of logarithms of scales, of vectors in kernel widths, and
+        of coefficients, in units of their mean size.
     """
 
     intercept_rate: float = 0.1
@@ -152,12 +160,17 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
-    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 10.0))
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 0.1), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
     scale_range: tuple[float, float] = (-7.0, 4.0)
-    scale_penalty: float = 0.005
+    scale_penalty: float = 0.001
+    batches: int = 4000
+    batch_rows: int = 4096
+    batch_scales: float = 0.1
+    batch_vectors: float = 0.03
+    batch_coefficients: float = 0.1
 
     def for_share(self, share: float) -> "Choices":
         """Return the choices for a share of the rows and of the budget.
