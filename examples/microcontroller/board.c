@@ -57,13 +57,13 @@ void start_ticks(void)
 uint32_t ticks(void) { return 0xffffff - systick[2]; }
 
 /* What the compiler may call. */
-void *memcpy(void *to, const void *from, unsigned n)
+__attribute__((weak)) void *memcpy(void *to, const void *from, unsigned n)
 {
     for (unsigned i = 0; i < n; ++i) ((char *)to)[i] = ((const char *)from)[i];
     return to;
 }
 
-void *memset(void *to, int value, unsigned n)
+__attribute__((weak)) void *memset(void *to, int value, unsigned n)
 {
     for (unsigned i = 0; i < n; ++i) ((char *)to)[i] = (char)value;
     return to;

@@ -28,7 +28,8 @@ from pocketsvm.model.export.common import Exportable
 
 HERE = Path(__file__).parent
 N_MIXED = 100_000
-FNV = np.uint64(0x100000001B3)
+FNV = 0x100000001B3
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 
 
 @dataclass(frozen=True)
@@ -53,14 +54,20 @@ class Board:
     ram: str
     clock: int
 
-    def build(self, folder: Path) -> Path:
-        """Compile the program of a folder, without any library but the compiler's own."""
+    def build(self, folder: Path, main: Path = HERE / "main.c", *, hosted: bool = False) -> Path:
+        """Compile a program, without any library but the compiler's own unless it is hosted."""
         program = folder / f"{self.cpu}.elf"
-        flags = ["-Os", "-std=c99", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib"]
-        flags += [f"-mcpu={self.cpu}", "-mthumb", "-fno-tree-loop-distribute-patterns"]
+        flags = ["-Os", f"-mcpu={self.cpu}", "-mthumb", "-fno-tree-loop-distribute-patterns"]
+        flags += (
+            ["-nostartfiles", "-fno-exceptions"]
+            if hosted
+            else [*STRICT, "-ffreestanding", "-nostdlib"]
+        )
+        group = ["-Wl,--start-group", "-lm", "-lc", "-lgcc", "-lnosys", "-Wl,--end-group"]
+        libraries = group if hosted else ["-lgcc"]
         sizes = [f"-Wl,--defsym=FLASH_SIZE={self.flash},--defsym=RAM_SIZE={self.ram}"]
-        sources = [str(HERE / "main.c"), str(HERE / "board.c"), f"-I{folder}", f"-I{HERE}"]
-        link = ["-T", str(HERE / "board.ld"), *sizes, "-Wl,--no-warn-rwx-segments", "-lgcc"]
+        sources = [str(main), str(HERE / "board.c"), f"-I{folder}", f"-I{HERE}"]
+        link = ["-T", str(HERE / "board.ld"), *sizes, "-Wl,--no-warn-rwx-segments", *libraries]
         command = ["arm-none-eabi-gcc", *flags, *sources, "-o", str(program), *link]
         subprocess.run(command, check=True)
         return program
@@ -101,7 +108,7 @@ def checksum(integers, n_features: int, n_rows: int) -> int:
     rows[1::2] = integers.rows(mixed(later).astype(np.uint32).view(np.float32))
     total = 0
     for value in integers.decisions(rows).ravel().tolist():
-        total = (total * int(FNV) + value) & 0xFFFFFFFFFFFFFFFF
+        total = (total * FNV + value) & 0xFFFFFFFFFFFFFFFF
     return total
 
 
@@ -122,11 +129,16 @@ def size_of(program: Path) -> int:
     return sum(map(int, done.stdout.splitlines()[1].split()[:2]))
 
 
-def main(folder: Path) -> None:
-    """Train, compress, export, build and run."""
+def problem():
+    """Return the rows and labels of training and test."""
     X, y = load_breast_cancer(return_X_y=True)
     X = np.round(X[:, :10], 3).astype(np.float32)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
+    return train_test_split(X, y, stratify=y, random_state=0)
+
+
+def main(folder: Path) -> None:
+    """Train, compress, export, build and run."""
+    X_train, X_test, y_train, y_test = problem()
     svc = make_pipeline(StandardScaler(), SVC()).fit(X_train, y_train)
     small = compress(svc, X_train, budget=20, dtype="int8", random_state=0)
     exported = export_c(small, folder / "model.h", X=X_test)
@@ -138,7 +150,7 @@ def main(folder: Path) -> None:
     for board in BOARDS:
         program = board.build(folder)
         labels, (total, ticks) = board.run(program)
-        if labels != expected.tolist() or total != checksum(integers, X.shape[1], N_MIXED):
+        if labels != expected.tolist() or total != checksum(integers, X_test.shape[1], N_MIXED):
             raise SystemExit(f"{board.cpu}: not the decisions of pocketsvm.model.integers")
         each = ticks * (1_000_000_000 // board.clock) / len(X_test)
         print(f"{board.cpu}: the same bits, {each:,.0f} instructions a prediction")
