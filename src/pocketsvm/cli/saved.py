@@ -42,11 +42,12 @@ class Saved:
     spellings: list[str] | None = None
 
     @classmethod
-    def load(cls, path: str, n_jobs: int | None = None) -> "Saved":
+    def load(cls, path: str, n_jobs: int | None = None, device: str = "cpu") -> "Saved":
         """Read a model file that a command or `save_model` has written."""
         machine, extra = read_machine(path)
         if n_jobs is not None:
             machine.n_jobs = n_jobs
+        machine.device = device
         model = machine._model
         # The layout holds the names; the estimator would warn about arrays, which have none.
         machine._model = replace(model, feature_names=None)

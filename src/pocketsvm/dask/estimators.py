@@ -39,6 +39,7 @@ class _OnDask:
     """What both estimators share."""
 
     client: Any
+    device: str
     scaler: Any
     impute: str | None
     one_hot: Any
@@ -46,6 +47,13 @@ class _OnDask:
 
     def _client(self) -> Any:
         return default_client() if self.client is None else self.client  # type: ignore[no-untyped-call]
+
+    def _check_device(self) -> None:
+        if self.device != "cpu":
+            raise ValueError(
+                f"device={self.device!r} is not possible with Dask, whose workers compute on their "
+                'CPUs: use device="cpu", or rows in memory or files with to_local().'
+            )
 
     def _take(self, local: Any) -> Self:
         """Take a fit over, in one step: an interrupt leaves no mixture of two models."""
@@ -73,6 +81,7 @@ class _OnDask:
             The fitted estimator.
         """
         validate_parameters(self)
+        self._check_device()
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed.")
         client = self._client()
@@ -95,6 +104,7 @@ class _OnDask:
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """Update the model with one partition after the other, each of which comes here."""
+        self._check_device()
         local, parts = self._local(), iter([(X, y, sample_weight)])
         if local._start(stream=True) is None and any(getattr(self, name) for name in OWN[1:]):
             raise ValueError(
@@ -153,6 +163,7 @@ class _OnDask:
         return self._mapped("predict", X)
 
     def _mapped(self, method: str, X: Any) -> Any:
+        self._check_device()
         local = self.to_local()
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
@@ -189,6 +200,7 @@ class _OnDask:
         score : float
             The score; it is computed at once.
         """
+        self._check_device()
         local = self.to_local()
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
