@@ -232,8 +232,16 @@ class _Work:
             budget = min(budget, len(found.model.vectors))
             small = merged(found.model, budget, self.backend.n_threads)
         else:
-            small = self._learnt(measured.learnt, budget)
+            small = self._learnt(self._enough(budget), budget)
         return self._typed(small)
+
+    def _enough(self, budget: int) -> Array:
+        """Return the rows to learn from, a sample of many: decision values have no noise."""
+        learnt = self.measured.learnt
+        most = max(CHOICES.least_learnt, CHOICES.rows_per_vector * budget)
+        if len(learnt) <= most or takes_labels(self.found.model) or self.y is not None:
+            return learnt
+        return np.sort(np.random.default_rng(self.seed).permutation(learnt)[:most])
 
     def on_all_rows(self, small: Model, budget: int) -> Model:
         """Return a model of several classes, solved again with the rows that were held out.

@@ -412,6 +412,9 @@ class CompressionChoices:
     held_out, most_held_out : float and int
         The share of the rows that the report is measured on, and their largest number.
 
+    rows_per_vector, least_learnt : int
+        Decision values are imitated on at most so many rows for each vector, or on so many in all.
+
     moves, window, tolerance : int, int and float
         Without rows, vectors make at most so many steps, until so many in a row reduce the squared
         distance, relative to the given function, by less than this each.
@@ -432,6 +435,8 @@ class CompressionChoices:
     near: float = 0.02
     held_out: float = 0.1
     most_held_out: int = 2000
+    rows_per_vector: int = 128
+    least_learnt: int = 10_000
     moves: int = 200
     window: int = 5
     tolerance: float = 1e-4
