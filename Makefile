@@ -117,6 +117,7 @@ docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets ne
 
 site: $(PACKAGE) ## build the site in build/site: run the gallery, check all links; warnings are errors
 	$(PY) tools/gallery.py build/gallery
+	$(PY) tools/live_picture.py build/live/live.js
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 	$(PY) tools/check_site.py build/site
 
