@@ -1,14 +1,10 @@
 """Quantiles that cover the share of rows that was asked for, on rows that were not trained on.
 
 A model lies closer to its training rows than to others. So a quantile that splits the training rows
-in the right proportion splits other rows in another one. The model without a row i, evaluated at
-this row, shows by how much. One Newton step gives it:
-
-    f_i + c_i s_i h_i / (1 - c_i b_i h_i),    h_i = a_i' H^-1 a_i,
-
-where a_i holds the kernel values of the row and a one for the intercept, s_i and b_i are the slope
-and the curvature of its loss, and H is the second derivative of the objective. The intercept is
-then shifted such that the right share of the rows lies below these values.
+in the right proportion splits other rows in another one. Some rows therefore do not take part in
+the moves of the vectors. Their coefficients are solved for without each fold of these rows, and the
+intercepts are shifted such that the right share of the fold lies below each quantile
+(cross-conformal prediction).
 """
 
 from typing import Any
@@ -16,79 +12,98 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .newton import minimise
 from .problem import Problem
 from .sample import Sample
-from .slices import slices
 
 Array = NDArray[Any]
 
-# If there are more rows for each vector, a random sample of them tells how far rows shift.
-ROWS_PER_VECTOR = 16
-# The least curvature of the intercept, as a share of the largest possible: if few rows bend, the
-# model without a row would otherwise lie arbitrarily far away.
-LEAST_CURVATURE = 0.1
-# The curvature of a row is at most this share of the sum, so that the model without it exists.
-LARGEST_SHARE = 0.95
-# Rows that are looked at together.
-ROWS_AT_ONCE = 4096
+# The share of the rows that is held out of moves, and the largest number of these rows.
+HELD_OUT = 0.2
+MOST_HELD_OUT = 4096
+# The number of folds of these rows.
+FOLDS = 8
+# Shifts of quantiles that cross each other.
+MOST_SHIFTS = 20
+# Solved without a fold if a step predicts a decrease below half this share of the objective.
+TOLERANCE = 1e-5
 
 
-def intercept_shifts(
+def held_out(n_rows: int, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw rows that are held out."""
+    n_held = min(int(np.ceil(HELD_OUT * n_rows)), MOST_HELD_OUT)
+    held = np.zeros(n_rows, dtype=bool)
+    held[random.choice(n_rows, n_held, replace=False)] = True
+    return held
+
+
+def covering(
     vectors: Array,
     point: Array,
     sample: Sample,
+    held: NDArray[np.bool_],
     random: np.random.Generator,
     n_threads: int,
-    rows_per_vector: int = ROWS_PER_VECTOR,
-) -> Array:
-    """Return what is added to the intercept of each quantile."""
-    levels, targets = sample.loss.levels, sample.loss.targets  # type: ignore[attr-defined]
-    assert levels is not None
-    decisions = Problem(vectors, sample, True, n_threads).place(point).decisions
-    few, scale = sample, 1.0
-    chosen: Array | slice = slice(None)
-    if len(sample.c) > (n_few := rows_per_vector * len(vectors)):
-        chosen = np.sort(random.choice(len(sample.c), n_few, replace=False))
-        few = sample.take(chosen)
-        scale = float(sample.c.sum() / few.c.sum())
-    without = without_each_row(vectors, few, scale, decisions[chosen], n_threads)
+    n_folds: int = FOLDS,
+) -> tuple[Array, float]:
+    """Return the coefficients with shifted intercepts, and the loss of rows held out.
 
-    def quantiles(values: Array, weights: Array) -> Array:
-        found = [
-            np.quantile(column, level, weights=weights, method="inverted_cdf")
-            for column, level in zip(values.T, levels, strict=True)
-        ]
-        return np.array(found)
-
-    shifts = quantiles(targets[chosen] - without, few.c)
-    if few is not sample:  # what the choice of rows adds by chance cancels
-        residuals = targets - decisions
-        shifts += quantiles(residuals, sample.c) - quantiles(residuals[chosen], few.c)
-    return shifts
-
-
-def without_each_row(
-    vectors: Array, sample: Sample, scale: float, decisions: Array, n_threads: int
-) -> Array:
-    """Return the decision values of each row by the model without it.
-
-    The rows stand for `scale` times as many.
+    Without folds, all of these rows are solved for.
     """
-    problem = Problem(vectors, sample, True, n_threads)
-    _, slopes, bends = sample.bends(decisions, n_threads)
-    least = LEAST_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
+    rows = np.flatnonzero(held)
+    if n_folds:
+        decisions = decisions_without_folds(vectors, point, sample, rows, n_folds, random, n_threads)
+        few = sample.take(rows)
+    else:
+        few = sample.take(rows)
+        decisions = Problem(vectors, few, True, n_threads).place(point).decisions
+    levels, targets = few.loss.levels, few.loss.targets  # type: ignore[attr-defined]
+    shifts = np.zeros(len(levels))
+    for _ in range(MOST_SHIFTS):  # a shifted quantile may cross another one: predictions are sorted
+        residuals = targets - np.sort(decisions + shifts, axis=1)
+        more = [
+            conformal_quantile(column, few.c, level)
+            for column, level in zip(residuals.T, levels, strict=True)
+        ]
+        if not np.any(more):
+            break
+        shifts += more
+    residuals = targets - np.sort(decisions + shifts, axis=1)
+    losses = np.maximum(levels * residuals, (levels - 1) * residuals)
+    shifted = point.copy()
+    shifted[:, -1] += shifts
+    return shifted, float(few.c @ losses.sum(axis=1))
 
-    without = decisions.copy()
-    for k in range(sample.loss.n_outputs):
-        pulls, curvatures = slopes[:, k], np.ascontiguousarray(bends[:, k])
-        hessian = problem.row_hessian(scale * curvatures)
-        factor = problem.penalty.factor(hessian, least, fit_intercept=True)
-        for at, kernel in problem.rows.blocks():
-            for some in slices(len(kernel), ROWS_AT_ONCE):
-                here = slice(at.start + some.start, at.start + some.stop)
-                rows = np.column_stack([kernel[some], np.ones(some.stop - some.start)])
-                rows = rows.astype(np.float64)
-                leverages = np.einsum("ij,ij->i", rows, factor.solve(rows))
-                share = np.minimum(curvatures[here] * leverages, LARGEST_SHARE)
-                without[here, k] += pulls[here] * leverages / (1 - share)
-    return without
+
+def decisions_without_folds(
+    vectors: Array,
+    point: Array,
+    sample: Sample,
+    rows: Array,
+    n_folds: int,
+    random: np.random.Generator,
+    n_threads: int,
+) -> Array:
+    """Return the decision values of some rows by models of which each has not seen its fold."""
+    whole = Problem(vectors, sample, True, n_threads)
+    start = whole.place(point)
+    decisions = np.empty((len(rows), len(point)))
+    order = random.permutation(len(rows))
+    for fold in np.array_split(order, min(n_folds, len(rows))):
+        seen = np.ones(sample.n_rows)
+        seen[rows[fold]] = 0.0
+        problem = Problem(vectors, sample.weighted(seen), True, n_threads, whole.penalty)
+        problem.rows = whole.rows  # whose kernel values are known
+        solution = minimise(problem, start, random, TOLERANCE, least_steps=1)
+        decisions[fold] = solution.place.decisions[rows[fold]]
+    return decisions
+
+
+def conformal_quantile(values: Array, weights: Array, level: float) -> float:
+    """Return a number that another value is below with the probability `level`.
+
+    Of m values with equal weights, the k-th smallest one has the probability k / (m + 1).
+    """
+    order = np.argsort(values, kind="stable")
+    shares = np.cumsum(weights[order]) / (weights.sum() + weights.mean())
+    return float(np.interp(level, shares, values[order]))

@@ -18,7 +18,7 @@ from ..training.state import VectorSet
 from ..training.targets import Targets
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
-from .coverage import intercept_shifts
+from .coverage import FOLDS, covering, held_out
 from .exact import MOST_ROWS, solve_exactly
 from .hessian import Penalty
 from .kernel import MOST_KEPT, OUTPUT_VALUES
@@ -81,6 +81,7 @@ def solve(
         answer = solver.exact()
         if answer is not None:
             before = solver.last_objective(vectors)
+            answer = solver.best_covering(answer, answer)
         else:
             points = distinct(model.vectors)
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
@@ -91,8 +92,7 @@ def solve(
             coefficients = placed(vectors.dual_coef, model.vectors, points)
             last = np.column_stack([coefficients, vectors.biases])
             before, answer = solver.solve(points, last)
-            answer = solver.move(answer)
-        answer = solver.covering(answer)
+            answer = solver.best_covering(answer, solver.move(answer))
     if answer.remaining > NOT_CONVERGED:
         warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
@@ -197,6 +197,11 @@ class Solver:
     ) -> None:
         self.part, self.whole = part, whole
         self._settings, self._random = settings, random
+        self._held_out, self._moving = None, None
+        if part.loss.levels is not None and settings.fit_intercept:
+            self._held_out = held_out(part.n_rows, random)
+            moving = part.take(np.flatnonzero(~self._held_out))
+            self._moving = moving.weighted(part.total_c / moving.total_c)
         self._common = settings.fit_intercept, settings.n_threads
         self._is_regression = values
         self._total_c = part.total_c if whole is None else whole.total_c
@@ -301,9 +306,12 @@ class Solver:
 
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
+        norm = self._norm(solution.bends.gradient)
+        if self._moving is not None:
+            found = objective, norm, solution.remaining, solution.steps
+            return Answer(vectors, point, *found, self._moving, self._moving.n_rows)
         is_near = self.part.loss.near(solution.place.decisions, REACH, self._settings.n_threads)
         near = standing_for(self.part, is_near, self._random)
-        norm = self._norm(solution.bends.gradient)
         return Answer(
             vectors,
             point,
@@ -321,6 +329,7 @@ class Solver:
         rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common)
         found = rows.minimise(point, most_rows(len(vectors), len(point)), self._random)
         norm = self._norm(found.gradient)
+        near = found.near if self._moving is None else self._moving
         return Answer(
             vectors,
             found.point,
@@ -329,7 +338,7 @@ class Solver:
             found.remaining,
             found.steps,
             # A sample of the near rows is good enough if time does not matter.
-            found.near if found.is_complete or self._settings.thorough else None,
+            near if found.is_complete or self._settings.thorough else None,
             found.n_near,
         )
 
@@ -409,16 +418,27 @@ class Solver:
         steps = answer.steps + positions.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
 
-    def covering(self, answer: Answer) -> Answer:
-        """Shift the intercepts of quantiles, so that these cover the shares asked for."""
-        settings = self._settings
-        if self.part.loss.levels is None or not settings.fit_intercept:
-            return answer
-        point = answer.point.copy()
-        point[:, -1] += intercept_shifts(
-            answer.vectors, point, self.part, self._random, settings.n_threads
-        )
-        return replace(answer, point=point)
+    def best_covering(self, answer: Answer, moved: Answer) -> Answer:
+        """Return the better one of two answers to rows held out, if these are quantiles.
+
+        Their intercepts are shifted, so that they cover the shares asked for.
+        """
+        if self._held_out is None:
+            return moved
+        answers, losses = [], []
+        for each in (answer, moved)[answer is moved :]:
+            point, loss = covering(
+                each.vectors,
+                each.point,
+                self.part,
+                self._held_out,
+                self._random,
+                self._settings.n_threads,
+                FOLDS if self.whole is None else 0,
+            )
+            answers.append(replace(each, point=point))
+            losses.append(loss)
+        return answers[int(np.argmin(losses))]
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:
