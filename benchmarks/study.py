@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
+from pocketsvm.backends.native import Native
 from pocketsvm.estimators import BudgetedSVC
 from pocketsvm.model.prediction import decision_values
 from pocketsvm.paper.toolkit.measure import one_thread
@@ -157,7 +158,7 @@ class Split:
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = solve(self._passes(settings), self.rows, self.targets, settings)
         model_of_rows = model.vectors, model.dual_coef, model.intercept, model.gamma
-        values = decision_values(*model_of_rows, self.held_out, 1)
+        values = decision_values(*model_of_rows, self.held_out, Native())
         if self.targets.has_values:
             return 100 * float(r2_score(self.truth, values[:, 0]))
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq, minimize
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pocketsvm.solving.hessian import Penalty
+from pocketsvm.backends.hessian import Penalty
 
 # Rows whose kernel values are weighted at once.
 ROWS_AT_ONCE = 8192

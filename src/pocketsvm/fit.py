@@ -106,7 +106,7 @@ def fit(
         def quantile_of(*given: Any) -> float:
             scans = everything
             if scans is None:
-                scans = in_memory(sample_of(ready, targets, settings), settings.n_threads)
+                scans = in_memory(sample_of(ready, targets, settings), settings.backend)
             return score_quantile(scans, *given)
 
         fitted = Fitted(quantile_of, begun.n_rows, parameters.is_stream)
@@ -128,7 +128,7 @@ def fit(
     elif sample[0] is not ready:  # as for rows elsewhere, of which only a sample is at hand
         drawn = sample[1].learnt_from(sample[1])
         sample, targets = (sample[0], drawn), targets.learnt_from(drawn)
-        everything = in_memory(sample_of(ready, targets, settings), settings.n_threads)
+        everything = in_memory(sample_of(ready, targets, settings), settings.backend)
     return completed(solve(vectors, *sample, settings, everything), everything)
 
 
@@ -251,8 +251,10 @@ def _readings(begun: _Begun, known: Survey, course: Course) -> Readings | None:
     recipe = Recipe(nothing, ready.gamma, dtype, known.n_rows, settings, steps)
     weight = float(targets.whole_weights() @ known.summary.weights)
     total_c = weight / (known.n_rows * settings.alpha)
-    n_threads = scanner.source.n_threads or settings.n_threads
-    return Readings(scanner, recipe, known.n_rows, total_c, n_threads, is_one_chunk=False)
+    backend = settings.backend
+    if scanner.source.n_threads:
+        backend = replace(backend, n_threads=scanner.source.n_threads)
+    return Readings(scanner, recipe, known.n_rows, total_c, backend, is_one_chunk=False)
 
 
 def _names(found: AtHand) -> Any:

@@ -16,7 +16,9 @@ from solver_problems import (
 )
 
 from pocketsvm import BudgetedSVC
-from pocketsvm.solving import all_rows, kernel, newton, readings
+from pocketsvm.backends import kernel
+from pocketsvm.backends.native import Native
+from pocketsvm.solving import all_rows, newton, readings
 from pocketsvm.solving.all_rows import AllRows
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.problem import Problem
@@ -39,13 +41,13 @@ def small_limits(monkeypatch):
 def start(vectors, sample, fit_intercept=True):
     """Return the solution on a sample of the rows."""
     part = sample.take(np.random.default_rng(0).choice(N_ROWS, N_SAMPLED, replace=False))
-    problem = Problem(vectors, part, fit_intercept, 1)
+    problem = Problem(vectors, part, fit_intercept, Native())
     return minimise(problem, problem.zero(), np.random.default_rng(0)).place.point
 
 
 def refine(vectors, sample, point, most_near=N_ROWS, fit_intercept=True, n_threads=1):
-    found = in_memory(sample, n_threads)
-    rows = AllRows(vectors, sample.rows.gamma, found, fit_intercept, n_threads)
+    found = in_memory(sample, Native(n_threads))
+    rows = AllRows(vectors, sample.rows.gamma, found, fit_intercept, Native(n_threads))
     return rows.minimise(point, most_near, np.random.default_rng(0))
 
 
@@ -80,7 +82,7 @@ def test_the_objective_of_all_rows_is_minimised(make, fit_intercept, most_near, 
 
 def test_at_the_solution_one_scan_is_enough(scans):
     vectors, sample = class_problem(N_ROWS)
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     point = minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).place.point
     found = refine(vectors, sample, point)
     _, gradient = Objective(vectors, sample)(point)

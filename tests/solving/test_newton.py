@@ -10,7 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from solver_problems import PROBLEMS, class_problem, coupled_problem, value_problem
 from threadpoolctl import threadpool_limits
 
-from pocketsvm.solving import kernel, newton
+from pocketsvm.backends import kernel
+from pocketsvm.backends.native import Native
+from pocketsvm.solving import newton
 from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_start, line_search, minimise
 from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem, row_products
 
@@ -22,13 +24,13 @@ CLOSE = 1 + 1e-3
 
 def solved(vectors, sample, fit_intercept=True, n_threads=1, **limits):
     """Return the solution from zero on."""
-    problem = Problem(vectors, sample, fit_intercept, n_threads)
+    problem = Problem(vectors, sample, fit_intercept, Native(n_threads))
     return minimise(problem, problem.zero(), np.random.default_rng(0), **limits)
 
 
 def resumed(vectors, sample, decisions, fit_intercept=True, n_threads=1):
     """Return the solution from the decision values of other vectors."""
-    problem = Problem(vectors, sample, fit_intercept, n_threads)
+    problem = Problem(vectors, sample, fit_intercept, Native(n_threads))
     place = problem.place(problem.newton_point(decisions, np.random.default_rng(0)))
     return minimise(problem, place, np.random.default_rng(0))
 
@@ -172,7 +174,7 @@ def test_a_smaller_tolerance_makes_more_steps():
 
 def test_steps_end_where_one_gains_a_share_of_the_first():
     vectors, sample = class_problem(C=100.0)
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     start = problem.place(0.1 * np.ones(problem.shape))
     random = np.random.default_rng(0)
     first = minimise(problem, start, random, most_steps=0).remaining
@@ -211,7 +213,7 @@ def test_resuming_after_vectors_moved_finds_their_solution(make, fit_intercept):
 
 def test_the_best_start_is_that_of_the_objective():
     vectors, sample = PROBLEMS["four classes"](C=10.0)
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
     objective = Objective(vectors, sample)
     lengths = np.linspace(0.0, 1.0, 201)
@@ -236,7 +238,7 @@ def first_place(problem):
 @EVERY_PROBLEM
 @pytest.mark.parametrize("times", [1e-4, 1.0, 1e4])
 def test_line_search_ends_where_the_objective_is_nearly_flat(make, times):
-    problem = Problem(*make(C=100.0), True, 1)
+    problem = Problem(*make(C=100.0), True, Native())
     place = first_place(problem)
     gradient = problem.gradient(place)
     step = problem.place(-1e-3 * times * gradient)
@@ -249,7 +251,7 @@ def test_line_search_ends_where_the_objective_is_nearly_flat(make, times):
 
 @pytest.mark.parametrize("times", [1.0, 1e2, 1e4])
 def test_a_line_search_lowers_the_objective_however_steep_it_was(times):
-    problem = Problem(*class_problem(C=1e3), True, 1)
+    problem = Problem(*class_problem(C=1e3), True, Native())
     place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
     # Beyond its kinks, the objective may be flat compared with the start, and yet larger.
     step = problem.place(-times * place.point)
@@ -260,7 +262,7 @@ def test_a_line_search_lowers_the_objective_however_steep_it_was(times):
 
 
 def test_uphill_directions_get_no_length():
-    problem = Problem(*PROBLEMS["four classes"](), True, 1)
+    problem = Problem(*PROBLEMS["four classes"](), True, Native())
     place = first_place(problem)
     signs = 1e-3 * np.array([-1.0, 1.0, -1.0, 0.0])
     length = line_search(problem, place, problem.place(signs[:, None] * problem.gradient(place)))
@@ -270,7 +272,7 @@ def test_uphill_directions_get_no_length():
 def test_a_line_search_that_ends_early_does_not_raise_the_objective(monkeypatch):
     monkeypatch.setattr(newton, "MOST_TRIALS", 1)
     monkeypatch.setattr(newton, "FLAT", 0.0)
-    problem = Problem(*PROBLEMS["four classes"](C=100.0), True, 1)
+    problem = Problem(*PROBLEMS["four classes"](C=100.0), True, Native())
     place = first_place(problem)
     step = problem.place(-10.0 * problem.gradient(place))
     after = problem.objective(place.plus(line_search(problem, place, step), step))

@@ -9,7 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
-from pocketsvm.solving import kernel, positions, readings, solve
+from pocketsvm.backends import kernel
+from pocketsvm.backends.native import Native
+from pocketsvm.solving import positions, readings, solve
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
@@ -27,13 +29,13 @@ MAKERS = PROBLEMS | {
 
 
 def solved(vectors, sample):
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     return minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).place.point
 
 
 def positions_of(vectors, sample, n_threads=1):
     random = np.random.default_rng(0)
-    return Positions(vectors, solved(vectors, sample), sample, True, n_threads, random)
+    return Positions(vectors, solved(vectors, sample), sample, True, Native(n_threads), random)
 
 
 def few_values(layout=np.asarray):
@@ -85,7 +87,7 @@ def test_vectors_with_small_coefficients_move_further():
     vectors, sample = class_problem()
     point = np.ones((1, 13))
     point[0, 3] = 0.01
-    unit = Positions(vectors, point, sample, True, 1, np.random.default_rng(0)).unit.ravel()
+    unit = Positions(vectors, point, sample, True, Native(), np.random.default_rng(0)).unit.ravel()
     assert unit[3] < 0.5 * np.delete(unit, 3).min()
     assert unit[3] >= np.sqrt(2 * GAMMA * positions.DAMPING) / positions.FIRST_STEP  # bounded
 

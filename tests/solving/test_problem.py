@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ranking import graded
 from solver_problems import GAMMA, HINGE_WIDTH, PROBLEMS, class_problem, coupled_problem, in_numpy
 
+from pocketsvm.backends import kernel
+from pocketsvm.backends.native import Native
 from pocketsvm.rows.checked import checked_rows
-from pocketsvm.solving import kernel
 from pocketsvm.solving import problem as module
 from pocketsvm.solving.pairs import PairwiseHinge
 from pocketsvm.solving.problem import Problem, row_products, thinned
@@ -57,7 +58,7 @@ def random():
 def test_objective_and_gradient_are_those_of_the_formula(make, fit_intercept, monkeypatch):
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 64)  # several parts
     vectors, sample = make()
-    problem = Problem(vectors, sample, fit_intercept, 1)
+    problem = Problem(vectors, sample, fit_intercept, Native())
     place = some_place(problem)
     bends = problem.bends(place)
     value, gradient = Objective(vectors, sample, fit_intercept)(place.point)
@@ -70,7 +71,7 @@ def test_objective_and_gradient_are_those_of_the_formula(make, fit_intercept, mo
 
 def test_objective_and_gradient_of_pairs_are_those_of_all_pairs():
     vectors, sample = ranking_problem()
-    problem = Problem(vectors, sample, False, 1)
+    problem = Problem(vectors, sample, False, Native())
     place = some_place(problem)
     bends = problem.bends(place)
     value, gradient = Objective(vectors, sample, False)(place.point)
@@ -80,8 +81,8 @@ def test_objective_and_gradient_of_pairs_are_those_of_all_pairs():
 
 def test_the_tilt_adds_to_the_objective_with_the_intercept():
     vectors, sample = class_problem()
-    tilted = Problem(vectors, replace(sample, tilt=3.0), True, 1)
-    place, level = some_place(tilted), Problem(vectors, sample, True, 1)
+    tilted = Problem(vectors, replace(sample, tilt=3.0), True, Native())
+    place, level = some_place(tilted), Problem(vectors, sample, True, Native())
     added = 3.0 * place.point[:, -1]
     assert_allclose(tilted.objective(place), level.objective(place) + added)
     assert_allclose(tilted.gradient(place)[:, -1], level.gradient(place)[:, -1] + 3.0)
@@ -90,7 +91,7 @@ def test_the_tilt_adds_to_the_objective_with_the_intercept():
 @EVERY_PROBLEM
 def test_a_corrected_problem_has_the_gradient_given_and_the_same_curvature(make):
     vectors, sample = make()
-    plain, corrected = (Problem(vectors, sample, True, 1) for _ in range(2))
+    plain, corrected = (Problem(vectors, sample, True, Native()) for _ in range(2))
     here, there = some_place(plain), some_place(plain, 1)
     wanted = random().normal(size=plain.shape)
     corrected.correct(here, wanted)
@@ -106,7 +107,7 @@ def test_a_corrected_problem_has_the_gradient_given_and_the_same_curvature(make)
 
 @EVERY_PROBLEM
 def test_the_zero_model_needs_no_kernel_values(make):
-    problem = Problem(*make(), True, 1)
+    problem = Problem(*make(), True, Native())
     zero, place = problem.zero(), problem.place(np.zeros(problem.shape))
     assert_array_equal(zero.point, place.point)
     assert_array_equal(zero.penalised, place.penalised)
@@ -116,7 +117,7 @@ def test_the_zero_model_needs_no_kernel_values(make):
 @EVERY_PROBLEM
 def test_slope_along_a_step_is_a_finite_difference(make):
     vectors, sample = make()
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     problem.correct(some_place(problem), random().normal(size=problem.shape))
     place, step = some_place(problem), some_place(problem, 1, 0.1)
     length, small = np.full(problem.n_losses, 0.3), 1e-5
@@ -130,7 +131,7 @@ def test_slope_along_a_step_is_a_finite_difference(make):
 
 def test_places_add_up():
     vectors, sample = PROBLEMS["four classes"]()
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     place, step, length = some_place(problem), some_place(problem, 1), np.arange(4.0)
     found = place.plus(length, step)
     expected = problem.place(place.point + length[:, None] * step.point)
@@ -146,7 +147,7 @@ def test_places_add_up():
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_step_is_that_of_the_exact_hessian(make, fit_intercept):
     vectors, sample = make(n=1000)
-    problem = Problem(vectors, sample, fit_intercept, 1)
+    problem = Problem(vectors, sample, fit_intercept, Native())
     place = bending_place(problem)
     bends = problem.bends(place)
     step = problem.newton_direction(place, bends, random())
@@ -158,7 +159,7 @@ def test_a_step_is_that_of_the_exact_hessian(make, fit_intercept):
 
 @EVERY_PROBLEM
 def test_steps_go_downhill(make):
-    problem = Problem(*make(C=100.0), True, 1)
+    problem = Problem(*make(C=100.0), True, Native())
     for seed in range(5):
         place = some_place(problem, seed)
         bends = problem.bends(place)
@@ -171,7 +172,7 @@ def test_steps_go_downhill(make):
 
 @EACH_OUTPUT
 def test_outputs_that_are_not_active_stay(make):
-    problem = Problem(*make(), True, 1)
+    problem = Problem(*make(), True, Native())
     place = some_place(problem)
     bends, active = problem.bends(place), np.arange(problem.shape[0]) == 0
     found = problem.newton_direction(place, bends, random(), active)
@@ -182,7 +183,10 @@ def test_outputs_that_are_not_active_stay(make):
 
 def test_pairs_stand_for_all_pairs():
     vectors, sample = ranking_problem()
-    problem, objective = Problem(vectors, sample, False, 1), Objective(vectors, sample, False)
+    problem, objective = (
+        Problem(vectors, sample, False, Native()),
+        Objective(vectors, sample, False),
+    )
     place = some_place(problem, scale=0.3)
     bends = problem.bends(place)
     expected = objective.newton_step(place.point, objective(place.point)[1])
@@ -202,11 +206,11 @@ def test_hessians_follow_curvatures(make, kept, monkeypatch):
     if not kept:
         monkeypatch.setattr(module, "MOST_HESSIANS", 0)
     vectors, sample = make(n=1000)
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     for seed in range(4):
         place = some_place(problem, scale=0.2 * seed)
         changed = problem.newton_direction(place, problem.bends(place), random())
-        anew = Problem(vectors, sample, True, 1)
+        anew = Problem(vectors, sample, True, Native())
         fresh = anew.newton_direction(place, anew.bends(place), random())
         assert_allclose(changed, fresh, rtol=1e-6, atol=1e-6 * np.abs(fresh).max())
         assert bool(problem._hessians) == kept
@@ -215,10 +219,10 @@ def test_hessians_follow_curvatures(make, kept, monkeypatch):
 @EACH_OUTPUT
 def test_a_newton_point_is_where_a_step_from_the_same_decision_values_goes(make):
     vectors, sample = make(n=1000)
-    problem = Problem(vectors, sample, True, 1)
+    problem = Problem(vectors, sample, True, Native())
     place = bending_place(problem)
     step = problem.newton_direction(place, problem.bends(place), random())
-    point = Problem(vectors, sample, True, 1).newton_point(place.decisions, random())
+    point = Problem(vectors, sample, True, Native()).newton_point(place.decisions, random())
     assert_allclose(point, place.point + step, rtol=1e-3, atol=1e-4 * np.abs(point).max())
 
 
@@ -226,7 +230,7 @@ def test_losses_in_numpy_give_the_same_steps():
     vectors, sample = class_problem()
     steps = []
     for each in (sample, in_numpy(sample)):
-        problem = Problem(vectors, each, True, 1)
+        problem = Problem(vectors, each, True, Native())
         place = some_place(problem)
         steps.append(problem.newton_direction(place, problem.bends(place), random()))
     assert_allclose(steps[0], steps[1], rtol=1e-9)

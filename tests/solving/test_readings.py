@@ -11,6 +11,7 @@ from ranking import graded
 from solver_problems import PROBLEMS, in_numpy
 
 from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR, _core
+from pocketsvm.backends.native import Native
 from pocketsvm.rows.checked import Rows
 from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.runs import ByRelevance, Runs
@@ -59,8 +60,8 @@ def drawn(sample, most_near, seed=SEED):
     """Return what a reading at `somewhere` draws, and which rows are near."""
     vectors, point = somewhere(sample)
     point *= 5
-    return in_memory(sample, 1).first(vectors, point, most_near, seed), read(
-        vectors, point, sample, 1
+    return in_memory(sample, Native()).first(vectors, point, most_near, seed), read(
+        vectors, point, sample, Native()
     )[2]
 
 
@@ -114,7 +115,7 @@ def test_a_model_for_which_no_row_is_near_is_read(sample):
     point[:] = 0.0
     sample = sample.take(np.flatnonzero(sample.loss.codes == 0))
     point[0, -1] = -50.0  # no row has a loss
-    found = in_memory(sample, 1).first(vectors, point, 100, SEED)
+    found = in_memory(sample, Native()).first(vectors, point, 100, SEED)
     assert found.n_near == 0
     assert found.is_complete
     assert_allclose(found.near.c.sum(), sample.c.sum())
@@ -146,7 +147,7 @@ def chunk(request):
 
 def test_the_core_sums_at_a_point_as_blocks_do(chunk):
     vectors, sample, point, _ = chunk
-    core, blocks = (read(vectors, point, each, 1) for each in (sample, in_numpy(sample)))
+    core, blocks = (read(vectors, point, each, Native()) for each in (sample, in_numpy(sample)))
     for mine, other in zip(core[:2], blocks[:2], strict=True):
         assert_allclose(mine, other, rtol=1e-12, atol=1e-10)
     assert_array_equal(core[2], blocks[2])
@@ -154,8 +155,8 @@ def test_the_core_sums_at_a_point_as_blocks_do(chunk):
 
 def test_the_core_sums_along_a_direction_as_blocks_do(chunk):
     vectors, sample, point, direction = chunk
-    losses, pull = read_along(vectors, point, direction, sample, 1)
-    other_losses, other_pull = read_along(vectors, point, direction, in_numpy(sample), 1)
+    losses, pull = read_along(vectors, point, direction, sample, Native())
+    other_losses, other_pull = read_along(vectors, point, direction, in_numpy(sample), Native())
     assert losses.shape == (len(LENGTHS), sample.loss.n_outputs)
     assert_allclose(losses, other_losses, rtol=1e-12)
     assert_allclose(pull, other_pull, rtol=1e-12, atol=1e-10)
@@ -165,7 +166,7 @@ def test_the_core_sums_along_a_direction_as_blocks_do(chunk):
 def test_bits_do_not_depend_on_threads(n):
     vectors, sample = PROBLEMS["four classes"](n=n, n_vectors=min(n, 12))
     point = np.random.default_rng(0).normal(size=(4, len(vectors) + 1))
-    one, three = (read(vectors, point, sample, n_threads) for n_threads in (1, 3))
+    one, three = (read(vectors, point, sample, Native(n_threads)) for n_threads in (1, 3))
     for mine, other in zip(one, three, strict=True):
         assert_array_equal(mine, other)
 
@@ -250,7 +251,7 @@ def test_the_core_refuses_wrong_losses(make, message):
 
 def test_the_total_is_that_of_all_weights(chunk):
     _, sample, *_ = chunk
-    found = in_memory(sample, 2)
+    found = in_memory(sample, Native(2))
     assert_allclose(found.total_c, sample.c.sum())
     assert found.n_rows == len(sample.c)
 
@@ -307,7 +308,7 @@ class Case:
         settings = task.adapted(parameters.settings(1e-3))
         ready = Rows(rows, rows.core("float64"), 0.5)
         self.sample = sample_of(ready, targets, settings)
-        self.one = in_memory(self.sample, 1)
+        self.one = in_memory(self.sample, Native())
 
         def read():
             for at in range(0, len(X), size):
@@ -326,7 +327,7 @@ class Case:
         recipe = Recipe(nothing, 0.5, "float64", rows.n_rows, settings)
         total_c = self.sample.total_c
         self.many = Readings(
-            scanner, recipe, rows.n_rows, total_c, 1, is_one_chunk=False, part=self.sample
+            scanner, recipe, rows.n_rows, total_c, Native(), is_one_chunk=False, part=self.sample
         )
         self.vectors, self.point = somewhere(self.sample)
         self.point[:, -1] = 0.0 if targets.task == "ranking" else 0.1

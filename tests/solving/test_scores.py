@@ -6,6 +6,7 @@ from models import checked_rows, ready_rows
 from numpy.testing import assert_allclose
 
 from pocketsvm import BudgetedOneClassSVM
+from pocketsvm.backends.native import Native
 from pocketsvm.model.prediction import decision_values
 from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.source import ChunkSource, Scanner
@@ -34,7 +35,7 @@ class Scored:
         settings = task.adapted(parameters.settings(0.1))
         ready = ready_rows(X, 0.5)
         self.sample = sample_of(ready, targets, settings)
-        self.one = in_memory(self.sample, 1)
+        self.one = in_memory(self.sample, Native())
 
         def read():
             for at in range(0, len(X), size):
@@ -45,10 +46,10 @@ class Scored:
         nothing = targets.take(np.arange(0), np.empty(0))
         recipe = Recipe(nothing, 0.5, ready.core.dtype, len(X), settings)
         scanner = Scanner(ChunkSource(read))
-        self.many = Readings(scanner, recipe, len(X), 1.0, 1, is_one_chunk=False)
+        self.many = Readings(scanner, recipe, len(X), 1.0, Native(), is_one_chunk=False)
         self.weight = np.ones(len(X)) if weight is None else weight
         self.scores = decision_values(
-            self.vectors, self.dual_coef, np.zeros(1), 0.5, ready.checked, 1
+            self.vectors, self.dual_coef, np.zeros(1), 0.5, ready.checked, Native()
         )[:, 0]
 
     def quantile(self, share, *, is_one_chunk=False):

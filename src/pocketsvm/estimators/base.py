@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions
+from ..backends.native import Native
 from ..files.columns import Layout
 from ..fit import fit
 from ..model.model import Model
@@ -307,8 +308,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         if model.preparation is not None:
             parts = map(checked_rows, in_parts(model.preparation.steps, rows.X))
         numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
-        n_threads = effective_n_jobs(self.n_jobs)
-        values = [decision_values(*numbers, part, n_threads) for part in parts]
+        backend = Native(effective_n_jobs(self.n_jobs))
+        values = [decision_values(*numbers, part, backend) for part in parts]
         return values[0] if len(values) == 1 else np.concatenate(values)
 
     def _decided(

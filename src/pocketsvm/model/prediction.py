@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from .. import _core
+from ..backends.base import Backend
 from ..rows.checked import CheckedRows
 
 
@@ -16,11 +16,10 @@ def decision_values(
     intercept: NDArray[np.float64],
     gamma: float,
     rows: CheckedRows,
-    n_threads: int,
+    backend: Backend,
 ) -> NDArray[np.float64]:
     """Return the decision values (n_rows, n_outputs), in the precision of the vectors."""
-    core = rows.core("float32" if vectors.dtype == np.float32 else "float64")
-    return _core.decide(vectors, dual_coef, intercept, gamma, core, n_threads)
+    return backend.decide(vectors, dual_coef, intercept, gamma, rows)
 
 
 def probabilities(decisions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,14 +1,14 @@
 """Solving finds the coefficients of the vectors that the passes found, and moves the vectors.
 
 - `solve` takes the vectors of the passes and returns the model.
-- `problem` says what is minimised: losses of rows, whose kernel values come one part at a time
-  (`kernel`). `row_loss` states the contract of a loss; `class_losses`, `value_losses` and `pairs`
-  have the losses, whose formulas are native.
+- `problem` says what is minimised: losses of rows, whose kernel values a backend computes
+  (`pocketsvm.backends`). `row_loss` states the contract of a loss; `class_losses`, `value_losses`
+  and `pairs` have the losses, whose formulas are native.
 - `newton` minimises it on rows whose decision values fit into memory (`sample`), with the Hessian
-  of the rows whose loss bends (`hessian`); `exact` does so if all rows fit into the budget.
+  of the rows whose loss bends; `exact` does so if all rows fit into the budget.
 - `all_rows` does so for any number of rows, which it sees only through `readings`: sums over all
   rows, in memory or not. `scores` finds quantiles of the scores of all rows.
 - `positions` optimises the vectors themselves.
 - `coverage` shifts quantiles.
-- `slices` and `blas` keep the bits of the sums, whatever the number of threads.
+- `blas` keeps the bits of the sums, whatever the number of threads.
 """

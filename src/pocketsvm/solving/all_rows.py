@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .hessian import Penalty
+from ..backends.base import Backend
 from .newton import minimise
 from .problem import Array, Problem, row_products
 from .readings import LENGTHS, First, Readings
@@ -77,11 +77,16 @@ class AllRows:
     """The problem of all rows for fixed vectors."""
 
     def __init__(
-        self, vectors: Array, gamma: float, readings: Readings, fit_intercept: bool, n_threads: int
+        self,
+        vectors: Array,
+        gamma: float,
+        readings: Readings,
+        fit_intercept: bool,
+        backend: Backend,
     ) -> None:
         self.vectors, self.readings = vectors, readings
-        self.fit_intercept, self.n_threads = fit_intercept, n_threads
-        self.penalty = Penalty(vectors, gamma, n_threads)
+        self.fit_intercept, self.backend = fit_intercept, backend
+        self.penalty = backend.penalty(vectors, gamma)
 
     def minimise(self, point: Array, most_near: int, random: np.random.Generator) -> Refined:
         """Minimise the objective from a point on, with at most so many rows in memory."""
@@ -114,7 +119,7 @@ class AllRows:
 
     def _problem(self, here: _Scanned) -> Problem:
         near = here.first.near
-        return Problem(self.vectors, near, self.fit_intercept, self.n_threads, self.penalty)
+        return Problem(self.vectors, near, self.fit_intercept, self.backend, self.penalty)
 
     def _scan(self, point: Array, most_near: int, random: np.random.Generator) -> _Scanned:
         first = self.readings.first(self.vectors, point, most_near, int(random.integers(2**63)))

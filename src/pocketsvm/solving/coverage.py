@@ -1,10 +1,10 @@
 """Quantiles that cover the share of rows that was asked for, on rows that were not trained on.
 
 A model lies closer to its training rows than to others. So a quantile that splits the training rows
-in the right proportion splits other rows in another one. Some rows therefore do not take part in
-the moves of the vectors. Their coefficients are solved for without each fold of these rows, and the
-intercepts are shifted such that the right share of the fold lies below each quantile
-(cross-conformal prediction).
+in the right proportion splits other rows in another one. Vectors therefore move without some of the
+rows. These rows are split into folds, and the coefficients are solved for without each fold. The
+intercepts are shifted such that the right share of the rows lies below the quantiles of the models
+that have not seen them (cross-conformal prediction).
 """
 
 from typing import Any
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Backend
 from .newton import minimise
-from .problem import Problem
+from .problem import Place, Problem
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -21,10 +22,10 @@ Array = NDArray[Any]
 # The share of the rows that is held out of moves, and the largest number of these rows.
 HELD_OUT = 0.2
 MOST_HELD_OUT = 4096
-# The number of folds of these rows.
-FOLDS = 8
-# Shifts of quantiles that cross each other.
-MOST_SHIFTS = 20
+# The number of folds of these rows. The closer the number of vectors is to the number of rows, the
+# more a model changes without a fold, and the smaller folds are: this share of the difference.
+LEAST_FOLDS, MOST_FOLDS = 8, 40
+FOLD_SHARE = 1 / 32
 # Solved without a fold if a step predicts a decrease below half this share of the objective.
 TOLERANCE = 1e-5
 
@@ -43,60 +44,61 @@ def covering(
     sample: Sample,
     held: NDArray[np.bool_],
     random: np.random.Generator,
-    n_threads: int,
-    n_folds: int = FOLDS,
+    backend: Backend,
+    *,
+    have_moved: bool,
+    are_folds_solved: bool = True,
 ) -> tuple[Array, float]:
-    """Return the coefficients with shifted intercepts, and the loss of rows held out.
+    """Return the coefficients with shifted intercepts, and the loss of the rows held out.
 
-    Without folds, all of these rows are solved for.
+    If there are very many rows, no fold changes the coefficients, and none is solved without.
     """
-    rows = np.flatnonzero(held)
-    if n_folds:
-        decisions = decisions_without_folds(vectors, point, sample, rows, n_folds, random, n_threads)
-        few = sample.take(rows)
-    else:
-        few = sample.take(rows)
-        decisions = Problem(vectors, few, True, n_threads).place(point).decisions
-    levels, targets = few.loss.levels, few.loss.targets  # type: ignore[attr-defined]
-    shifts = np.zeros(len(levels))
-    for _ in range(MOST_SHIFTS):  # a shifted quantile may cross another one: predictions are sorted
-        residuals = targets - np.sort(decisions + shifts, axis=1)
-        more = [
-            conformal_quantile(column, few.c, level)
-            for column, level in zip(residuals.T, levels, strict=True)
-        ]
-        if not np.any(more):
-            break
-        shifts += more
-    residuals = targets - np.sort(decisions + shifts, axis=1)
-    losses = np.maximum(levels * residuals, (levels - 1) * residuals)
+    problem, rows = Problem(vectors, sample, True, backend), np.flatnonzero(held)
+    place, few = problem.place(point), sample.take(rows)
+    levels, targets = sample.loss.levels, sample.loss.targets  # type: ignore[attr-defined]
+    assert levels is not None
+
+    def quantiles(residuals: Array, weights: Array) -> Array:
+        columns = zip(residuals.T, levels, strict=True)
+        return np.array([conformal_quantile(column, weights, level) for column, level in columns])
+
+    seen = targets - place.decisions
+    unseen = seen[rows]
+    if are_folds_solved:
+        unseen = targets[rows] - decisions_without_folds(problem, place, rows, random)
+    shifts = quantiles(unseen, few.c)
+    if not have_moved:  # then the rows held out are like all rows: what their choice adds cancels
+        shifts += quantiles(seen, sample.c) - quantiles(seen[rows], few.c)
+    unseen = unseen - shifts
+    losses = np.maximum(levels * unseen, (levels - 1) * unseen)
     shifted = point.copy()
     shifted[:, -1] += shifts
     return shifted, float(few.c @ losses.sum(axis=1))
 
 
 def decisions_without_folds(
-    vectors: Array,
-    point: Array,
-    sample: Sample,
-    rows: Array,
-    n_folds: int,
-    random: np.random.Generator,
-    n_threads: int,
+    problem: Problem, place: Place, rows: Array, random: np.random.Generator
 ) -> Array:
-    """Return the decision values of some rows by models of which each has not seen its fold."""
-    whole = Problem(vectors, sample, True, n_threads)
-    start = whole.place(point)
-    decisions = np.empty((len(rows), len(point)))
-    order = random.permutation(len(rows))
-    for fold in np.array_split(order, min(n_folds, len(rows))):
+    """Return the decision values of some rows by models of which each has not seen its fold.
+
+    The place is the solution with all rows.
+    """
+    vectors, sample = problem.rows.vectors, problem.sample
+    decisions = np.empty((len(rows), len(place.point)))
+    for fold in folds_of(len(rows), sample.n_rows - len(vectors), random):
         seen = np.ones(sample.n_rows)
         seen[rows[fold]] = 0.0
-        problem = Problem(vectors, sample.weighted(seen), True, n_threads, whole.penalty)
-        problem.rows = whole.rows  # whose kernel values are known
-        solution = minimise(problem, start, random, TOLERANCE, least_steps=1)
+        others = Problem(vectors, sample.weighted(seen), True, problem.backend, problem.penalty)
+        others.rows = problem.rows  # whose kernel values are known
+        solution = minimise(others, place, random, TOLERANCE, least_steps=1)
         decisions[fold] = solution.place.decisions[rows[fold]]
     return decisions
+
+
+def folds_of(n_rows: int, surplus: int, random: np.random.Generator) -> list[Array]:
+    """Split rows into folds; `surplus` is how many more rows than vectors there are in all."""
+    n_folds = int(np.clip(n_rows / max(FOLD_SHARE * surplus, 1), LEAST_FOLDS, MOST_FOLDS))
+    return np.array_split(random.permutation(n_rows), min(n_folds, n_rows))
 
 
 def conformal_quantile(values: Array, weights: Array, level: float) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .hessian import INTERCEPT_CURVATURE
+from ..backends.hessian import INTERCEPT_CURVATURE
 from .sample import Sample
 
 Array = NDArray[Any]

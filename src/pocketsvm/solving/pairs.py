@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..backends.base import Backend
+from ..backends.slices import in_order
 from ..rows.queries import Queries
 from .row_loss import Loss
-from .slices import in_order
 
 if TYPE_CHECKING:
     from .sample import Sample
@@ -120,8 +121,8 @@ class PairwiseHinge(Loss):
 
 
 def pair_blocks(
-    vectors: Array, sample: "Sample", curvatures: Array, partners: Array, n_threads: int
-) -> Iterator[tuple[Array, Array]]:
+    vectors: Array, sample: "Sample", curvatures: Array, partners: Array, backend: Backend
+) -> Iterator[tuple[Any, Array]]:
     """Yield differences of the kernel values of pairs, and their weights.
 
     A pair stands for all pairs of its first row, which has twice the curvature of them; and both
@@ -131,8 +132,7 @@ def pair_blocks(
     for begin in range(0, len(chosen), PAIRS_AT_ONCE):
         some = slice(begin, begin + PAIRS_AT_ONCE)
         first, second = (
-            _core.kernel_block(vectors, part.gamma, part.core, 0, part.n_rows, n_threads)
-            for part in (sample.rows.take(chosen[some]), sample.rows.take(partners[some]))
+            backend.kernel(vectors, sample.rows.take(rows[some])) for rows in (chosen, partners)
         )
         weights = curvatures[chosen[some]] / 4
         yield first - second, weights

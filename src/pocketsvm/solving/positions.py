@@ -12,18 +12,16 @@ solves for the coefficients again, starting from the decision values of the step
 near the margin take part.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
+from ..backends.base import Backend
 from .newton import minimise
 from .problem import Place, Problem, row_products
 from .sample import Sample
-from .slices import in_order, slices
 
 Array = NDArray[Any]
 
@@ -35,8 +33,6 @@ DAMPING = 0.1
 # below which they end: L-BFGS compares objectives that differ by little.
 SOLVER_STEPS = 30
 SOLVER_TOLERANCE = 1e-5
-# Kernel values that a thread takes at once.
-VALUES_AT_ONCE = 2**20
 # Pairs of steps and changes of the slope that L-BFGS keeps.
 MEMORY = 20
 # The length of the first step, in kernel widths. L-BFGS finds the lengths of the others itself.
@@ -59,21 +55,21 @@ class Positions:
         point: Array,
         sample: Sample,
         fit_intercept: bool,
-        n_threads: int,
+        backend: Backend,
         random: np.random.Generator,
     ) -> None:
         self.sample, self.random, self.start = sample, random, vectors
-        self.fit_intercept, self.n_threads = fit_intercept, n_threads
+        self.fit_intercept, self.backend = fit_intercept, backend
         self.shape, self.dtype, self.gamma = vectors.shape, vectors.dtype, sample.rows.gamma
         weight = np.square(point[:, :-1]).sum(axis=0)
         weight = weight / (weight.mean() or 1.0) + DAMPING
         self.unit = np.sqrt(2 * self.gamma * weight)[:, None] / FIRST_STEP
-        self.X, self.centre = _centred(sample)
+        self.X, self.centre = backend.centred(sample.rows, sample.is_sparse)
         self.gain, self.best, self.steps, self.point = 0.0, 0.0, 0, point
-        problem = Problem(vectors, sample, fit_intercept, n_threads)
+        problem = Problem(vectors, sample, fit_intercept, backend)
         place = problem.place(point)
         self.decisions = place.decisions
-        losses, slopes, _ = sample.bends(place.decisions, n_threads)
+        losses, slopes, _ = sample.bends(place.decisions, backend.n_threads)
         penalty = 0.5 * row_products(point[:, :-1], place.penalised)
         self.first = float(losses.sum() + penalty.sum()) or 1.0  # no loss: nothing to gain
         gradient = self._gradient(problem, vectors - self.centre, place, slopes) / self.unit
@@ -132,7 +128,7 @@ class Positions:
         if np.array_equal(position, self.origin):  # its coefficients are known
             return 1.0, self.slope
         vectors = self.vectors(position)
-        problem = Problem(vectors, self.sample, self.fit_intercept, self.n_threads)
+        problem = Problem(vectors, self.sample, self.fit_intercept, self.backend)
         place = problem.place(problem.newton_point(self.decisions, self.random))
         solution = minimise(problem, place, self.random, SOLVER_TOLERANCE, SOLVER_STEPS)
         self.point = solution.place.point
@@ -147,38 +143,7 @@ class Positions:
     def _gradient(self, problem: Problem, vectors: Array, place: Place, slopes: Array) -> Array:
         """Return the slope in the positions, which are given without the centre."""
         beta = place.point[:, :-1]
-        single = beta.astype(np.float32)
-
-        def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
-            at = slice(first + some.start, first + some.stop)
-            chosen = np.flatnonzero(slopes[at].any(axis=1))
-            weights = slopes[at][chosen].astype(np.float32) @ single
-            weights *= kernel[some][chosen]
-            return weights.sum(axis=0, dtype=np.float64), (self.X[at][chosen].T @ weights).T
-
-        among = problem.penalty.kernel() * (beta.T @ beta)
-        total, pull = among.sum(axis=1), among @ vectors
-        for at, kernel in problem.rows.blocks():
-            some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(vectors)))
-            each = partial(forces, kernel, at.start)
-            for weight, product in in_order(each, some, self.n_threads):
-                total += weight
-                pull += product
-        return self._slope(total, pull, vectors)
-
-    def _slope(self, total: Array, pull: Array, vectors: Array) -> Array:
+        total, pull = problem.penalty.forces(beta, vectors)
+        problem.rows.add_forces(self.X, slopes, beta, total, pull)
         gradient: Array = 2 * self.gamma * (pull - total[:, None] * vectors)
         return gradient
-
-
-def _centred(sample: Sample) -> tuple[Any, Array]:
-    """Return the rows in float32 and a centre that was subtracted.
-
-    Rows with few values stay sparse, and then nothing is subtracted. The values decide, not the
-    layout that they came in, so that both layouts give the same bits.
-    """
-    if sample.is_sparse:
-        return sp.csr_array(sample.rows.checked.X, dtype=np.float32), np.zeros(sample.n_features)
-    X = np.ascontiguousarray(sample.rows.dense())
-    centre = X.mean(axis=0, dtype=np.float64)
-    return (X - centre).astype(np.float32), centre

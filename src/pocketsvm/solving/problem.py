@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
+from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
+from ..backends.hessian import INTERCEPT_CURVATURE
 from ..rows.sampling import draw_members
-from .hessian import INTERCEPT_CURVATURE, HessianFactor, Penalty, RowHessian, WhitenedRows
-from .kernel import MOST_KEPT, KernelRows
 from .pairs import pair_blocks
 from .sample import Sample
 
@@ -104,8 +104,8 @@ class Problem:
     fit_intercept : bool
         Whether there is an intercept.
 
-    n_threads : int
-        Threads; the result does not depend on them.
+    backend : Backend
+        Computes kernel values, and sums over them.
 
     penalty : Penalty, default=None
         The penalty of these vectors, if it is known.
@@ -116,14 +116,15 @@ class Problem:
         vectors: Array,
         sample: Sample,
         fit_intercept: bool,
-        n_threads: int,
+        backend: Backend,
         penalty: Penalty | None = None,
     ) -> None:
-        self.penalty = penalty or Penalty(vectors, sample.rows.gamma, n_threads)
-        self.rows = KernelRows(
-            vectors, sample.rows, sample.loss.n_outputs, n_threads, dtype=self.penalty.dtype
+        self.penalty = penalty or backend.penalty(vectors, sample.rows.gamma)
+        self.rows = backend.kernel_rows(
+            vectors, sample.rows, sample.loss.n_outputs, self.penalty.dtype
         )
-        self.sample, self.fit_intercept, self.n_threads = sample, fit_intercept, n_threads
+        self.sample, self.fit_intercept, self.backend = sample, fit_intercept, backend
+        self.n_threads = backend.n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
         self.linear = np.zeros(self.shape)
         self.linear[:, -1] = sample.tilt
@@ -184,9 +185,7 @@ class Problem:
             return None
         if not self._hessians:
             n_rows = len(curvatures)
-            self._hessians = [
-                RowHessian(n_vectors, n_rows, self.n_threads) for _ in range(n_outputs)
-            ]
+            self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
         bounds, c = self.sample.loss.largest_curvatures, self.sample.c
         differences = [
             hessian.differences(column, SMALL_CHANGE * bound * c)
@@ -243,7 +242,7 @@ class Problem:
 
     def _white_direction(
         self,
-        rows: WhitenedRows,
+        rows: Any,
         bends: Bends,
         random: np.random.Generator,
         active: NDArray[np.bool_] | None,
@@ -271,18 +270,16 @@ class Problem:
         return direction
 
     @cached_property
-    def _whitened(self) -> WhitenedRows | None:
+    def _whitened(self) -> Any:
         """The rows in coordinates where the penalty is the identity, if that saves time.
 
         It does for many outputs with more vectors than rows whose loss bends.
         """
-        n_rows, (n_outputs, n_vectors) = self.rows.rows.n_rows, self.shape
+        n_outputs, n_vectors = self.shape
         is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
-        if not is_large or self.has_bound or 8 * n_rows * n_vectors > MOST_KEPT:
+        if not is_large or self.has_bound:
             return None
-        (_, kernel), *others = self.rows.blocks()
-        assert not others
-        return WhitenedRows(self.penalty.matrix(), kernel)
+        return self.backend.whitened(self.penalty, self.rows)
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
         """Return the point where Newton's method goes from decision values, in one step."""
@@ -319,7 +316,7 @@ class Problem:
 
     def row_hessian(self, curvatures: Array) -> RowHessian:
         """Return the Hessian of rows with these weighted curvatures."""
-        hessian = RowHessian(self.shape[1] - 1, len(curvatures), self.n_threads)
+        hessian = self.backend.row_hessian(self.shape[1] - 1, len(curvatures))
         for at, kernel in self.rows.blocks():
             hessian.add(kernel, curvatures[at])
         return hessian
@@ -331,9 +328,9 @@ class Problem:
         n_rows = ROWS_PER_VECTOR * self.shape[1]
         curvatures = thinned(np.ascontiguousarray(curvatures), n_rows, random, self.n_threads)
         partners = self.sample.loss.partners(np.flatnonzero(curvatures), decisions, random)
-        hessian = RowHessian(self.shape[1] - 1, 0, self.n_threads)
+        hessian = self.backend.row_hessian(self.shape[1] - 1, 0)
         for kernel, weights in pair_blocks(
-            self.rows.vectors, self.sample, curvatures, partners, self.n_threads
+            self.rows.vectors, self.sample, curvatures, partners, self.backend
         ):
             hessian.add(kernel, weights)
         return hessian

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..backends.base import Backend
 from ..rows.checked import Dtype, Rows, checked_rows
 from ..rows.chunk import Chunk
 from ..rows.chunk import joined as join_chunks
 from ..rows.preparation import Steps, transformed
 from ..training.settings import Settings
 from ..training.targets import Targets
-from .kernel import KernelRows
 from .row_loss import REACH
 from .sample import Sample, sample_of
 
@@ -177,12 +177,12 @@ class ReadFirst:
     most_near: int
     seed: int
     shares: tuple[float, float] | None
-    n_threads: int
+    backend: Backend
 
     def __call__(self, rows: Any, first: int) -> PartOfFirst:
         """Read one chunk, whose first row has this number."""
         sample = self.encode(rows)
-        losses, pull, near = read(self.vectors, self.point, sample, self.n_threads)
+        losses, pull, near = read(self.vectors, self.point, sample, self.backend)
         n_near = int(np.count_nonzero(near))
         shares = self.shares or shares_of(n_near, len(near), self.most_near)
         chosen = self._drawn(sample, near, shares, first)
@@ -209,7 +209,9 @@ class ReadFirst:
             return np.flatnonzero(numbers < np.where(near, near_share, other_share))
         # Random numbers are below one.
         limits = np.array([other_share, np.inf if near_share >= 1 else near_share])
-        return _core.rows_below(near.view(np.int8), limits, self.seed, self.n_threads, first)
+        return _core.rows_below(
+            near.view(np.int8), limits, self.seed, self.backend.n_threads, first
+        )
 
     def merge(self, parts: Sequence[PartOfFirst]) -> PartOfFirst:
         """Merge what was found in chunks that follow each other."""
@@ -240,12 +242,12 @@ class ReadAlong:
     vectors: Array
     point: Array
     direction: Array
-    n_threads: int
+    backend: Backend
 
     def __call__(self, rows: Any, first: int) -> tuple[Array, Array]:
         """Return the losses at all lengths, and the pull at the first one."""
         sample = self.encode(rows)
-        return read_along(self.vectors, self.point, self.direction, sample, self.n_threads)
+        return read_along(self.vectors, self.point, self.direction, sample, self.backend)
 
     def merge(self, parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
         """Add up what was found in chunks that follow each other."""
@@ -276,8 +278,8 @@ class Readings:
     total_c : float
         The sum of C times the weights of all rows.
 
-    n_threads : int
-        Threads for each chunk.
+    backend : Backend
+        Sums over the rows of a chunk.
 
     is_one_chunk : bool
         Whether all rows are one chunk, whose own near rows tell how many there are.
@@ -290,7 +292,7 @@ class Readings:
     encode: Callable[[Any], Sample]
     n_rows: int
     total_c: float
-    n_threads: int
+    backend: Backend
     is_one_chunk: bool = True
     part: Sample | None = None
 
@@ -299,10 +301,10 @@ class Readings:
         shares = None
         if not self.is_one_chunk:
             assert self.part is not None
-            _, _, is_near = read(vectors, point, self.part, self.n_threads)
+            _, _, is_near = read(vectors, point, self.part, self.backend)
             shares = shares_of(is_near.mean() * self.n_rows, self.n_rows, most_near)
         found: PartOfFirst = self.rows.scan(
-            ReadFirst(self.encode, vectors, point, most_near, seed, shares, self.n_threads)
+            ReadFirst(self.encode, vectors, point, most_near, seed, shares, self.backend)
         )
         near = self._weighted(found)
         is_complete = int(np.count_nonzero(found.is_near)) == found.n_near
@@ -324,15 +326,15 @@ class Readings:
     def along(self, vectors: Array, point: Array, direction: Array) -> tuple[Array, Array]:
         """Return the losses at all lengths of a step, and the pull at the first length."""
         found: tuple[Array, Array] = self.rows.scan(
-            ReadAlong(self.encode, vectors, point, direction, self.n_threads)
+            ReadAlong(self.encode, vectors, point, direction, self.backend)
         )
         return found
 
 
-def in_memory(sample: Sample, n_threads: int) -> Readings:
+def in_memory(sample: Sample, backend: Backend) -> Readings:
     """Return the readings of rows in memory."""
-    total_c = _core.total(sample.c, n_threads)
-    return Readings(OneChunk(sample), as_it_is, sample.n_rows, total_c, n_threads)
+    total_c = _core.total(sample.c, backend.n_threads)
+    return Readings(OneChunk(sample), as_it_is, sample.n_rows, total_c, backend)
 
 
 def standing_for(sample: Sample, near: NDArray[np.bool_], random: np.random.Generator) -> Sample:
@@ -355,61 +357,49 @@ def standing_for(sample: Sample, near: NDArray[np.bool_], random: np.random.Gene
 
 
 def read(
-    vectors: Array, point: Array, chunk: Sample, n_threads: int
+    vectors: Array, point: Array, chunk: Sample, backend: Backend
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Return the losses of a chunk, their pull, and which rows are near."""
     if chunk.loss.core is None:
-        rows, (decisions,) = _decisions(vectors, [point], chunk, n_threads)
-        losses, slopes, _ = chunk.bends(decisions, n_threads)
-        near = chunk.loss.near(decisions, REACH, n_threads)
+        rows, (decisions,) = _decisions(vectors, [point], chunk, backend)
+        losses, slopes, _ = chunk.bends(decisions, backend.n_threads)
+        near = chunk.loss.near(decisions, REACH, backend.n_threads)
         return losses, rows.pull_of(slopes), near
-    losses, pull, near = _read_in_core(vectors, point, chunk, NO_LENGTHS, n_threads)
+    losses, pull, near = _read_rows(vectors, point, chunk, NO_LENGTHS, backend)
     pull[:, -1] += chunk.tilt
     return losses[0] + chunk.tilt * point[:, -1].sum(), pull, near
 
 
 def read_along(
-    vectors: Array, point: Array, direction: Array, chunk: Sample, n_threads: int
+    vectors: Array, point: Array, direction: Array, chunk: Sample, backend: Backend
 ) -> tuple[Array, Array]:
     """Return the losses of a chunk at all lengths, and the pull at the first length."""
     if chunk.loss.core is None:
-        rows, (start, step) = _decisions(vectors, [point, direction], chunk, n_threads)
-        tried = [chunk.bends(start + length * step, n_threads)[0] for length in LENGTHS]
-        slopes = chunk.bends(start + LENGTHS[0] * step, n_threads)[1]
+        rows, (start, step) = _decisions(vectors, [point, direction], chunk, backend)
+        tried = [chunk.bends(start + length * step, backend.n_threads)[0] for length in LENGTHS]
+        slopes = chunk.bends(start + LENGTHS[0] * step, backend.n_threads)[1]
         return np.stack(tried), rows.pull_of(slopes)
     both = np.concatenate([point, direction])
-    losses, pull, _ = _read_in_core(vectors, both, chunk, LENGTHS, n_threads)
+    losses, pull, _ = _read_rows(vectors, both, chunk, LENGTHS, backend)
     pull[:, -1] += chunk.tilt
     intercepts = point[:, -1].sum() + LENGTHS * direction[:, -1].sum()
     return losses + chunk.tilt * intercepts[:, None], pull
 
 
 def _decisions(
-    vectors: Array, points: Sequence[Array], chunk: Sample, n_threads: int
-) -> tuple[KernelRows, list[Array]]:
+    vectors: Array, points: Sequence[Array], chunk: Sample, backend: Backend
+) -> tuple[Any, list[Array]]:
     """Return the kernel values of a chunk, and the decision values of all of its rows.
 
     Losses of pairs need all of them before any slope is known.
     """
     n_outputs = chunk.loss.n_outputs
-    rows = KernelRows(vectors, chunk.rows, n_outputs, n_threads, dtype=vectors.dtype)
+    rows = backend.kernel_rows(vectors, chunk.rows, n_outputs, vectors.dtype)
     return rows, rows.decisions_of(points)
 
 
-def _read_in_core(
-    vectors: Array, points: Array, chunk: Sample, lengths: Array, n_threads: int
+def _read_rows(
+    vectors: Array, points: Array, chunk: Sample, lengths: Array, backend: Backend
 ) -> tuple[Array, Array, Array]:
-    """Let the core read the rows."""
-    assert chunk.loss.core is not None
-    return _core.read_losses(
-        vectors,
-        chunk.rows.gamma,
-        chunk.rows.core,
-        chunk.loss.core,
-        np.ascontiguousarray(chunk.c, dtype=float),
-        np.ascontiguousarray(points[:, :-1]),
-        np.ascontiguousarray(points[:, -1]),
-        lengths,
-        REACH,
-        n_threads,
-    )
+    """Let the backend read the rows."""
+    return backend.read(vectors, points, chunk.rows, chunk.loss, chunk.c, lengths, REACH)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Backend
 from ..model.prediction import decision_values
 from .readings import Readings
 from .sample import Sample
@@ -32,13 +33,13 @@ class ReadScores:
     dual_coef: Array
     low: float
     high: float
-    n_threads: int
+    backend: Backend
 
     def _scores(self, rows: Any) -> tuple[Array, Array]:
         sample = self.encode(rows)
         gamma, nothing = sample.rows.gamma, np.zeros(1)
         scores = decision_values(
-            self.vectors, self.dual_coef, nothing, gamma, sample.rows.checked, self.n_threads
+            self.vectors, self.dual_coef, nothing, gamma, sample.rows.checked, self.backend
         )
         return scores.ravel(), sample.c
 
@@ -87,7 +88,7 @@ def score_quantile(readings: Readings, vectors: Array, dual_coef: Array, share: 
             break
         if low == -np.inf:
             low, high = _bounds(dual_coef)
-        count = CountScores(*given, low, high, readings.n_threads)
+        count = CountScores(*given, low, high, readings.backend)
         counts, weights, below, total = readings.rows.scan(count)
         k = _first_above(below + np.cumsum(weights), share, total)
         k = min(k, int(np.flatnonzero(counts)[-1]))
@@ -95,7 +96,7 @@ def score_quantile(readings: Readings, vectors: Array, dual_coef: Array, share: 
         n_rows = int(counts[k])
     if n_rows > MOST_COMPARED:
         return low
-    read = ReadScores(*given, low, high, readings.n_threads)
+    read = ReadScores(*given, low, high, readings.backend)
     scores, weights, below, total = readings.rows.scan(read)
     return lower_quantile(scores, weights, share, below, total)
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from .._warnings import warn
+from ..backends.kernel import MOST_KEPT, OUTPUT_VALUES
 from ..model.model import Model, Training
 from ..rows.checked import Rows
 from ..training.passes import sampled
@@ -18,10 +19,8 @@ from ..training.state import VectorSet
 from ..training.targets import Targets
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
-from .coverage import FOLDS, covering, held_out
+from .coverage import covering, held_out
 from .exact import MOST_ROWS, solve_exactly
-from .hessian import Penalty
-from .kernel import MOST_KEPT, OUTPUT_VALUES
 from .newton import Solution, best_start, minimise
 from .positions import Positions
 from .problem import Problem, row_products
@@ -81,7 +80,7 @@ def solve(
         answer = solver.exact()
         if answer is not None:
             before = solver.last_objective(vectors)
-            answer = solver.best_covering(answer, answer)
+            answer = solver.covering(answer)
         else:
             points = distinct(model.vectors)
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
@@ -92,7 +91,8 @@ def solve(
             coefficients = placed(vectors.dual_coef, model.vectors, points)
             last = np.column_stack([coefficients, vectors.biases])
             before, answer = solver.solve(points, last)
-            answer = solver.best_covering(answer, solver.move(answer))
+            moved = solver.move(answer)
+            answer = solver.covering(*([answer] if moved is answer else [answer, moved]))
     if answer.remaining > NOT_CONVERGED:
         warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
@@ -180,7 +180,8 @@ class Solver:
     Attributes
     ----------
     part : Sample
-        As many of the rows as have kernel values that fit into memory.
+        As many of the rows as have kernel values that fit into memory. Some of those of quantiles
+        are held out when vectors move.
 
     whole : Readings or None
         All rows; None if the part is all rows.
@@ -197,12 +198,13 @@ class Solver:
     ) -> None:
         self.part, self.whole = part, whole
         self._settings, self._random = settings, random
-        self._held_out, self._moving = None, None
-        if part.loss.levels is not None and settings.fit_intercept:
+        self._held_out: Array | None = None
+        self._moving: Sample | None = None
+        if part.loss.levels is not None and settings.fit_intercept and part.n_rows > 1:
             self._held_out = held_out(part.n_rows, random)
             moving = part.take(np.flatnonzero(~self._held_out))
-            self._moving = moving.weighted(part.total_c / moving.total_c)
-        self._common = settings.fit_intercept, settings.n_threads
+            self._moving = moving.weighted(np.array(part.total_c / moving.total_c))
+        self._common = settings.fit_intercept, settings.backend
         self._is_regression = values
         self._total_c = part.total_c if whole is None else whole.total_c
 
@@ -233,16 +235,16 @@ class Solver:
 
     def last_objective(self, vectors: VectorSet) -> float:
         """Return the objective of the last iterate, in which each output has its own vectors."""
-        n_threads, dual_coef = self._settings.n_threads, vectors.dual_coef
+        backend, dual_coef = self._settings.backend, vectors.dual_coef
         point = np.column_stack([dual_coef, vectors.biases])
-        losses, _, _ = read(vectors.vectors, point, self.part, n_threads)
+        losses, _, _ = read(vectors.vectors, point, self.part, backend)
         total = float(losses.sum())
         begin = 0
         for coefficients, state in zip(dual_coef, vectors.states, strict=True):
             end = begin + len(state.vectors)
             if end > begin:
                 own = coefficients[None, begin:end]
-                penalised = Penalty(state.vectors, vectors.gamma, n_threads).product(own)
+                penalised = backend.penalty(state.vectors, vectors.gamma).product(own)
                 total += 0.5 * float(row_products(own, penalised)[0])
             begin = end
         return total
@@ -254,7 +256,7 @@ class Solver:
         if not fits or settings.thorough or not settings.choices.fills:
             return None
         vectors = self._rows(slice(None), part.rows.core.dtype)
-        found = solve_exactly(vectors, part, *self._common)
+        found = solve_exactly(vectors, part, settings.fit_intercept, settings.n_threads)
         if found is None:
             return None
         used = np.flatnonzero(found.point[:, :-1].any(axis=0))
@@ -418,27 +420,28 @@ class Solver:
         steps = answer.steps + positions.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
 
-    def best_covering(self, answer: Answer, moved: Answer) -> Answer:
-        """Return the better one of two answers to rows held out, if these are quantiles.
+    def covering(self, *answers: Answer) -> Answer:
+        """Return the last answer; of quantiles, the best one for the rows held out.
 
-        Their intercepts are shifted, so that they cover the shares asked for.
+        The intercepts of quantiles are shifted, so that they cover the shares asked for.
         """
         if self._held_out is None:
-            return moved
-        answers, losses = [], []
-        for each in (answer, moved)[answer is moved :]:
-            point, loss = covering(
+            return answers[-1]
+        found = [
+            covering(
                 each.vectors,
                 each.point,
                 self.part,
                 self._held_out,
                 self._random,
-                self._settings.n_threads,
-                FOLDS if self.whole is None else 0,
+                self._settings.backend,
+                have_moved=each.moves > 0,
+                are_folds_solved=self.whole is None,
             )
-            answers.append(replace(each, point=point))
-            losses.append(loss)
-        return answers[int(np.argmin(losses))]
+            for each in answers
+        ]
+        best = int(np.argmin([loss for _, loss in found]))
+        return replace(answers[best], point=found[best][0])
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:

@@ -75,6 +75,10 @@ class ClassTargets(Targets):
             self, codes=codes, class_weight=weights, sample_weight=chunk.weight, weight_unit=1.0
         )
 
+    def standardised(self) -> NDArray[np.float64]:
+        """Return +1 for the rows of a class and -1 for others, for each problem."""
+        return np.where(self.codes[:, None] == np.array(self.positives), 1.0, -1.0)
+
     def learnt_from(self, others: Self) -> Self:
         """Return the targets with the weights of classes, which may be balanced, of others."""
         given = others.given_weight

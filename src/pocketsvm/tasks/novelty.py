@@ -52,6 +52,10 @@ class NoveltyTargets(Targets):
         """Return the targets of the chosen rows, with their weights times some factors."""
         return replace(self, n_rows=len(chosen), sample_weight=self._taken(chosen, factors))
 
+    def standardised(self) -> NDArray[np.float64]:
+        """Return one for each row: all rows are alike."""
+        return np.ones((len(self.groups()), 1))
+
     def of(self, chunk: Chunk) -> Self:
         """Return the targets of a chunk of rows that all have a weight."""
         return replace(self, n_rows=chunk.n_rows, sample_weight=chunk.weight, weight_unit=1.0)

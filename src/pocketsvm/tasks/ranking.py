@@ -15,7 +15,7 @@ from ..rows.survey import AtHand
 from ..rows.weights import Weights, weighted_rows
 from ..solving.pairs import PairwiseHinge
 from ..training.settings import Choices, Parameters
-from ..training.targets import Pass, Targets
+from ..training.targets import Pass, Targets, standardised
 from .base import Task
 
 Array = NDArray[Any]
@@ -55,6 +55,14 @@ class RankTargets(Targets):
         """Return the targets of the chosen rows, with their weights times some factors."""
         weights = self._taken(chosen, factors)
         return replace(self, queries=self.queries.take(chosen), sample_weight=weights)
+
+    def standardised(self) -> NDArray[np.float64]:
+        """Return the ranks of relevance less their mean in each query, in units of their spread."""
+        queries = self.queries
+        sizes = np.diff(queries.begins)
+        means = np.add.reduceat(queries.levels, queries.begins[:-1]) / sizes
+        centred: Array = queries.levels - np.repeat(means, sizes)
+        return standardised(centred[:, None], self.row_weight())
 
     def of(self, chunk: Chunk) -> Self:
         """Return the targets of a chunk of whole queries, sorted by relevance, with pairs."""

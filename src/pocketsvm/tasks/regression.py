@@ -15,7 +15,7 @@ from ..rows.survey import AtHand
 from ..rows.weights import Weights, weighted_rows
 from ..solving.value_losses import VALUE_LOSSES, ValueLoss
 from ..training.settings import Choices, Parameters, Settings
-from ..training.targets import Pass, Targets
+from ..training.targets import Pass, Targets, standardised
 from .base import Fitted, Task, state_of
 
 # Decision values are summed in float32.
@@ -104,6 +104,10 @@ class ValueTargets(Targets):
         width = choices.quantile_width if is_quantile else choices.relative_width
         widths = width * self.spreads()
         return VALUE_LOSSES[self.loss].of(self.values, self.parameters, widths)
+
+    def standardised(self) -> NDArray[np.float64]:
+        """Return the values of each output, of mean zero and standard deviation one."""
+        return standardised(self.values / self.spreads(), self.row_weight())
 
     def learnt_from(self, others: Self) -> Self:
         """Return the targets with the spreads of others."""

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..backends.base import Backend
+from ..backends.native import Native
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
@@ -86,6 +89,35 @@ class Choices:
 
     thorough_tolerance : float
         The tolerance of polish="thorough".
+
+    most_scale_rows, most_scale_features : int
+        Feature scales are learnt from at most this many rows, and for at most this many features.
+
+    least_scale_rows : int
+        feature_scales="auto" learns nothing from fewer rows.
+
+    held_share : float
+        The share of these rows that are held out.
+
+    scale_vectors : tuple of (int, float)
+        The numbers of vectors and the C of the small models that feature scales are learnt with;
+        each model starts from the scales of the one before.
+
+    scale_gain : float
+        A larger small model is preferred if the held-out error is smaller by this share.
+
+    scale_widths : tuple of float
+        The first small model starts from the best of these gammas, over the number of features.
+
+    scale_steps : int
+        The steps of L-BFGS for a small model.
+
+    scale_range : tuple of two float
+        Logarithms of scales change by at most this much, down and up.
+
+    scale_penalty : float
+        The penalty on the mean square of the deviations of logarithms of scales, for classes. It
+        keeps features of one meaning, such as pixels, together.
     """
 
     intercept_rate: float = 0.1
@@ -115,6 +147,16 @@ class Choices:
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
+    most_scale_rows: int = 20_000
+    most_scale_features: int = 1024
+    least_scale_rows: int = 1000
+    held_share: float = 0.15
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 10.0))
+    scale_gain: float = 0.01
+    scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
+    scale_steps: int = 40
+    scale_range: tuple[float, float] = (-7.0, 4.0)
+    scale_penalty: float = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +258,11 @@ class Settings:
     n_threads: int
     random_state: np.random.RandomState
     choices: Choices = field(default_factory=Choices)
+
+    @property
+    def backend(self) -> Backend:
+        """What computes kernel values in the solver."""
+        return Native(self.n_threads)
 
     @property
     def most_sampled(self) -> int:

@@ -139,6 +139,10 @@ class Targets(ABC):
     def solver_loss(self, choices: Choices) -> Any:
         """Return the loss that the solver minimises, a `pocketsvm.solving.row_loss.Loss`."""
 
+    @abstractmethod
+    def standardised(self) -> NDArray[np.float64]:
+        """Return what a squared loss fits, (n_rows, n_outputs): values of mean 0, or +1 and -1."""
+
     def spreads(self) -> NDArray[np.float64]:
         """Return the spread of the targets of each output; one if they have none."""
         return np.ones(self.n_problems)
@@ -167,3 +171,11 @@ class Targets(ABC):
     def _taken(self, chosen: Array, factors: Weights) -> Weights:
         """Return the weights of the chosen rows, times some factors."""
         return factors if self.sample_weight is None else self.sample_weight[chosen] * factors
+
+
+def standardised(values: NDArray[np.float64], weights: Weights) -> NDArray[np.float64]:
+    """Return values less their weighted means, over their weighted standard deviations."""
+    centred = values - np.average(values, axis=0, weights=weights)
+    spreads = np.sqrt(np.average(np.square(centred), axis=0, weights=weights))
+    found: NDArray[np.float64] = centred / np.where(spreads > 0, spreads, 1.0)
+    return found

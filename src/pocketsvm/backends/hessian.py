@@ -86,6 +86,11 @@ class Penalty:
         kernel = upper + upper.T
         return kernel
 
+    def forces(self, coefficients: Array, vectors: Array) -> tuple[Array, Array]:
+        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
+        among = self.kernel() * (coefficients.T @ coefficients)
+        return among.sum(axis=1), among @ vectors
+
     def factor(self, rows: "RowHessian", least: float, fit_intercept: bool) -> "HessianFactor":
         """Factor A plus the Hessian of the losses of rows.
 

@@ -1,6 +1,7 @@
 """The kernel values of rows: decision values, and what the rows pull at."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..rows.checked import Rows
-from .slices import slices
+from .slices import in_order, slices
 
 Array = NDArray[Any]
 
@@ -17,6 +18,8 @@ Array = NDArray[Any]
 BLOCK_VALUES = 2**21
 # The memory for one output of a row, in kernel values: decision values, slopes, curvatures.
 OUTPUT_VALUES = 8
+# Kernel values that a thread takes at once for the slope in positions.
+VALUES_AT_ONCE = 2**20
 # The first block is kept and has up to this many bytes; others are computed again whenever they are
 # needed.
 MOST_KEPT = 2**28
@@ -94,3 +97,24 @@ class KernelRows:
             if use is not None:
                 use(at, kernel)
         return found
+
+    def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
+        """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
+
+        X are the rows, without a centre.
+        """
+        single = beta.astype(np.float32)
+
+        def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
+            at = slice(first + some.start, first + some.stop)
+            chosen = np.flatnonzero(slopes[at].any(axis=1))
+            weights = slopes[at][chosen].astype(np.float32) @ single
+            weights *= kernel[some][chosen]
+            return weights.sum(axis=0, dtype=np.float64), (X[at][chosen].T @ weights).T
+
+        for at, kernel in self.blocks():
+            some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(self.vectors)))
+            each = partial(forces, kernel, at.start)
+            for weight, product in in_order(each, some, self.n_threads):
+                total += weight
+                pull += product

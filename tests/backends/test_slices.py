@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pocketsvm.solving.slices import AHEAD, in_order, slices
+from pocketsvm.backends.slices import AHEAD, in_order, slices
 
 
 def test_slices_hold_everything_in_order():

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pocketsvm.solving import hessian as module
-from pocketsvm.solving.hessian import JITTER, PANEL, Penalty, RowHessian
+from pocketsvm.backends import hessian as module
+from pocketsvm.backends.hessian import JITTER, PANEL, Penalty, RowHessian
 
 GAMMA = 0.4
 SIZES = pytest.mark.parametrize("n", [1, 2, PANEL, PANEL + 1, 3 * PANEL - 5])

@@ -8,8 +8,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from solver_problems import GAMMA, class_problem
 
 from pocketsvm import _core
-from pocketsvm.solving import kernel
-from pocketsvm.solving.kernel import OUTPUT_VALUES, KernelRows
+from pocketsvm.backends import kernel
+from pocketsvm.backends.kernel import OUTPUT_VALUES, KernelRows
 
 N_VECTORS = 12
 ROWS_AT_ONCE = 64

@@ -1,0 +1,122 @@
+"""The contract of a backend."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rows.checked import CheckedRows, Rows
+
+Array = NDArray[Any]
+
+
+class HessianFactor(Protocol):
+    """The factor of the Hessian in the coefficients and the intercept of an output."""
+
+    def solve(self, gradient: Array, /) -> Array:
+        """Return the solution of a linear system for each row (n_outputs, n_vectors + 1)."""
+
+
+class RowHessian(Protocol):
+    """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'.
+
+    It is changed where the curvatures h_i of rows change, which are few from one step of Newton's
+    method to the next.
+    """
+
+    def differences(self, curvatures: Array, least: Array, /) -> Array:
+        """Return how curvatures have changed; changes up to the least one are left out."""
+
+    def add(self, kernel: Any, differences: Array, /) -> None:
+        """Add rows of kernel values; some of these differences are zero."""
+
+
+class Penalty(Protocol):
+    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta."""
+
+    @property
+    def dtype(self) -> Any:
+        """The precision that kernel values of rows need with these vectors."""
+
+    def product(self, coefficients: Array, /) -> Array:
+        """Return A beta for the coefficients (n_outputs, n_vectors)."""
+
+    def forces(self, coefficients: Array, vectors: Array, /) -> tuple[Array, Array]:
+        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
+
+    def factor(self, rows: Any, least: float, fit_intercept: bool) -> HessianFactor:
+        """Factor A plus the Hessian of the losses of rows.
+
+        The intercept has at least the curvature `least`. The factor replaces an earlier one.
+        """
+
+
+@dataclass(frozen=True)
+class Backend(ABC):
+    """Computes kernel values, and sums over them.
+
+    A backend is small, equal to others with the same attributes, and can be pickled.
+
+    Attributes
+    ----------
+    n_threads : int
+        Threads of the CPU; the result does not depend on them.
+    """
+
+    n_threads: int = 1
+
+    @abstractmethod
+    def kernel_rows(self, vectors: Array, rows: Rows, n_outputs: int, dtype: Any) -> Any:
+        """Return the kernel values of rows with vectors, in blocks: a `KernelRows`."""
+
+    @abstractmethod
+    def kernel(self, vectors: Array, rows: Rows) -> Any:
+        """Return the kernel values of few rows, as one block."""
+
+    @abstractmethod
+    def penalty(self, vectors: Array, gamma: float) -> Penalty:
+        """Return the penalty of coefficients of vectors."""
+
+    @abstractmethod
+    def row_hessian(self, n_vectors: int, n_rows: int) -> RowHessian:
+        """Return the Hessian of no rows, to which up to so many can be added."""
+
+    @abstractmethod
+    def whitened(self, penalty: Any, rows: Any) -> Any:
+        """Return the rows in coordinates where the penalty is the identity; None if not useful."""
+
+    @abstractmethod
+    def centred(self, rows: Rows, is_sparse: bool) -> tuple[Any, Array]:
+        """Return rows in float32 and a centre that was subtracted, for the slope in positions."""
+
+    @abstractmethod
+    def read(
+        self,
+        vectors: Array,
+        points: Array,
+        rows: Rows,
+        loss: Any,
+        c: Array,
+        lengths: Array,
+        reach: float,
+    ) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Return losses (n_lengths or 1, n_losses), pull (n_outputs, n_vectors + 1), and near rows.
+
+        Sums over all rows, whose weights are c. Without lengths, they are those at a point. With
+        lengths, `points` holds a point and then a direction, the losses are those at these lengths
+        along the direction, the pull is that at the first one, and no row is near. A row is near
+        if it would have a slope after a change of its decision value by `reach` widths.
+        """
+
+    @abstractmethod
+    def decide(
+        self,
+        vectors: Array,
+        coefficients: Array,
+        intercepts: Array,
+        gamma: float,
+        rows: CheckedRows,
+    ) -> NDArray[np.float64]:
+        """Return decision values (n_rows, n_outputs), in the precision of the vectors."""

@@ -1,0 +1,396 @@
+"""Feature scales, learnt on a sample of the rows before the fit.
+
+A Gaussian kernel with one gamma weighs all features alike. With a scale for each feature it is
+
+    k(x, v) = exp(-sum_k s_k^2 (x_k - v_k)^2).
+
+The scales are those of a small model with a squared loss, whose few vectors are free to move:
+
+    minimise over s, v, beta, b    1/2 beta' K beta + C/2 sum_i w_i |y_i - k_i beta - b|^2.
+
+For given scales and vectors, the coefficients are the solution of a linear system. What remains is
+a smooth function of log s and v, which L-BFGS minimises. Rows that are held out choose among its
+iterates.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk
+from scipy.optimize import OptimizeResult, minimize
+
+from ..rows.checked import CheckedRows
+from ..training.settings import Choices, Parameters
+from ..training.targets import Targets
+from .blas import ONE_BLAS_THREAD
+
+Array = NDArray[Any]
+
+# The matrix of the linear system has a Cholesky factor in float64 with this on its diagonal.
+JITTER = 1e-6
+# Pairs of steps and gradients that L-BFGS keeps.
+MEMORY = 20
+# Vectors stay within this many times the largest values of the rows.
+FAR = 3.0
+# A feature is constant, up to rounding, if its variance is below this share of its mean square.
+CONSTANT = 1e-22
+
+
+def learned_scales(
+    rows: CheckedRows, targets: Targets, parameters: Parameters, *, auto: bool
+) -> NDArray[np.float64] | None:
+    """Return the scale of each feature.
+
+    Parameters
+    ----------
+    rows : CheckedRows
+        The rows at hand, prepared: all, or a sample that stands for all.
+
+    targets : Targets
+        Their targets.
+
+    parameters : Parameters
+        How to train.
+
+    auto : bool
+        Whether one gamma for all features may be better: then None is returned.
+
+    Returns
+    -------
+    scales : ndarray of shape (n_features,) or None
+        The scales, with which gamma is one; None if one gamma for all features is better. Those of
+        constant features are zero.
+    """
+    choices = Choices()
+    if auto and rows.n_rows < choices.least_scale_rows:
+        return None
+    random = np.random.default_rng(parameters.random_state.randint(2**31))
+    rows, targets = _drawn(rows, targets, choices, random)
+    X, used = _dense(rows, choices.most_scale_features)
+    if X is None and auto:
+        return None
+    if X is None:
+        raise ValueError(
+            f"feature_scales='learn' takes at most {choices.most_scale_features:,} features that "
+            f"are not zero in all rows, but X has {len(used):,}. Use None, an array, or fewer "
+            "features."
+        )
+    X, spreads = _standardised(X)
+    varies = spreads > 0
+    if not varies.any():
+        return None if auto else np.ones(rows.n_features)
+    split = _split(X[:, varies], targets, choices, random)
+    with ONE_BLAS_THREAD:
+        best = _learned(split, choices, random)
+        if auto:
+            alike = _run(split, best.n_vectors, best.C, choices, random, alike=True)
+            if not best.beats(alike, split.held_weights):
+                return None
+    scales = np.zeros(rows.n_features)
+    scales[used[varies]] = np.exp(best.log_scales) / spreads[varies]
+    return scales
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Standardised rows that train, rows that are held out, and the values to be fitted.
+
+    Attributes
+    ----------
+    X, held_rows : ndarray of shape (n_rows, n_features), float32
+        The rows.
+
+    values, held_values : ndarray of shape (n_rows, n_outputs)
+        Values of mean zero and standard deviation one, or +1 and -1.
+
+    weights, held_weights : ndarray of shape (n_rows,)
+        Weights whose mean is one.
+
+    penalty : float
+        The penalty on logarithms of scales that differ.
+    """
+
+    X: Array
+    values: Array
+    weights: Array
+    held_rows: Array
+    held_values: Array
+    held_weights: Array
+    penalty: float
+
+    def held_errors(self, model: "_SmallModel", point: Array) -> Array:
+        """Return the mean squared error of each row that is held out."""
+        residuals = model.decisions(self.held_rows, point) - self.held_values
+        errors: Array = np.square(residuals).mean(axis=1)
+        return errors
+
+
+def _drawn(
+    rows: CheckedRows, targets: Targets, choices: Choices, random: np.random.Generator
+) -> tuple[CheckedRows, Targets]:
+    """Return the rows that scales are learnt from, and their targets."""
+    most = choices.most_scale_rows
+    seed = int(random.integers(2**63))
+    if rows.n_rows <= most:
+        return rows, targets
+    chosen, factors = targets.draw(most, most // choices.rows_per_vector, seed, 1)
+    return rows.take(chosen), targets.take(chosen, factors)
+
+
+def _dense(rows: CheckedRows, most: int) -> tuple[Array | None, Array]:
+    """Return the columns that have values, and their positions; None if there are too many."""
+    if rows.structure is None:
+        used = np.arange(rows.n_features)
+        return (rows.X if len(used) <= most else None), used
+    used = np.unique(rows.X.indices[rows.X.data != 0])
+    return (rows.X[:, used].toarray() if len(used) <= most else None), used
+
+
+def _standardised(X: Array) -> tuple[Array, Array]:
+    """Return columns of mean zero and standard deviation one, and what they were divided by.
+
+    A constant column is left zero, and its standard deviation is given as zero.
+    """
+    X = X.astype(np.float64)
+    largest = np.abs(X).max(axis=0)
+    unit = np.ldexp(1.0, np.frexp(largest)[1])  # squares must not overflow; powers of two are exact
+    X /= unit
+    squares = np.square(X).mean(axis=0)
+    X -= X.mean(axis=0)
+    spreads = X.std(axis=0)
+    spreads[np.square(spreads) <= CONSTANT * squares] = 0.0
+    X /= np.where(spreads > 0, spreads, 1.0)
+    return X, spreads * unit
+
+
+def _split(X: Array, targets: Targets, choices: Choices, random: np.random.Generator) -> _Split:
+    """Hold some rows out at random."""
+    order = random.permutation(len(X))
+    n_held = round(choices.held_share * len(X))
+    held, train = order[:n_held], order[n_held:]
+    values, weights = targets.standardised(), targets.row_weight()
+    weights = weights / weights.mean()
+    single = X.astype(np.float32)
+    penalty = 0.0 if targets.has_values else choices.scale_penalty
+    return _Split(
+        single[train],
+        values[train],
+        weights[train],
+        single[held],
+        values[held],
+        weights[held],
+        penalty,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    """The scales of one run of L-BFGS.
+
+    Attributes
+    ----------
+    n_vectors : int
+        The number of vectors.
+
+    C : float
+        The weight of the losses.
+
+    log_scales : ndarray of shape (n_features,)
+        The logarithms of the scales of standardised features.
+
+    errors : ndarray
+        The squared errors of the rows that are held out.
+
+    error : float
+        Their weighted mean.
+    """
+
+    n_vectors: int
+    C: float
+    log_scales: Array
+    errors: Array
+    error: float
+
+    def beats(self, other: "_Result", weights: Array) -> bool:
+        """Return whether errors are smaller than others by more than a standard error."""
+        gains = weights * (other.errors - self.errors)
+        return bool(gains.mean() * np.sqrt(len(gains)) > gains.std())
+
+
+def _learned(split: _Split, choices: Choices, random: np.random.Generator) -> _Result:
+    """Learn scales with few vectors, then more with more of them if that pays."""
+    best = _run(split, *choices.scale_vectors[0], choices, random)
+    for n_vectors, C in choices.scale_vectors[1:]:
+        found = _run(split, n_vectors, C, choices, random, start=best.log_scales)
+        if found.error < (1 - choices.scale_gain) * best.error:
+            best = found
+    return best
+
+
+def _run(
+    split: _Split,
+    n_vectors: int,
+    C: float,
+    choices: Choices,
+    random: np.random.Generator,
+    *,
+    start: Array | None = None,
+    alike: bool = False,
+) -> _Result:
+    """Minimise from random rows as vectors, and keep the iterate with the least held-out error.
+
+    Without scales to start from, it starts from the best of a few kernel widths. `alike` gives all
+    features one scale.
+    """
+    model = _SmallModel(split, C)
+    n_features = split.X.shape[1]
+    chosen = random.permutation(len(split.X))[:n_vectors]
+    vectors = split.X[chosen].astype(np.float64).ravel()
+    far = [(-FAR * value, FAR * value) for value in np.abs(split.X).max(axis=0).tolist()]
+    if start is None:
+        starts = [np.full(n_features, 0.5 * np.log(w / n_features)) for w in choices.scale_widths]
+    else:
+        starts = [start]
+    best: _Result | None = None
+    origin = np.empty(0)
+
+    def look(point: Array) -> None:
+        """Compare an iterate, whose coefficients the model has."""
+        nonlocal best, origin
+        errors = split.held_errors(model, point)
+        error = float((split.held_weights * errors).mean())
+        if best is None or error < best.error:
+            best = _Result(n_vectors, C, point[:n_features].copy(), errors, error)
+            origin = point
+
+    for log_scales in starts:
+        point = np.append(log_scales, vectors)
+        model.solve(point)
+        look(point)
+    first = origin[: 1 if alike else n_features]
+    bounds = [(low + choices.scale_range[0], low + choices.scale_range[1]) for low in first]
+
+    def whole(unknowns: Array) -> Array:
+        return np.append(np.full(n_features, unknowns[0]), unknowns[1:]) if alike else unknowns
+
+    def objective(unknowns: Array) -> tuple[float, Array]:
+        value, gradient = model.objective(whole(unknowns))
+        if alike:
+            gradient = np.append(gradient[:n_features].sum(), gradient[n_features:])
+        return value, gradient
+
+    def after_step(intermediate_result: OptimizeResult) -> None:
+        point = whole(intermediate_result.x)
+        if not np.array_equal(point, model.point):
+            model.solve(point)
+        look(point)
+
+    minimize(
+        objective,
+        np.append(first, origin[n_features:]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds + far * len(chosen),
+        callback=after_step,
+        options={"maxiter": choices.scale_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY},
+    )
+    assert best is not None
+    return best
+
+
+class _SmallModel:
+    """A model with squared loss; a point holds log s and the vectors, in standardised features."""
+
+    def __init__(self, split: _Split, C: float) -> None:
+        self._X, self._values, self._c = split.X, split.values, C * split.weights
+        self._squares = np.square(split.X)
+        self._penalty = split.penalty * self._c.sum()
+        self.point = np.empty(0)
+        self._coefficients, self._intercepts = np.empty((0, 0)), np.empty(0)
+
+    def decisions(self, X: Array, point: Array) -> Array:
+        """Return the decision values of rows; `solve` was called with this point."""
+        scales, u = self._unpacked(point)
+        decisions: Array = _kernel(X * scales.astype(np.float32), u) @ self._coefficients
+        return decisions + self._intercepts
+
+    def solve(self, point: Array) -> tuple[Array, Array, Array, Array]:
+        """Solve for the coefficients.
+
+        Returns the scaled rows, the kernel values in single and double precision, and those among
+        the vectors.
+        """
+        scales, u = self._unpacked(point)
+        Z = self._X * scales.astype(np.float32)
+        kernel, among = _kernel(Z, u), _kernel_among(u)
+        double = kernel.astype(np.float64)
+        n_vectors, c = len(u), self._c
+        weighted = double * np.sqrt(c)[:, None]
+        matrix = np.empty((n_vectors + 1, n_vectors + 1))
+        # dsyrk fills the upper triangle of a matrix in Fortran's order: the lower one here.
+        matrix[:-1, :-1] = dsyrk(1.0, weighted.T, trans=0, lower=1)
+        matrix[:-1, :-1] += among
+        matrix[np.diag_indices(n_vectors)] += JITTER
+        matrix[-1, :-1], matrix[-1, -1] = c @ double, c.sum()
+        values = c[:, None] * self._values
+        right = np.vstack([double.T @ values, values.sum(axis=0)])
+        solution = cho_solve(cho_factor(matrix, lower=True, check_finite=False), right)
+        self.point = point.copy()
+        self._coefficients, self._intercepts = solution[:-1], solution[-1]
+        return Z, kernel, double, among
+
+    def objective(self, point: Array) -> tuple[float, Array]:
+        """Return the objective and its gradient, with the coefficients solved for.
+
+        The objective is minimal in the coefficients, so its gradient is that for fixed ones. With
+        z = s x, u = s v, w_ij = k_ij sum_o slope_io beta_jo, and m_jl = k_jl sum_o beta_jo beta_lo,
+        it is
+
+            g_j = 2 (sum_i w_ij (z_i - u_j) + sum_l m_jl (u_l - u_j))      in u_j, s g_j in v_j,
+            -2 (sum_ij w_ij z_i^2 - sum_j u_j sum_i w_ij z_i) + sum_j u_j g_j    in log s.
+        """
+        Z, kernel, double, among = self.solve(point)
+        scales, u = self._unpacked(point)
+        beta = self._coefficients
+        residuals = double @ beta + self._intercepts - self._values
+        slopes = self._c[:, None] * residuals
+        value = 0.5 * float((slopes * residuals).sum() + (beta * (among @ beta)).sum())
+        weights = slopes.astype(np.float32) @ beta.T.astype(np.float32)
+        weights *= kernel
+        pull = (weights.T @ Z).astype(np.float64)
+        total = weights.sum(axis=0, dtype=np.float64)
+        m = among * (beta @ beta.T)
+        in_u = 2 * (pull + m @ u - (total + m.sum(axis=1))[:, None] * u)
+        squares = weights.sum(axis=1, dtype=np.float64) @ self._squares
+        in_log = -2 * (np.square(scales) * squares - (u * pull).sum(axis=0))
+        in_log += (u * in_u).sum(axis=0)
+        deviation = point[: len(scales)] - point[: len(scales)].mean()
+        value += self._penalty * float(np.square(deviation).mean())
+        in_log += 2 * self._penalty / len(scales) * deviation
+        unit = float(self._c.sum())
+        return value / unit, np.append(in_log, (in_u * scales).ravel()) / unit
+
+    def _unpacked(self, point: Array) -> tuple[Array, Array]:
+        """Return the scales and the scaled vectors of a point."""
+        n_features = self._X.shape[1]
+        scales = np.exp(point[:n_features])
+        return scales, point[n_features:].reshape(-1, n_features) * scales
+
+
+def _kernel(Z: Array, u: Array) -> Array:
+    """Return the kernel values of scaled rows and vectors, in single precision."""
+    exponents: Array = Z @ (2 * u.T).astype(np.float32)
+    exponents -= np.square(Z).sum(axis=1)[:, None]
+    exponents -= np.square(u).sum(axis=1).astype(np.float32)
+    np.minimum(exponents, 0.0, out=exponents)
+    return np.exp(exponents, out=exponents)
+
+
+def _kernel_among(u: Array) -> Array:
+    """Return the kernel values among scaled vectors."""
+    squares = np.square(u).sum(axis=1)
+    kernel: Array = np.exp(np.minimum(2 * u @ u.T - squares[:, None] - squares, 0.0))
+    return kernel
