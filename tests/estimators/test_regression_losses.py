@@ -62,7 +62,7 @@ def test_one_quantile_covers_its_share(quantile):
     model = svr(50, 1.0, loss="quantile", quantile=quantile).fit(X, y)
     found = model.predict(X)
     assert found.shape == y.shape
-    assert abs(np.mean(y <= found) - quantile) < 0.02
+    assert abs(np.mean(y <= found) - quantile) < 0.03
 
 
 def test_quantiles_follow_the_noise_and_do_not_cross():
@@ -71,7 +71,7 @@ def test_quantiles_follow_the_noise_and_do_not_cross():
     found = model.predict(X)
     assert found.shape == (len(X), 3)
     assert (np.diff(found, axis=1) >= 0).all()
-    assert_allclose(np.mean(y[:, None] <= found, axis=0), QUANTILES, atol=0.02)
+    assert_allclose(np.mean(y[:, None] <= found, axis=0), QUANTILES, atol=0.03)
     width = found[:, 2] - found[:, 0]
     right = X[:, 0] > 0.8
     assert width[right].mean() > 2 * width[X[:, 0] < 0.2].mean()

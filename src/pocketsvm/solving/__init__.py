@@ -9,6 +9,6 @@
 - `all_rows` does so for any number of rows, which it sees only through `readings`: sums over all
   rows, in memory or not. `scores` finds quantiles of the scores of all rows.
 - `positions` optimises the vectors themselves.
-- `coverage` shifts quantiles.
+- `coverage` shifts quantiles such that they cover the share of rows that was asked for.
 - `blas` keeps the bits of the sums, whatever the number of threads.
 """
