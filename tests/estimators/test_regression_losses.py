@@ -9,7 +9,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 
-from pocketsvm import BudgetedSVR, load_model
+from pocketsvm import BudgetedSVR, BudgetedSVRCV, load_model
+from pocketsvm.rows.scales import TargetWarning
 
 LOSSES = ("squared_error", "huber", "quantile")
 EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES)
@@ -224,3 +225,28 @@ def test_the_huber_loss_needs_a_positive_epsilon():
 def test_quantiles_must_be_numbers():
     with pytest.raises(ValueError, match="a list of such numbers that increase"):
         svr(loss="quantile", quantile=["low", 0.5]).fit(*friedman())
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_error", "huber"])
+@pytest.mark.parametrize("quantile", [0.9, [0.1, 0.9]])
+def test_other_losses_predict_no_quantiles(loss, quantile):
+    X, y = wedge()
+    model = svr(20, loss=loss, quantile=quantile)
+    with pytest.raises(ValueError, match=r"quantile=.*0\.9.* needs loss='quantile', got loss="):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="needs loss='quantile'"):
+        model.partial_fit(X, y)
+    search = BudgetedSVRCV(20, loss=loss, quantile=quantile)
+    with pytest.raises(ValueError, match="needs loss='quantile'"):
+        search.fit(X, y)
+
+
+def test_the_warning_about_large_targets_tells_the_distance_from_the_median():
+    """Around a quantile, the distances are larger."""
+    X, y = friedman()
+    y = y - np.median(y)
+    y *= 100 / np.median(np.abs(y))
+    with pytest.warns(TargetWarning, match="median distance from their median is 100:"):
+        svr(20, 0.1, loss="quantile", quantile=[0.01, 0.99]).fit(X, y)
+    with pytest.warns(TargetWarning, match="median distance from zero is 100:"):
+        svr(20, 0.1, fit_intercept=False).fit(X, y)

@@ -1,6 +1,5 @@
 """`BudgetedSVCCV` and `BudgetedSVRCV`: C and gamma by cross-validation, inside `fit`."""
 
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import StrOptions, available_if, fit_context
 from ..estimators.base import BudgetedMachine
 from ..estimators.classifier import LOSSES, BudgetedSVC, has_probabilities
-from ..estimators.regressor import BudgetedSVR
+from ..estimators.regressor import BudgetedSVR, checked_quantile
 from ..tasks.base import Task
 from ..tasks.classification import Classification
 from ..tasks.regression import Regression
@@ -424,8 +423,7 @@ feature_names_in_
         self.verbose = verbose
 
     def _task(self) -> Task:
-        given = self.quantile
-        quantile = float(given) if isinstance(given, Real) else tuple(given)
+        quantile = checked_quantile(self.quantile, self.loss)
         return Regression(self.loss, float(self.epsilon), quantile)
 
     @fit_context(prefer_skip_nested_validation=True)
