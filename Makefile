@@ -86,7 +86,7 @@ study: $(PACKAGE) ## compare settings of training on held-out training rows, and
 
 docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets need $$POCKETSVM_DATA
 	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)
-	for page in guide probabilities quantiles novelty; do \
+	for page in guide feature-scales probabilities quantiles novelty; do \
 	  $(PY) tools/examples.py docs/$$page.md docs/images || exit 1; \
 	done
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'

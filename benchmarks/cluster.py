@@ -131,7 +131,7 @@ def by_reduction(n_rows: int) -> Table:
         "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
         "rows of 4 d + 1 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "
         "sample) its share of 512 B rows, with 16 more bytes; ReadFirst 8 (B + 5), and besides the "
-        "rows near the margin, or a sample of them; ReadAlong 8 (B + 6), only after a step that "
+        "rows near the margin, or a sample of them; ReadAlong 40, only after a step that "
         "was too long.",
     )
     with tempfile.TemporaryDirectory() as name:
@@ -160,7 +160,7 @@ def _formula(reading: str, n_partitions: int) -> float:
         "Summarise": number * (4 * N_FEATURES + 3 * 2 + 6),
         "Draw": Choices().rows_per_vector * BUDGET / n_partitions * (row + 2 * number),
         "ReadFirst": number * (BUDGET + 5),
-        "ReadAlong": number * (BUDGET + 1 + len(LENGTHS)),
+        "ReadAlong": number * len(LENGTHS),
     }
     return sizes[reading]
 

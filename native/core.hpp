@@ -251,7 +251,7 @@ struct Chunk {
 // What a reading of rows computes.
 struct Sums {
     double* losses;  // of each length and loss
-    double* pull;    // n_outputs x (n_vectors + 1): the derivative of the losses
+    double* pull;    // n_outputs x (n_vectors + 1): their derivative; not along a direction
     bool* near;      // of each row, from the first row of all on; not along a direction
 };
 
@@ -361,8 +361,7 @@ struct Core {
     void (*losses_along)(const Losses& losses, const Chunk& chunk, const double* decisions,
                          const double* change, const double* lengths, double* first,
                          double* second);
-    // Without lengths, the model holds a point, else a point and then a direction. The pull is that
-    // at the first length.
+    // Without lengths, the model holds a point, else a point and then a direction.
     Reader* (*make_reader)(Precision, const ModelView&, const double* lengths,
                            std::size_t n_lengths);
     // False if a matrix is not positive definite, because of rounding with a large c.

@@ -43,9 +43,8 @@ def float64_model(**parameters):
 def exact(estimator, X):
     """Return decision values in float64, (n_rows, n_outputs)."""
     model = Model.of(estimator)
-    if model.preparation is not None:
-        for step in model.preparation.steps:
-            X = step.transform(X)
+    for step in model.steps:
+        X = step.transform(X)
     kernel = rbf_kernel(
         np.asarray(X, dtype=np.float64), model.vectors.astype(np.float64), gamma=model.gamma
     )
@@ -170,6 +169,28 @@ def far_rows(clf, X):
     return rows.astype(clf.support_vectors_.dtype)
 
 
+def weighted(kind):
+    """Return a model with feature scales, of which some are zero, and rows for an export."""
+    X, y = make_blobs(600, n_features=6, centers=3, cluster_std=3.0, random_state=1)
+    scales = np.array([0.7, 0.0, 1.3, 2.0, 0.0, 0.1])
+    if kind == "float64":
+        X = X + 1e5
+    if kind != "two classes":
+        clf = BudgetedSVC(30, feature_scales=scales, gamma=0.05, random_state=0).fit(X, y)
+    else:
+        clf = BudgetedSVC(30, feature_scales=scales, random_state=0).fit(X, y == 1)
+    if kind == "after a scaler":
+        scaler = StandardScaler().fit(X)
+        clf.fit(scaler.transform(X), y)
+        clf = make_pipeline(scaler, clf)
+    if kind == "all count":
+        clf.set_params(feature_scales=scales + 0.2).fit(X, y)
+    return clf, X if kind == "float64" else X.astype(np.float32)
+
+
+WEIGHTED = pytest.mark.parametrize(
+    "kind", ["two classes", "three classes", "all count", "after a scaler", "float64"]
+)
 WITHOUT_INTERCEPT = pytest.mark.parametrize(
     "setting",
     [

@@ -250,3 +250,20 @@ def test_streams_continue_a_preparation_but_learn_none():
         DaskBudgetedSVC(impute="middle").fit(frame, labels)
     with pytest.raises(ValueError, match="X has no column 'smell'"):
         DaskBudgetedSVC(one_hot=["smell"]).fit(frame, labels)
+
+
+# --- feature scales -------------------------------------------------------------------------------
+
+
+@BUDGETS
+def test_feature_scales_multiply_the_rows_of_partitions(budget):
+    X, y = problem()
+    scales = np.array([2.0, 0.5, 1.0, 0.0])
+    given = {"gamma": 0.5, "random_state": 0}
+    one = DaskBudgetedSVC(budget, feature_scales=scales, **given).fit(*arrays(X, y))
+    other = DaskBudgetedSVC(budget, **given).fit(*arrays(X * scales, y))
+    assert_array_equal(one.feature_scales_, scales)
+    lazy = one.decision_function(da.from_array(X, chunks=(700, 4)))
+    expected = other.to_local().decision_function(X * scales)
+    assert_array_equal(lazy.compute(), expected)
+    assert clone(one).feature_scales.tolist() == scales.tolist()

@@ -29,6 +29,7 @@ from pocketsvm import (
 from pocketsvm.plots import (
     BoundaryDisplay,
     BudgetDisplay,
+    FeatureScalesDisplay,
     MergeTableDisplay,
     ProfileDisplay,
     TuningDisplay,
@@ -361,3 +362,110 @@ def test_one_fit_gives_the_scores_of_all_budgets():
     assert_allclose(display.line_.get_ydata(), search.budget_scores_.mean(axis=1))
     with pytest.raises(ValueError, match="compared no budgets"):
         BudgetDisplay.from_estimator(search.set_params(budget=20).fit(X, y))
+
+
+# --- feature scales -------------------------------------------------------------------------------
+
+
+def bars(display):
+    """The names and lengths of the bars, from the top."""
+    names = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    return dict(zip(names, [bar.get_width() for bar in display.ax_.patches], strict=True))
+
+
+def scaled(scales, X, y):
+    return BudgetedSVC(budget=20, feature_scales=scales, random_state=0).fit(X, y)
+
+
+def test_feature_scales_are_drawn_by_name_the_largest_first(iris):
+    X, y = iris
+    display = FeatureScalesDisplay.from_estimator(scaled([0.5, 2.0, 0.0, 1.0], X, y))
+    assert list(bars(display).items()) == [
+        ("sepal width (cm)", 2.0),
+        ("petal width (cm)", 1.0),
+        ("sepal length (cm)", 0.5),
+        ("petal length (cm)", 0.0),
+    ]
+    assert display.ax_.get_title() == "feature scales"
+    assert display.ax_.yaxis.get_view_interval()[0] > display.ax_.yaxis.get_view_interval()[1]
+    unnamed = FeatureScalesDisplay.from_estimator(scaled([0.5, 2.0, 0.0, 1.0], X.to_numpy(), y))
+    assert list(bars(unnamed)) == ["x1", "x3", "x0", "x2"]
+
+
+def test_feature_scales_per_standard_deviation_compare_units(iris):
+    X, y = iris
+    for rows in (X, scipy.sparse.csr_array(X.to_numpy())):
+        clf = scaled([1.0, 1.0, 1.0, 1.0], rows, y)
+        display = FeatureScalesDisplay.from_estimator(clf, rows)
+        expected = sorted(X.std(ddof=0).tolist(), reverse=True)
+        assert_allclose(list(bars(display).values()), expected)
+        assert display.ax_.get_title() == "feature scales per standard deviation"
+
+
+def test_feature_scales_after_steps_have_the_names_of_their_columns(iris):
+    X, y = iris
+    scales = [0.5, 2.0, 0.0, 1.0]
+    machine = BudgetedSVC(20, feature_scales=scales, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), machine).fit(X, y)
+    assert next(iter(bars(FeatureScalesDisplay.from_estimator(pipeline)))) == "sepal width (cm)"
+    relative = FeatureScalesDisplay.from_estimator(pipeline, X)
+    assert_allclose(list(bars(relative).values()), [2.0, 1.0, 0.5, 0.0])
+    steps = make_pipeline(FunctionTransformer(lambda X: X), machine).fit(X, y)
+    assert next(iter(bars(FeatureScalesDisplay.from_estimator(steps)))) == "x1"
+    components = make_pipeline(PCA(4), machine).fit(X, y)
+    assert next(iter(bars(FeatureScalesDisplay.from_estimator(components)))) == "pca1"
+
+
+def test_feature_scales_of_a_search_and_of_a_preparation():
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"size": random.normal(size=200)})
+    rows["colour"] = random.choice(["red", "blue"], 200)
+    y = (rows["colour"] == "red") ^ (rows["size"] > 0)
+
+    class Batches:
+        one_hot = ("colour",)
+
+        def batches(self):
+            yield rows, y.to_numpy()
+
+    given = {"feature_scales": [2.0, 0.5, 1.0], "random_state": 0}
+    clf = BudgetedSVC(20, **given).fit(Batches())
+    assert list(bars(FeatureScalesDisplay.from_estimator(clf))) == [
+        "size",
+        "colour_red",
+        "colour_blue",
+    ]
+    relative = FeatureScalesDisplay.from_estimator(clf, rows)
+    assert_allclose(bars(relative)["size"], 2.0 * rows["size"].std(ddof=0))
+    search = BudgetedSVCCV(10, Cs=[1.0], gammas=[0.5], cv=2, **given)
+    search.fit(np.hstack([rows[["size"]], np.eye(2)[y.astype(int)]]), y)
+    assert list(bars(FeatureScalesDisplay.from_estimator(search))) == ["x0", "x2", "x1"]
+
+
+def test_many_feature_scales_are_counted():
+    X = np.random.default_rng(0).normal(size=(100, 30))
+    clf = scaled(np.arange(30.0), X, X[:, 0] > 0)
+    display = FeatureScalesDisplay.from_estimator(clf)
+    assert len(bars(display)) == 20
+    assert display.ax_.get_xlabel() == "10 more features have scales up to 9"
+    few = FeatureScalesDisplay.from_estimator(clf, max_features=29)
+    assert few.ax_.get_xlabel() == "1 more feature has scales up to 0"
+    assert few.figure_.get_figheight() > display.figure_.get_figheight()
+    assert display.plot(few.ax_).ax_ is few.ax_
+
+
+def test_long_names_and_formulas_of_features_fit():
+    names = ["a very long name of a feature that nobody can read", "$x$"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=names)
+    display = FeatureScalesDisplay.from_estimator(scaled([2.0, 1.0], X, X["$x$"] > 0))
+    assert list(bars(display)) == ["a very long na…obody can read", r"\$x\$"]
+    display.figure_.canvas.draw()
+
+
+def test_a_model_that_weighs_all_features_alike_has_nothing_to_draw(moons):
+    with pytest.raises(ValueError, match=r"weighs all features alike\. Fit it with feature_scales"):
+        FeatureScalesDisplay.from_estimator(moons)
+    with pytest.raises(NotFittedError):
+        FeatureScalesDisplay.from_estimator(BudgetedSVC())
+    with pytest.raises(TypeError, match="Expected an estimator of pocketsvm"):
+        FeatureScalesDisplay.from_estimator(LogisticRegression().fit(X, Y))

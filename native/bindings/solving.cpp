@@ -240,7 +240,8 @@ nb::object solve_rows(const RowLosses& losses, AnyMatrix kernel, Vector c, doubl
     return nb::make_tuple(point, gradient, decisions, objective, predicted, steps);
 }
 
-// With lengths, points holds those of the start and then those of the direction.
+// With lengths, points holds those of the start and then those of the direction, and only the losses
+// are not empty.
 nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const RowLosses& losses,
                       Vector c, Matrix coefficients, Vector intercepts, Vector lengths,
                       double reach, std::size_t n_threads) {
@@ -263,7 +264,8 @@ nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const R
     Sums total;
     const std::size_t n_losses = losses.view().n_losses();
     auto sums = make_array<double>({n_each, n_losses}, &total.losses);
-    auto pull = make_array<double>({n_outputs, n_vectors + 1}, &total.pull);
+    auto pull = make_array<double>({n_outputs, n_lengths ? 0 : n_vectors + 1}, &total.pull);
+    if (n_lengths) total.pull = nullptr;
     auto near = make_array<bool>({n_rows}, &total.near);
     const ModelView model{n_vectors,           vectors.shape(1),  n_points, vectors.data(),
                           coefficients.data(), intercepts.data(), gamma};

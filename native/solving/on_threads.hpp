@@ -170,11 +170,11 @@ inline std::size_t rows_read_at_once(const ModelView& model) {
     return std::clamp(most_work / (row_work + 1), least, most);
 }
 
-// Reads all rows; there are n_losses sums of losses.
+// Reads all rows; there are n_losses sums of losses, and no pull if the place for it is null.
 inline bool read_all(const Reader& reader, const ModelView& model, const RowsView& rows,
                      const Losses& losses, const Chunk& all, std::size_t n_losses,
                      const Sums& total, std::size_t n_threads, Interrupt& interrupt) {
-    const std::size_t n_pull = losses.n_outputs * (model.n_vectors + 1);
+    const std::size_t n_pull = total.pull ? losses.n_outputs * (model.n_vectors + 1) : 0;
     const std::size_t at_once = rows_read_at_once(model);
     std::vector<double> found(n_losses + n_pull);
     const bool finished =

@@ -1,5 +1,5 @@
-// Readings of rows: their losses at a point, or along a direction, and how these pull at the
-// coefficients. Kernel values, decision values and losses of a tile of rows stay in the cache.
+// Readings of rows: their losses at a point and how these pull at the coefficients, or their losses
+// along a direction. Kernel values, decision values and losses of a tile of rows stay in the cache.
 #pragma once
 
 #include "../kernel/prediction.hpp"
@@ -52,15 +52,18 @@ class LossReader final : public Reader {
                          decisions.data());
             for (std::size_t r = 0; r < n; ++r) {
                 const double* f = decisions.data() + r * n_points_;
+                if (lengths_.size()) {
+                    read_along(loss, i + r, losses, f, tried.data(), chunk, sums);
+                    continue;
+                }
                 double* slope = slopes.data() + r * n_outputs;
-                if (lengths_.size())
-                    read_along(loss, i + r, losses, f, tried.data(), chunk, slope, sums);
-                else
-                    read_at(loss, i + r, f, chunk, slope, sums);
+                read_at(loss, i + r, f, chunk, slope, sums);
                 for (std::size_t o = 0; o < n_outputs; ++o) slope_sums[o] += slope[o];
             }
-            sums_.add_pull(kernel.data(), n, n_outputs, slopes.data(), pull.data());
+            if (!lengths_.size())
+                sums_.add_pull(kernel.data(), n, n_outputs, slopes.data(), pull.data());
         }
+        if (lengths_.size()) return;
         for (std::size_t o = 0; o < n_outputs; ++o) {
             double* to = sums.pull + o * (n_vectors_ + 1);
             for (std::size_t j = 0; j < n_vectors_; ++j) to[j] = pull[o * sums_.width() + j];
@@ -81,7 +84,7 @@ class LossReader final : public Reader {
 
     template <class Loss>
     void read_along(Loss loss, std::size_t row, const Losses& losses, const double* f,
-                    double* tried, const Chunk& chunk, double* slope, const Sums& sums) const {
+                    double* tried, const Chunk& chunk, const Sums& sums) const {
         const std::size_t n_outputs = losses.n_outputs;
         const double c = chunk.c[row], *step = f + n_outputs;
         for (std::size_t k = 0; k < lengths_.size(); ++k) {
@@ -89,7 +92,6 @@ class LossReader final : public Reader {
             double* total = sums.losses + k * losses.n_losses();
             loss.at(row, tried, [&](std::size_t o, const Bend& bend) {
                 total[loss.coupled ? 0 : o] += c * bend.value;
-                if (k == 0) slope[o] = c * bend.slope;
             });
         }
     }

@@ -453,9 +453,9 @@ def read_losses(
 
     Sums over all rows, whose weights are c. Without lengths, they are those at a point. With
     lengths, coefficients and intercepts hold a point and then a direction, the losses are those at
-    these lengths along the direction, the pull is that at the first one, and near is empty. Sums
-    are in float64; the bits do not depend on the threads. A row is near if it would have a slope
-    after a change of its decision value by `reach` widths.
+    these lengths along the direction, and the others are empty. Sums are in float64; the bits do
+    not depend on the threads. A row is near if it would have a slope after a change of its decision
+    value by `reach` widths.
     """
 
 class SvmlightChunk:

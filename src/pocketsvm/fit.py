@@ -12,17 +12,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .files.memory import check_memory
 from .model.model import Model
 from .model.preparation import Preparation
 from .rows.checked import CheckedRows, Dtype, Rows
 from .rows.drawing import Plan
+from .rows.feature_scales import check_number, scaled_rows, scaling_steps
 from .rows.precision import surveyed_rows, training_rows
-from .rows.preparation import Preparing
+from .rows.preparation import Preparing, Steps, prepared_summary
 from .rows.scales import warn_about_scales
 from .rows.source import Source
 from .rows.survey import AtHand, Survey, survey
+from .solving.feature_scales import learned_scales
 from .solving.readings import Readings, Recipe, in_memory
 from .solving.sample import sample_of
 from .solving.scores import score_quantile
@@ -101,7 +104,12 @@ def fit(
     state, known = state_of(start), found.survey
 
     def completed(model: Model, everything: Readings | None) -> Model:
-        model = replace(model, feature_names=_names(found), preparation=_preparation(found))
+        model = replace(
+            model,
+            feature_names=_names(found),
+            preparation=_preparation(found),
+            feature_scales=begun.feature_scales,
+        )
 
         def quantile_of(*given: Any) -> float:
             scans = everything
@@ -160,6 +168,12 @@ class _Begun:
     targets: Targets
     settings: Settings
     n_rows: int
+    feature_scales: NDArray[np.float64] | None
+
+    @property
+    def steps(self) -> Steps:
+        """What is done to rows before the kernel sees them."""
+        return scaling_steps(self.found.steps, self.feature_scales)
 
 
 def _begin(
@@ -170,7 +184,8 @@ def _begin(
     start: Model | None,
     preparing: Preparing | None = None,
 ) -> _Begun:
-    """Survey the rows, and settle targets, precision, gamma and lambda."""
+    """Survey the rows, and settle targets, feature scales, precision, gamma and lambda."""
+    check_scales(task, parameters, start)
     if start is not None:
         preparing = Preparing(known=start.preparation.steps if start.preparation else ())
     random = parameters.random_state
@@ -189,10 +204,12 @@ def _begin(
     n_rows = rows.n_rows if found.survey is None else found.survey.n_rows
     most = parameters.budget if start is not None else n_rows * parameters.max_iter
     check_memory(min(parameters.budget, most), rows.X)
-    ready = _ready(found, rows, parameters, start, source.scaling)
+    scales = _feature_scales(rows, targets, parameters, start)
+    ready = _ready(found, rows, scales, parameters, start, source.scaling)
     previous = start.training.alpha if start is not None and start.training is not None else None
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
-    return _Begun(found, ready, targets, task.adapted(parameters.settings(alpha)), n_rows)
+    settings = task.adapted(parameters.settings(alpha))
+    return _Begun(found, ready, targets, settings, n_rows, scales)
 
 
 def plan_of(parameters: Parameters) -> Plan:
@@ -213,11 +230,69 @@ def _check_polish(parameters: Parameters, found: AtHand) -> None:
         )
 
 
+def check_scales(task: Task, parameters: Parameters, start: Model | None) -> None:
+    """Refuse feature scales that cannot be learnt, or that differ from those to be continued."""
+    wanted = parameters.feature_scales
+    if start is not None:
+        known = start.feature_scales
+        if not _keeps(wanted, known):
+            raise ValueError(
+                f"feature_scales={wanted!r} differs from the feature scales of the model to be "
+                f"continued, which has {'none' if known is None else 'others'}. Its support "
+                "vectors were found with them: keep feature_scales, or fit with warm_start=False."
+            )
+    elif isinstance(wanted, str):
+        if task.unlearnable:
+            raise ValueError(
+                f"feature_scales={wanted!r} is not possible here: {task.unlearnable}. Give an "
+                "array, or None."
+            )
+        if not (parameters.polish or parameters.is_stream):
+            raise ValueError(
+                f"polish=False is the setting of the paper, whose kernel weighs all features "
+                f"alike: feature_scales={wanted!r} is not possible with it. Use polish=True, or "
+                "give an array, such as feature_scales_ of another model."
+            )
+
+
+def _keeps(wanted: NDArray[np.float64] | str | None, known: NDArray[np.float64] | None) -> bool:
+    """Tell whether a parameter lets a continued model keep its feature scales."""
+    if isinstance(wanted, np.ndarray):
+        return known is not None and np.array_equal(wanted, known)
+    return wanted != "learn" or known is not None
+
+
+def _feature_scales(
+    rows: CheckedRows, targets: Targets, parameters: Parameters, start: Model | None
+) -> NDArray[np.float64] | None:
+    """Return the scales of the features: given, learnt, or those of a continued model."""
+    wanted = parameters.feature_scales
+    if start is not None:
+        return start.feature_scales
+    if isinstance(wanted, str):
+        return learned_scales(rows, targets, parameters, auto=wanted == "auto")
+    if wanted is not None:
+        check_number(wanted, rows.n_features)
+    return wanted
+
+
 def _ready(
-    found: AtHand, rows: CheckedRows, parameters: Parameters, start: Model | None, scaling: str
+    found: AtHand,
+    rows: CheckedRows,
+    scales: NDArray[np.float64] | None,
+    parameters: Parameters,
+    start: Model | None,
+    scaling: str,
 ) -> Rows:
     """Fix precision and gamma; a continued model keeps its gamma and never loses precision."""
-    gamma, known = parameters.gamma, found.survey
+    gamma, known, steps = parameters.gamma, found.survey, found.steps
+    if scales is not None:
+        steps = scaling_steps(steps, scales)
+        rows = scaled_rows(rows, scales)
+        if known is not None:
+            known = replace(known, summary=prepared_summary(known.summary, steps[-1:]))
+        if isinstance(parameters.feature_scales, str) and isinstance(gamma, str):
+            gamma = 1.0  # the scales that were learnt carry the width
     least_dtype: Dtype = "float32"
     if start is not None:
         wanted = 1.0 / rows.n_features if gamma == "auto" else gamma
@@ -230,11 +305,11 @@ def _ready(
         gamma = start.gamma
         least_dtype = "float32" if start.vectors.dtype == np.float32 else "float64"
     if known is not None:
-        ready = surveyed_rows(rows, known, found.steps, gamma, least_dtype)
+        ready = surveyed_rows(rows, known, steps, gamma, least_dtype)
     else:
         n_threads = parameters.n_threads
         ready = training_rows(rows, gamma, least_dtype=least_dtype, n_threads=n_threads)
-    if start is None:
+    if start is None and scales is None:  # scales say how wide the columns are to be
         summary = None if known is None else known.summary
         warn_about_scales(rows.X, gamma, summary, scaling)
     return ready
@@ -247,8 +322,8 @@ def _readings(begun: _Begun, known: Survey, course: Course) -> Readings | None:
     ready, targets, settings = begun.ready, begun.targets, begun.settings
     scanner = replace(known.scanner, source=course.followed(known.scanner.source))
     nothing = targets.take(np.arange(0), np.empty(0))
-    dtype, steps = ready.core.dtype, begun.found.steps
-    recipe = Recipe(nothing, ready.gamma, dtype, known.n_rows, settings, steps)
+    dtype = ready.core.dtype
+    recipe = Recipe(nothing, ready.gamma, dtype, known.n_rows, settings, begun.steps)
     weight = float(targets.whole_weights() @ known.summary.weights)
     total_c = weight / (known.n_rows * settings.alpha)
     backend = settings.backend

@@ -267,15 +267,15 @@ def test_warm_starts_go_on(tmp_path):
 
 def kept(path, **changes):
     """Write the checkpoint of a fit that was interrupted, with other values."""
-    X, y = problem()
-    clf = BudgetedSVC(15, random_state=0).set_callbacks(Checkpoint(path, every=0), StopAfter(1))
+    X, y = halves()
+    clf = BudgetedSVC(4, random_state=0).set_callbacks(Checkpoint(path, every=0), StopAfter(1))
     with pytest.raises(InterruptedFitError):
         clf.fit(X, y)
     identity, progress = read_checkpoint(path)
     for name, value in changes.items():
         setattr(progress, name, value)
     write_checkpoint(path, identity, progress)
-    return BudgetedSVC(15, random_state=0).set_callbacks(Checkpoint(path, every=0)), X, y
+    return BudgetedSVC(4, random_state=0).set_callbacks(Checkpoint(path, every=0)), X, y
 
 
 @pytest.mark.parametrize(

@@ -220,11 +220,19 @@ def ranking():
     return BudgetedRanker(8, 10.0, max_iter=3, random_state=0).fit(X, y, qid=qid), X[:5]
 
 
+def feature_scales():
+    X, y = make_blobs(300, n_features=3, centers=3, cluster_std=2.0, random_state=1)
+    clf = BudgetedSVC(9, feature_scales=[1.3, 0.0, 0.4], max_iter=3, random_state=0)
+    return clf.fit(X, y), X[:5]
+
+
 def write(name, clf, X):
     model = Model.of(clf)
     rows, stem = np.asarray(X), f"{name}-v{VERSION}"
     if model.preparation is not None:
         rows = clf[:-1].transform(X)
+    if model.feature_scales is not None:
+        rows = rows * model.feature_scales
     kernel = rbf_kernel(rows, model.vectors.astype(np.float64), gamma=model.gamma)
     known = {
         "parameters": getattr(clf, "named_steps", {"svm": clf})["svm"].get_params(),
@@ -253,6 +261,7 @@ KINDS = {
     "probabilities": probabilities,
     "quantiles": quantiles,
     "several-targets": several_targets,
+    "feature-scales": feature_scales,
     "novelty": novelty,
     "ranking": ranking,
 }

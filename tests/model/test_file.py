@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -99,7 +100,15 @@ def test_golden_files_keep_their_decisions(golden):
 
 
 def test_there_is_a_golden_file_of_every_kind():
-    kinds = ("float64", "huber", "novelty", "prepared", "prepared-steps", "probabilities")
+    kinds = (
+        "feature-scales",
+        "float64",
+        "huber",
+        "novelty",
+        "prepared",
+        "prepared-steps",
+        "probabilities",
+    )
     kinds += ("quantiles", "ranking", "regression", "reservoir", "scaled", "several-targets")
     kinds += ("stream", "three-classes", "two-classes")
     found = [path.stem for path in GOLDEN]
@@ -121,8 +130,24 @@ def test_a_golden_file_that_is_saved_again_is_the_same_model(path, golden):
     clf = load_model(golden)
     save_model(clf, path)
     assert_equal(Model.of(load_model(path)).training, Model.of(clf).training)
-    for name in ("vectors", "dual_coef", "intercept", "classes", "feature_names"):
+    names = ("vectors", "dual_coef", "intercept", "classes", "feature_names", "feature_scales")
+    for name in names:
         assert_array_equal(getattr(Model.of(load_model(path)), name), getattr(Model.of(clf), name))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([0.0, 0.0], "feature scales are negative, or all of them are zero"),
+        ([1.0, -1.0], "feature scales are negative"),
+        ([1.0, np.nan], "holds a number that is not finite"),
+        ([1.0, 2.0, 3.0], "'feature_scales.values' is float64 of shape \\(3,\\), but"),
+    ],
+)
+def test_wrong_feature_scales_are_refused(path, wrong, message):
+    model = small().fit(*problem()).to_model()
+    with pytest.raises(ValueError, match=message):
+        write_model(replace(model, feature_scales=np.array(wrong)), path, {})
 
 
 # --- damaged and forged files --------------------------------------------------------------------

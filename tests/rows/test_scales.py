@@ -55,6 +55,22 @@ def test_large_targets_give_a_warning():
     TransformedTargetRegressor(BudgetedSVR(10), transformer=StandardScaler()).fit(X, 1e5 * y)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_an_epsilon_beyond_all_targets_gives_a_warning(fit_intercept):
+    X, y = make_friedman1(200, random_state=0)
+    y = y - (y.min() + y.max()) / 2  # without an intercept, zero is the middle
+    reach = y.max()
+    svr = BudgetedSVR(10, 100.0, fit_intercept=fit_intercept, max_iter=1, random_state=0)
+    svr.set_params(epsilon=0.9 * reach).fit(X, y)
+    message = "epsilon=.* is so large for these targets .* middle|zero .* the model is constant"
+    with pytest.warns(TargetWarning, match=message):
+        svr.set_params(epsilon=1.1 * reach).fit(X, y)
+    assert np.ptp(svr.predict(X)) == 0.0
+    with pytest.warns(TargetWarning, match=r"for the targets \[1\]"):
+        svr.set_params(epsilon=0.1).fit(X, np.column_stack([y, y / (20 * reach)]))
+    svr.fit(X, np.ones(200) if fit_intercept else np.zeros(200))  # nothing is hidden
+
+
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_normalised_sparse_rows_give_no_warning(norm):
     random = np.random.default_rng(0)

@@ -96,6 +96,24 @@ def test_more_rows_than_the_passes_see(kind):
     assert_converged(found)
 
 
+def test_few_heavy_rows():
+    machine = BudgetedSVC(100, 1e3, class_weight="balanced", random_state=0)
+    found = judged(machine, *rare())
+    assert_converged(found)
+    assert found.estimator.profile_.solver_steps > 50
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+@pytest.mark.parametrize("C", [1e5, 1e6])
+def test_as_many_vectors_as_rows_and_a_large_c(C, loss):
+    assert_converged(judged(BudgetedSVC(300, C, loss=loss, random_state=0), *overlapping(300)))
+
+
+@pytest.mark.parametrize("C", [1e3, 1e4, 1e5])
+def test_as_many_vectors_as_values_and_a_large_c(C):
+    assert_converged(judged(BudgetedSVR(300, C, random_state=0), *values(300)))
+
+
 def test_the_judge_finds_what_is_left():
     found = judged(BudgetedSVC(30, 10.0, random_state=0), *overlapping(800))
     profile = found.estimator.profile_

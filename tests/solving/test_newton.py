@@ -7,7 +7,13 @@ import pytest
 import scipy.sparse as sp
 from exact_objective import Objective
 from numpy.testing import assert_allclose, assert_array_equal
-from solver_problems import PROBLEMS, class_problem, coupled_problem, value_problem
+from solver_problems import (
+    PROBLEMS,
+    TUBE_WIDTH,
+    class_problem,
+    coupled_problem,
+    value_problem,
+)
 from threadpoolctl import threadpool_limits
 
 from pocketsvm.backends import kernel
@@ -15,6 +21,7 @@ from pocketsvm.backends.native import Native
 from pocketsvm.solving import newton
 from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_start, line_search, minimise
 from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem, row_products
+from pocketsvm.solving.value_losses import EpsilonInsensitive
 
 EVERY_PROBLEM = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)
 ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
@@ -161,6 +168,23 @@ def test_what_remains_is_reported_at_the_limit_of_steps():
     assert solution.steps == 1
     assert solution.objective > 1.01 * best.objective
     assert solution.remaining > 0.005
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1e4])
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_each_output_is_optimal_in_its_own_units(C, spread):
+    vectors, sample = value_problem(n=600, C=C)
+    first = sample.loss.targets[:, 0]
+    targets = np.column_stack([first, spread * (np.cos(2 * first) + np.roll(first, 1))])
+    widths = TUBE_WIDTH * np.array([1.0, spread])
+    sample = replace(sample, loss=EpsilonInsensitive.of(targets, [0.0, 0.0], widths))
+    solution = solved(vectors, sample)
+    for o in range(2):
+        loss = EpsilonInsensitive.of(targets[:, o : o + 1], [0.0], widths[o : o + 1])
+        objective = Objective(vectors, replace(sample, loss=loss))
+        value, _ = objective(solution.place.point[o : o + 1])
+        point, _ = objective.minimum(solution.place.point[o : o + 1])
+        assert value <= CLOSE * objective(point)[0]
 
 
 def test_a_smaller_tolerance_makes_more_steps():

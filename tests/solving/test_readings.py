@@ -155,11 +155,10 @@ def test_the_core_sums_at_a_point_as_blocks_do(chunk):
 
 def test_the_core_sums_along_a_direction_as_blocks_do(chunk):
     vectors, sample, point, direction = chunk
-    losses, pull = read_along(vectors, point, direction, sample, Native())
-    other_losses, other_pull = read_along(vectors, point, direction, in_numpy(sample), Native())
+    losses = read_along(vectors, point, direction, sample, Native())
+    other_losses = read_along(vectors, point, direction, in_numpy(sample), Native())
     assert losses.shape == (len(LENGTHS), sample.loss.n_outputs)
     assert_allclose(losses, other_losses, rtol=1e-12)
-    assert_allclose(pull, other_pull, rtol=1e-12, atol=1e-10)
 
 
 @pytest.mark.parametrize("n", [1, 64, 4095, 4096, 4097, 9000])
@@ -368,8 +367,7 @@ def test_sums_of_chunks_are_those_of_all_rows(task, size):
     assert_allclose(one.losses, many.losses)
     assert_allclose(one.pull, many.pull, rtol=1e-9, atol=1e-9 * np.abs(one.pull).max())
     along = [each.along(case.vectors, case.point, case.direction) for each in (case.one, case.many)]
-    for value, other in zip(*along, strict=True):
-        assert_allclose(value, other, rtol=1e-9, atol=1e-9 * np.abs(value).max())
+    assert_allclose(*along, rtol=1e-9)
 
 
 @SIZES

@@ -106,8 +106,8 @@ class Backend(ABC):
 
         Sums over all rows, whose weights are c. Without lengths, they are those at a point. With
         lengths, `points` holds a point and then a direction, the losses are those at these lengths
-        along the direction, the pull is that at the first one, and no row is near. A row is near
-        if it would have a slope after a change of its decision value by `reach` widths.
+        along the direction, and the others are empty. A row is near if it would have a slope after
+        a change of its decision value by `reach` widths.
         """
 
     @abstractmethod

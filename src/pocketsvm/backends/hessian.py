@@ -28,7 +28,7 @@ AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
 # The least curvature of the intercept, as a share of the largest possible: it has none if no row
 # bends, and then a step would go so far that a line search of few trials does not come back.
-INTERCEPT_CURVATURE = 1e-3
+INTERCEPT_CURVATURE = 1e-6
 # The least share of its curvature that is left to the intercept once the coefficients follow it.
 LEAST_REST = 1e-14
 

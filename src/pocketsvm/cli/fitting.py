@@ -16,6 +16,7 @@ from .._sklearn import validate_parameters
 from ..callbacks import Checkpoint
 from ..files import DataFile
 from ..files.reader import number
+from ..rows.feature_scales import checked_feature_scales
 from ..training.settings import Choices
 from .console import FitProgress, ReadingProgress, Reporter, print_json, show
 from .options import LearnerOptions, MachineOptions, OutputOptions, TaskOptions
@@ -68,6 +69,7 @@ def new_estimator(
         max_iter=options.max_iter,
         random_state=options.seed,
         n_jobs=n_jobs,
+        feature_scales=feature_scales(options.feature_scales),
         # With robust scaling, outliers would make the variance, and gamma="scale", useless.
         **{"gamma": "auto" if options.scale == "robust" else "scale"} | parameters,
     )
@@ -116,6 +118,32 @@ def _loss_parameters(
             param_hint="--quantiles",
         )
     return {"loss": "quantile", "quantile": shares[0] if len(shares) == 1 else shares}
+
+
+def feature_scales(text: str) -> str | list[float] | None:
+    """Return the parameter that --feature-scales means: a word, a list of numbers, or a file."""
+    if text in ("none", "learn", "auto"):
+        return None if text == "none" else text
+    words = text.split(",")
+    if os.path.exists(text):
+        with open(text, encoding="utf-8") as file:
+            words = re.split(r"[\s,;]+", file.read().strip())
+    found = [number(word) for word in words]
+    scales = [scale for scale in found if scale is not None]
+    if len(scales) < len(found):
+        wrong = words[found.index(None)]
+        problem = f"{wrong[:100]!r} in {text} is not a number."
+        if not os.path.exists(text):
+            problem = (
+                f"{text!r} is not none, learn or auto, and neither numbers with commas nor a file "
+                "of numbers."
+            )
+        raise typer.BadParameter(problem, param_hint="--feature-scales")
+    try:
+        checked_feature_scales(scales)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--feature-scales") from None
+    return [float(scale) for scale in scales]
 
 
 def number_or_word(text: str) -> float | str:

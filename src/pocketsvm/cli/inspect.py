@@ -2,10 +2,13 @@
 
 import os
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import options
 from .escaping import escaped
+
+if TYPE_CHECKING:
+    from ..model.model import Model
 
 MOST_SHOWN = 8  # entries of a list, such as classes, so that they fit a few lines
 
@@ -25,6 +28,8 @@ def inspect(model: options.ModelFile, json: options.Json = False) -> None:
     table.add_column()
     for name, value in found.items():
         if value is not None:
+            if name == "feature_scales":  # the largest first
+                value = [f"{feature} {scale:.3g}" for feature, scale in value.items()]
             table.add_row(name.replace("_", " "), _shown(value))
     show(table)
 
@@ -48,12 +53,21 @@ def _describe(path: str) -> dict[str, Any]:
         "label_column": label + 1 if isinstance(label, int) else label,
         "precision": svm.support_vectors_.dtype.name,
         "gamma": svm.gamma_,
+        "feature_scales": _scales(saved.model),
         "alpha": svm.alpha_,
         "intercept": svm.intercept_.tolist(),
         "passes": svm.n_iter_,
         "preparation": None if preparation is None else preparation.outline(),
         "profile": asdict(svm.profile_),
     }
+
+
+def _scales(model: "Model") -> dict[str, float] | None:
+    """Return the scale of each feature, the largest first."""
+    if model.feature_scales is None:
+        return None
+    pairs = zip(model.prepared_names, model.feature_scales.tolist(), strict=True)
+    return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
 
 def _shown(value: Any) -> str:

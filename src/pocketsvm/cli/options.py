@@ -116,6 +116,14 @@ class DataOptions:
             rich_help_panel=TABLES,
         ),
     ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        typer.Option(
+            help="The mark before the decimals in a CSV file.",
+            show_default="detected from the file",
+            rich_help_panel=TABLES,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,14 @@ class TrainingDataOptions(DataOptions):
             rich_help_panel=TABLES,
         ),
     ] = None
+    dates: Annotated[
+        bool,
+        typer.Option(
+            "--dates",
+            help="Use each column of dates as year, month, weekday (Monday is 0) and hour.",
+            rich_help_panel=TABLES,
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -168,6 +184,15 @@ class MachineOptions:
             show_default="standard for tables, none for LIBSVM text",
         ),
     ] = None
+    feature_scales: Annotated[
+        str,
+        typer.Option(
+            metavar="none|learn|auto|LIST|FILE",
+            help="What features are multiplied by inside the kernel: learnt before the fit, learnt "
+            "where this predicts better (auto), or one number for each, as a list with commas or "
+            "in a text file.",
+        ),
+    ] = "none"
     class_weight: Annotated[
         list[str] | None,
         typer.Option(

@@ -3,7 +3,6 @@
 The scores are shown as a map of C and gamma: text on a terminal, or a picture.
 """
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,12 @@ from rich.text import Text
 from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer_names
 
-from .._replacing import replacing
 from ..search import BudgetedSVCCV, BudgetedSVRCV
 from ..search.scores import ScoreMap, written
 from ..training.settings import SearchChoices
 from .console import ReadingProgress, Reporter, Task, show
 from .fitting import READINGS
+from .pictures import picture
 from .training import TrainingData
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ SHADES = (
     ("#5ec962", "black"),
     ("#fde725", "black"),
 )
-DOTS_PER_INCH = 150  # sharp in a document, and still a small file
 WIDTH = 80  # of the map
 
 
@@ -104,7 +102,9 @@ def new_search(
     search.set_params(**{name: value for name, value in given.items() if name in own})
     if grid.auto_budget:
         search.set_params(budget="auto")
-    if values["gammas"] is None and plain.gamma != "scale":  # outliers would make it useless
+    learns = isinstance(plain.feature_scales, str)  # then the unit of gamma is one
+    if values["gammas"] is None and plain.gamma != "scale" and not learns:
+        # Outliers would make "scale" useless.
         unit = 1 / rows.layout.n_features if plain.gamma == "auto" else plain.gamma
         search.set_params(gammas=[unit * 2.0**k for k in SearchChoices().first_gammas])
     return search
@@ -196,7 +196,10 @@ def _default_scoring(searched: Any) -> str:
 def _candidate(searched: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Return a candidate's parameters by the names of the options."""
     found = {"budget": searched.budget_, "loss": searched.loss_} | params
-    return {name.lower(): found[name] for name in ("C", "gamma", "budget", "loss")}
+    names = ["C", "gamma", "budget", "loss"]
+    if "feature_scales" in params:  # both kinds were compared
+        names.append("feature_scales")
+    return {name.lower(): found[name] for name in names}
 
 
 def _candidates(searched: Any) -> list[dict[str, Any]]:
@@ -276,9 +279,12 @@ def show_best(result: dict[str, Any], found: ScoreMap, searched: Any) -> None:
     best = result["best"]
     if found.has_copies:
         show("(in parentheses: scored on fewer rows)")
-    loss = f", loss {best['loss']}" if "loss" in searched.best_params_ else ""
+    more = f", loss {best['loss']}" if "loss" in searched.best_params_ else ""
+    if "feature_scales" in best:
+        is_learnt = best["feature_scales"] == "learn"
+        more += ", feature scales learnt" if is_learnt else ", no feature scales"
     show(
-        f"best: C {best['c']:g}, gamma {best['gamma']:g}, budget {best['budget']}{loss}: "
+        f"best: C {best['c']:g}, gamma {best['gamma']:g}, budget {best['budget']}{more}: "
         f"{result['scoring']} {result['score']:.4f} ({result['folds']} folds)"
     )
     for name, hint in found.at_border():
@@ -288,28 +294,10 @@ def show_best(result: dict[str, Any], found: ScoreMap, searched: Any) -> None:
         show(f"{result['plot']} shows the scores")
 
 
-def check_picture(path: str) -> None:
-    """Refuse a picture that cannot be drawn, before the work is done."""
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError as error:
-        raise ImportError("--plot needs matplotlib: pip install 'pocketsvm[plot]'") from error
-    ending = os.path.splitext(path)[1].removeprefix(".").lower()
-    formats = FigureCanvasBase.get_supported_filetypes()
-    if ending not in formats:
-        raise typer.BadParameter(
-            f"{path!r} ends in none of {', '.join(sorted(formats))}.", param_hint="--plot"
-        )
-
-
 def draw(found: ScoreMap, path: str) -> None:
     """Draw the scores into a file."""
-    from matplotlib.figure import Figure
-
     from ..plots import TuningDisplay
 
     display = TuningDisplay(score_map=found)
-    figure = Figure(figsize=display.size, dpi=DOTS_PER_INCH, layout="constrained")
-    display.plot(figure.add_subplot())
-    with replacing(path) as file:
-        figure.savefig(file, format=os.path.splitext(path)[1].removeprefix("."))
+    with picture(path, display.size) as figure:
+        display.plot(figure.add_subplot())

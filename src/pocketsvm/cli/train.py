@@ -1,5 +1,6 @@
 """``pocketsvm train``: from a data file to a model file."""
 
+import os
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -45,6 +46,17 @@ class ValidationOptions:
     ] = None
 
 
+Plot = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Draw where the time went, and the feature scales if there are some: .png, .svg or "
+        ".pdf.",
+    ),
+]
+
+
 @grouped
 def train(
     data: options.Data,
@@ -62,6 +74,7 @@ def train(
     memory: options.Memory = None,
     checkpoint: options.Checkpoint = None,
     every: options.Every = "60s",
+    plot: Plot = None,
     n_jobs: options.Jobs = -1,
     output: options.OutputOptions,
 ) -> None:
@@ -75,7 +88,7 @@ def train(
 
     The short options are those of LIBSVM if they mean the same.
     """
-    from . import fitting
+    from . import fitting, pictures
     from .console import Reporter
     from .reading import opened_test
     from .training import opened_rows
@@ -83,6 +96,7 @@ def train(
     test, folds = validation.test, validation.folds
     _check_purpose(model, test, folds)
     options.check_apart(model, data, test)
+    options.check_apart(plot, data, test)
     callbacks = fitting.checkpoints(checkpoint, every, folds, (model, data, test))
     estimator = fitting.new_estimator(
         machine,
@@ -95,8 +109,12 @@ def train(
     )
     if task.one_class and folds is not None:
         raise typer.BadParameter("novelty detection has no labels to compare with; leave out -v.")
-    if model is not None:
-        fitting.check_writable(model)
+    for path in (model, plot):
+        if path is not None:
+            fitting.check_writable(path)
+    if plot is not None:
+        _check_plot(plot, model)
+        pictures.check_picture(plot)
     reporter = Reporter(output.quiet)
     with (
         opened_test(test, columns, task) as test_files,
@@ -107,8 +125,18 @@ def train(
         elif model is not None:
             seconds = fitting.fit(estimator, rows, reporter, callbacks)
             saved = fitting.save(estimator, rows, model, n_jobs)
+            if plot is not None:
+                pictures.draw_training(saved, plot)
             result = fitting.describe(saved, model, rows.n_rows, seconds)
             fitting.show_trained(result, saved, test_files, n_jobs, reporter, output)
+
+
+def _check_plot(plot: str, model: str | None) -> None:
+    """Refuse a picture without a model, or in its place."""
+    if model is None:
+        raise typer.BadParameter("-v writes no model to draw.", param_hint="--plot")
+    if os.path.realpath(plot) == os.path.realpath(model):
+        raise typer.BadParameter(f"{plot} is the model, too.", param_hint="--plot")
 
 
 def _check_purpose(model: str | None, test: str | None, folds: int | None) -> None:

@@ -150,7 +150,7 @@ def tune(
 
 def _check_outputs(model: str, plot: str | None, data: str, test: str | None) -> None:
     """Refuse files that cannot be written, before the work is done."""
-    from . import fitting, searching
+    from . import fitting, pictures
 
     for path in (model,) if plot is None else (model, plot):
         options.check_apart(path, data, test)
@@ -158,4 +158,4 @@ def _check_outputs(model: str, plot: str | None, data: str, test: str | None) ->
     if plot is not None:
         if os.path.realpath(plot) == os.path.realpath(model):
             raise typer.BadParameter(f"{plot} is the model, too.", param_hint="--plot")
-        searching.check_picture(plot)
+        pictures.check_picture(plot)

@@ -32,6 +32,7 @@ from ..rows.checked import CheckedRows, check_rows, check_rows_and_targets, chec
 from ..rows.chunk import Chunk, Needs
 from ..rows.columns import check_width
 from ..rows.dataset import Dataset
+from ..rows.feature_scales import checked_feature_scales
 from ..rows.memory import InMemory
 from ..rows.opening import as_dataset
 from ..rows.preparation import SCALERS, Preparing, in_parts
@@ -111,6 +112,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         "budget": [Interval(Integral, 2, None, closed="left")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "feature_scales": [StrOptions({"learn", "auto"}), "array-like", None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "maintenance": [StrOptions(set(STRATEGIES))],
         "polish": ["boolean", StrOptions({"thorough"})],
@@ -126,6 +128,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     budget: int
     C: float
     gamma: str | float
+    feature_scales: Any
     max_iter: int
     maintenance: str
     polish: bool | str
@@ -137,10 +140,13 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     random_state: Any
     verbose: int
 
-    support_vectors_: NDArray[np.floating[Any]] = fitted("vectors")
+    support_vectors_: NDArray[np.floating[Any]] = fitted(
+        "support_vectors", read=lambda model: model.support_vectors
+    )
     dual_coef_: NDArray[np.float64] = fitted("dual_coef")
     intercept_: NDArray[np.float64] = fitted("intercept")
     gamma_: float = fitted("gamma")
+    feature_scales_: NDArray[np.float64] = fitted("feature_scales")
     alpha_: float = fitted("alpha", of_training=True)
     n_iter_: int = fitted("n_iter", read=lambda model: _state(model).n_passes)
     profile_: Profile = fitted("profile", of_training=True)
@@ -181,6 +187,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             n_threads=effective_n_jobs(self.n_jobs),
             random_state=check_random_state(self.random_state),
             gamma=self.gamma,
+            feature_scales=_scales_of(self.feature_scales),
             C=float(getattr(self, "C", 1.0)),
             alpha=getattr(self, "alpha", None),
             fit_intercept=bool(self.fit_intercept),
@@ -305,8 +312,8 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
         """Return the decision values of rows before the preparation."""
         model = self._model
         parts: Iterable[CheckedRows] = [rows]
-        if model.preparation is not None:
-            parts = map(checked_rows, in_parts(model.preparation.steps, rows.X))
+        if steps := model.steps:
+            parts = map(checked_rows, in_parts(steps, rows.X))
         numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
         backend = Native(effective_n_jobs(self.n_jobs))
         values = [decision_values(*numbers, part, backend) for part in parts]
@@ -350,6 +357,11 @@ def check_alone(**given: Any) -> None:
         if value is not None:
             what = "queries" if name == "qid" else "labels and weights"
             raise ValueError(f"A data set has its {what} itself: leave out {name}.")
+
+
+def _scales_of(given: Any) -> NDArray[np.float64] | str | None:
+    """Return the parameter `feature_scales`, checked."""
+    return given if given is None or isinstance(given, str) else checked_feature_scales(given)
 
 
 def _state(model: Model) -> VectorSet:

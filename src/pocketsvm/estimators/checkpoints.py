@@ -216,7 +216,9 @@ def course_of(estimator: Any, *data: Any) -> Course:
 def _text(value: Any) -> str:
     if isinstance(name := getattr(value, "__qualname__", None), str):
         return name  # of a function, whose repr is another one in each process
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    if hasattr(value, "__array__"):  # whose repr may leave numbers out
+        value = np.asarray(value).tolist()
+    return repr(value)
 
 
 def _check(path: PathLike, found: dict[str, str], wanted: dict[str, str]) -> None:

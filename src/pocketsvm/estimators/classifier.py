@@ -65,6 +65,22 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
         batch of a stream may be small.
 
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, which then is
+        ``exp(-gamma sum_k feature_scales[k]^2 (x_k - s_k)^2)``: the larger, the more a feature
+        counts; one with zero does not count at all.
+
+        - None weighs all features alike.
+        - "learn" finds the scales on the rows, or a sample of them, before the fit. Then
+          ``gamma="scale"`` means 1, because the scales carry the width.
+        - "auto" does so if that predicts better, and weighs all features alike if not.
+        - An array is used as it is; ``gamma="scale"`` is computed with the scaled features. If
+          rows are prepared, there is one number for each prepared feature.
+
+        With `warm_start` and `partial_fit`, the scales are fixed in the first call: an array, or
+        those learnt from the first batch, which should not be small. ``polish=False`` takes no
+        learnt scales.
+
     loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
         The loss of a row, where y is +1 or -1 and f is its decision value:
 
@@ -166,6 +182,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
     support_vectors_ : ndarray of shape (n_sv, n_features)
         The support vectors, in float32, or in float64 if the values of X require it (see Notes).
         Merged vectors are generally not rows of X.
+        They are in the units of X; zero where a feature scale is zero.
 
     dual_coef_ : ndarray of shape (n_outputs, n_sv)
         Signed coefficients of the support vectors in the decision function. There is one output
@@ -177,6 +194,9 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+
+    feature_scales_ : ndarray of shape (n_features,)
+        The scales of the features. Defined only if the model has some.
 
     gamma_ : float
         The value of gamma used by the kernel.
@@ -252,6 +272,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         C: float = 1.0,
         *,
         gamma: str | float = "scale",
+        feature_scales: Any = None,
         loss: str = "hinge",
         max_iter: int = 20,
         maintenance: str = "merge",
@@ -269,6 +290,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
         self.budget = budget
         self.C = C
         self.gamma = gamma
+        self.feature_scales = feature_scales
         self.loss = loss
         self.max_iter = max_iter
         self.maintenance = maintenance

@@ -46,8 +46,8 @@ def warn_about_majority(predicted: NDArray[Any], y: NDArray[Any]) -> None:
         warn(
             f"After more than {LONG_STREAM:,} rows, the model is not better than predicting the "
             f"most frequent class, which {frequent / len(y):.0%} of the last rows have: it is "
-            f"right for {right / len(y):.0%}. Standardise the columns, try another gamma or a larger "
-            "budget, or set alpha: the default is 1e-4 / C, whatever the length of the stream. "
+            f"right for {right / len(y):.0%}. Standardise the columns, try another gamma or a "
+            "larger budget, or set alpha: the default is 1e-4 / C, for streams of any length. "
             "With reservoir and polish_stream, the model is less noisy.",
             DriftWarning,
         )

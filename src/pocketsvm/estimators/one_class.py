@@ -30,6 +30,10 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient in ``exp(-gamma |x - s|^2)``, as in `BudgetedSVC`.
 
+    feature_scales : array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. Rows without
+        labels do not tell which features matter: "learn" and "auto" are refused.
+
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, there are at
         most five, and two if all rows fit into the budget. They end early after 20 merges per
@@ -66,6 +70,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
     ----------
     support_vectors_ : ndarray of shape (n_sv, n_features)
         The support vectors. Merged and moved vectors are generally not rows of X.
+        They are in the units of X; zero where a feature scale is zero.
 
     dual_coef_ : ndarray of shape (1, n_sv)
         Coefficients of the support vectors. With all rows as vectors, they sum up to about
@@ -78,6 +83,9 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         The score that separates outliers: ``decision_function = score_samples - offset_``. It is
         the `nu` quantile of the scores of the training rows, which is the best offset for these
         scores.
+
+    feature_scales_ : ndarray of shape (n_features,)
+        The scales of the features. Defined only if the model has some.
 
     gamma_ : float
         The value of gamma used by the kernel.
@@ -140,6 +148,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         *,
         nu: float = 0.5,
         gamma: str | float = "scale",
+        feature_scales: Any = None,
         max_iter: int = 20,
         maintenance: str = "merge",
         polish: bool | str = True,
@@ -152,6 +161,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         self.budget = budget
         self.nu = nu
         self.gamma = gamma
+        self.feature_scales = feature_scales
         self.max_iter = max_iter
         self.maintenance = maintenance
         self.polish = polish

@@ -32,6 +32,10 @@ class BudgetedRanker(BudgetedMachine):
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient in ``exp(-gamma |x - s|^2)``, as in `BudgetedSVC`.
 
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. Scales are learnt
+        from the ranks of relevance within the queries.
+
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. A pass makes one step for each
         row, with a random partner of the same query and another relevance. If `fit` polishes, there
@@ -72,12 +76,16 @@ class BudgetedRanker(BudgetedMachine):
     ----------
     support_vectors_ : ndarray of shape (n_sv, n_features)
         The support vectors. Merged and moved vectors are generally not rows of X.
+        They are in the units of X; zero where a feature scale is zero.
 
     dual_coef_ : ndarray of shape (1, n_sv)
         Coefficients of the support vectors.
 
     intercept_ : ndarray of shape (1,)
         Zero: a constant would not change any order.
+
+    feature_scales_ : ndarray of shape (n_features,)
+        The scales of the features. Defined only if the model has some.
 
     gamma_ : float
         The value of gamma used by the kernel.
@@ -141,6 +149,7 @@ class BudgetedRanker(BudgetedMachine):
         C: float = 1.0,
         *,
         gamma: str | float = "scale",
+        feature_scales: Any = None,
         max_iter: int = 20,
         maintenance: str = "merge",
         polish: bool | str = True,
@@ -154,6 +163,7 @@ class BudgetedRanker(BudgetedMachine):
         self.budget = budget
         self.C = C
         self.gamma = gamma
+        self.feature_scales = feature_scales
         self.max_iter = max_iter
         self.maintenance = maintenance
         self.polish = polish

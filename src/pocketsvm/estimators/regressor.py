@@ -67,6 +67,9 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         `partial_fit`, gamma is computed in the first call and kept. Pass a number if the first
         batch of a stream may be small.
 
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVC`.
+
     max_iter : int, default=20
         Largest number of passes over the training data in `fit`. If `fit` polishes, there are at
         most five, and two if all rows fit into the budget. They end early after 50 merges per
@@ -138,12 +141,16 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         The support vectors, in float32, or in float64 if the values of X require it (see Notes).
         Merged and moved vectors are generally not rows of X. If all targets lie within `epsilon`,
         there are no support vectors.
+        They are in the units of X; zero where a feature scale is zero.
 
     dual_coef_ : ndarray of shape (n_outputs, n_sv)
         Coefficients of the support vectors, one row for each target or quantile.
 
     intercept_ : ndarray of shape (n_outputs,)
         The constants in the prediction.
+
+    feature_scales_ : ndarray of shape (n_features,)
+        The scales of the features. Defined only if the model has some.
 
     gamma_ : float
         The value of gamma used by the kernel.
@@ -212,6 +219,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         loss: str = "epsilon_insensitive",
         quantile: Any = 0.5,
         gamma: str | float = "scale",
+        feature_scales: Any = None,
         max_iter: int = 20,
         maintenance: str = "merge",
         polish: bool | str = True,
@@ -228,6 +236,7 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         self.C = C
         self.epsilon = epsilon
         self.gamma = gamma
+        self.feature_scales = feature_scales
         self.loss = loss
         self.quantile = quantile
         self.max_iter = max_iter

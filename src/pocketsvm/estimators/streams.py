@@ -43,7 +43,7 @@ def with_kept_rows(
 
 
 def scaled_reservoir(model: Model) -> StreamReservoir | None:
-    """Return the rows that were kept, as the kernel sees them, for a model file."""
+    """Return the rows that were kept, prepared, for a model file."""
     assert model.training is not None
     found = model.training.reservoir
     if found is None or found.rows is None or model.preparation is None:

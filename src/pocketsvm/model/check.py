@@ -71,6 +71,8 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         **steps,
         **reservoir,
     }
+    if "feature_scales" in sections:
+        expected["feature_scales.values"] = ("float64", (n_features,))
     if "training.weight" in entries:  # otherwise, all rows count the same
         expected["training.weight"] = ("float64", (n_outputs,))
     if "training.vectors" in entries or n_state != n_vectors:
@@ -241,6 +243,9 @@ def check_values(arrays: Mapping[str, Array]) -> None:
         is_real = array.dtype.kind == "f" and array.size
         if is_real and not (np.isfinite(array.min()) and np.isfinite(array.max())):
             raise ValueError(f"its array {name[:100]!r} holds a number that is not finite.")
+    scales = arrays.get("feature_scales.values")
+    if scales is not None and not ((scales >= 0).all() and scales.any()):
+        raise ValueError("its feature scales are negative, or all of them are zero.")
     for name in ("decision.vectors", "training.vectors"):
         if name in arrays:
             _check_norms(name, arrays[name])

@@ -38,6 +38,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
         else object_array(unpack_strings("feature_names", "feature_names.", arrays)),
         preparation=_preparation(sections, arrays),
         training=_training(sections, arrays, classes),
+        feature_scales=arrays.get("feature_scales.values"),
         task=task["name"],
         loss=task["loss"],
         quantile=_quantile(task.get("quantile")),
@@ -117,7 +118,7 @@ def _parameter(value: Any) -> Any:
             raise ValueError("a dict among its parameters is not made of pairs.")
         return {_parameter(key): _parameter(weight) for key, weight in pairs}
     if isinstance(value, list) and value and all(isinstance(each, float) for each in value):
-        return value  # quantiles; the estimator checks them
+        return value  # quantiles or feature scales; the estimator checks them
     if isinstance(value, list) or (isinstance(value, int | float) and not math.isfinite(value)):
         raise ValueError(f"{str(value)[:100]} is not a value of a parameter.")
     return value

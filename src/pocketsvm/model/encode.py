@@ -44,6 +44,9 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
         sections["feature_names"] = Section(arrays=names)
     if model.preparation is not None:
         sections["preparation"] = Section(*model.preparation.describe())
+    if model.feature_scales is not None:
+        scales = np.asarray(model.feature_scales, dtype=np.float64)
+        sections["feature_scales"] = Section(arrays={"values": scales})
     reservoir = model.training.reservoir
     if reservoir is not None and reservoir.rows is not None:
         sections["reservoir"] = describe(reservoir, reservoir.rows, model.classes)
@@ -138,8 +141,11 @@ def _plain(name: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, Real) and math.isfinite(value):
         return float(value)
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(name, each) for each in value]
+    if hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
+    if isinstance(value, list | tuple):
+        # A reader expects floats.
+        return [_plain(name, float(each) if isinstance(each, Real) else each) for each in value]
     raise ValueError(f"a file cannot keep {name}={value!r}.")
 
 

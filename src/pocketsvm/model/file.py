@@ -4,6 +4,8 @@ A model file is an array file (`container`) whose header has these sections (`se
 
 ===============  ==================================================================================
 "decision"       The decision function: gamma; arrays vectors, dual_coef, intercept.
+"feature_scales" The array values: what the features are multiplied by, after the preparation; the
+                 vectors are multiplied already. Only a model that has some has this section.
 "training"       The estimator's name and parameters, budget, alpha, n_iter, profile; and the state
                  that further passes continue from: unit_alpha, offset; arrays sizes, coefficients,
                  births, bias, steps, generator, weight unless it equals steps, and vectors unless
@@ -26,7 +28,7 @@ A model file is an array file (`container`) whose header has these sections (`se
 "reservoir"      The rows that `partial_fit` has kept: seed, n_seen, and dropped, a number or null;
                  arrays positions, priorities, weight unless all are one; codes of the classes, or
                  targets; and rows, or, if they are sparse, data, indices and ends, where each row
-                 ends. They are as the kernel sees them, after the preparation.
+                 ends. They are prepared, and not yet multiplied by the feature scales.
 "calibration"    Models whose decision values are calibrated: see `calibrated_file`. A file
                  with this section has no other one but "classes" and "extra".
 "extra"          The `extra` of `write_model`: "values", and arrays of any name.

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from ..files.columns import Layout
 from ..profile import Profile
+from ..rows.feature_scales import FeatureScales, scaling_steps
+from ..rows.preparation import Steps, names_after
 from ..rows.stream import StreamReservoir
 from ..training.state import VectorSet
 from .preparation import Preparation, split
@@ -63,10 +65,13 @@ class Model:
 
     ``f_o(x) = sum_j dual_coef[o, j] exp(-gamma |x - vectors[j]|^2) + intercept[o]``
 
+    A row x is prepared and multiplied by the feature scales before.
+
     Attributes
     ----------
     vectors : ndarray of shape (n_sv, n_features)
-        The support vectors, float32 or float64: the precision in which rows are expected.
+        The support vectors, float32 or float64: the precision in which rows are expected. They are
+        multiplied by the feature scales, as the rows are.
 
     dual_coef : ndarray of shape (n_outputs, n_sv)
         Their coefficients.
@@ -89,6 +94,9 @@ class Model:
 
     training : Training or None
         How the model was trained; an export does not need it.
+
+    feature_scales : ndarray of shape (n_features,) or None
+        What the features are multiplied by, after the preparation; None means one.
 
     task : {"classification", "regression", "novelty", "ranking"}
         What the decision values are for.
@@ -119,9 +127,29 @@ class Model:
     feature_names: Array | None = None
     preparation: Preparation | None = None
     training: Training | None = None
+    feature_scales: NDArray[np.float64] | None = None
     task: str = field(kw_only=True)
     loss: str = field(kw_only=True)
     quantile: float | tuple[float, ...] | None = field(default=None, kw_only=True)
+
+    @property
+    def steps(self) -> Steps:
+        """What is done to rows before the kernel sees them."""
+        steps = () if self.preparation is None else self.preparation.steps
+        return scaling_steps(steps, self.feature_scales)
+
+    @property
+    def support_vectors(self) -> Array:
+        """The vectors in the units of the prepared rows; zero where a feature scale is zero."""
+        if self.feature_scales is None:
+            return self.vectors
+        return FeatureScales(self.feature_scales).restored(self.vectors)
+
+    @property
+    def prepared_names(self) -> list[str]:
+        """The names of the features after the preparation; x0, x1 and so on if they have none."""
+        steps = () if self.preparation is None else self.preparation.steps
+        return names_after(self.feature_names, steps, self.vectors.shape[1])
 
     @property
     def n_inputs(self) -> int:

@@ -24,6 +24,7 @@ SECTIONS = {
     "task": True,
     "classes": True,
     "preparation": True,
+    "feature_scales": True,
     "training": True,
     "feature_names": False,
     "reservoir": False,

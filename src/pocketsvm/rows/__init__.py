@@ -23,7 +23,7 @@ What is learnt in the first reading:
   known about all rows.
 - `sampling` draws rows in memory, `drawing` the same rows from chunks, and `query_drawing` whole
   queries. `stream` keeps a sample of a stream.
-- `preparation` imputes, encodes and scales.
+- `preparation` imputes, encodes and scales. `feature_scales` multiplies the features after it.
 
 Checks, the same for all sources:
 

@@ -1,6 +1,6 @@
 """Rows: checked in scikit-learn's way, then held in the precision that their kernel values need."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -93,6 +93,17 @@ class Rows:
         """Copy the chosen rows: a mask, or positions."""
         checked = self.checked.take(chosen, n_threads)
         return Rows(checked, checked.core(self.core.dtype), self.gamma)
+
+    def precise(self) -> "Rows":
+        """Return the rows for kernel values in float64; their own values stay as they are."""
+        X, structure, own = self.checked.X, self.checked.structure, self.core.dtype
+        if own == "float64":
+            return self
+        if structure is None:
+            core = _core.Rows.dense(np.ascontiguousarray(X, dtype=own).astype("float64"))
+        else:
+            core = structure.with_values(X.data.astype(own).astype("float64"))
+        return replace(self, core=core)
 
     def dense(self) -> NDArray[Any]:
         """Return the rows as a dense array."""

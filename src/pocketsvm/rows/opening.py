@@ -46,6 +46,7 @@ def open_dataset(
     scaler: Any = None,
     impute: str | None = None,
     one_hot: Any = None,
+    dates: bool = False,
     dtype: str | None = None,
     format: str | None = None,
     n_jobs: int | None = -1,
@@ -96,6 +97,11 @@ def open_dataset(
         The columns to encode, by name or number, as OneHotEncoder does: each text becomes a
         feature, and texts that `fit` has not seen are ignored. Numbers in these columns count as
         texts. "text" means all columns of words. By default, columns of words are refused.
+
+    dates : bool, default=False
+        Whether each column of dates becomes four features: year, month, weekday (Monday is 0) and
+        hour. Text files write dates as ``2024-01-31`` or ``2024-01-31T18:30:00``. By default,
+        columns of dates are refused.
 
     dtype : {"float32", "float64"}, default=None
         The precision of the rows. By default float32 for Parquet files whose features all are, and
@@ -164,6 +170,7 @@ def open_dataset(
         weights=None if sample_weight is None else str(sample_weight),
         ids=None if qid is None or isinstance(qid, np.ndarray) else str(qid),
         targets=tuple(columns[1:]),
+        dates=dates,
         features=None if features is None else tuple(map(str, features)),
     )
     if hasattr(path, "get_fragments"):

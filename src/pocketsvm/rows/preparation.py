@@ -178,6 +178,21 @@ def transformed(steps: Sequence[Any], X: Any) -> Any:
     return X.astype(np.float64) if X.dtype == object else X
 
 
+def names_after(names: Any, steps: Sequence[Any], n_features: int) -> list[str]:
+    """Return the names of the features after the steps; x0, x1 and so on if they have none."""
+    for step in steps:
+        try:
+            names = step.get_feature_names_out(names)
+        except (AttributeError, ValueError):  # of a transformer that does not know them
+            names = None
+            break
+        if isinstance(step, ColumnTransformer):
+            names = [name.partition("__")[2] or name for name in names]  # without the branch
+    if names is None or len(names) != n_features:
+        return [f"x{k}" for k in range(n_features)]
+    return [str(name) for name in names]
+
+
 def in_parts(steps: Sequence[Any], X: Any) -> Iterator[Any]:
     """Yield rows after the steps; sparse rows that become dense come in several parts."""
     is_sparse: bool = sp.issparse(X)

@@ -51,7 +51,7 @@ Numbers = NDArray[np.float64]
 
 
 class TargetWarning(UserWarning):
-    """C is small compared with the targets of a regression."""
+    """C is small, or epsilon large, compared with the targets of a regression."""
 
 
 class ScaleWarning(UserWarning):
@@ -105,6 +105,22 @@ def warn_about_targets(spread: float, origin: str, C: float, name: str = "C") ->
             f"{spread:.3g}: the model can hardly follow them. Use a C of about this size or more, "
             "and an epsilon in the units of the targets; or scale the targets: "
             "TransformedTargetRegressor(..., transformer=StandardScaler()).",
+            TargetWarning,
+        )
+
+
+def warn_about_epsilon(targets: Numbers, epsilon: float, *, fit_intercept: bool) -> None:
+    """Warn if a constant is within epsilon of all targets of an output, so that none has a loss."""
+    low, high = targets.min(axis=0), targets.max(axis=0)
+    reach = (high - low) / 2 if fit_intercept else np.maximum(high, -low)
+    constant = (reach > 0) & (reach <= epsilon)
+    if constant.any():
+        name = "these targets" if len(reach) == 1 else f"the targets {np.flatnonzero(constant)}"
+        middle = "the middle of their range" if fit_intercept else "zero"
+        warn(
+            f"epsilon={epsilon:g} is so large for {name} that none has a loss: they differ from "
+            f"{middle} by at most {reach[constant].max():.3g}, and the model is constant. Use a "
+            "smaller epsilon, in the units of the targets.",
             TargetWarning,
         )
 

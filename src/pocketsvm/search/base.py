@@ -26,16 +26,18 @@ from .._sklearn import (
 from ..estimators.base import BudgetedMachine, check_alone
 from ..estimators.saving import save_model
 from ..estimators.watching import given_data
+from ..fit import check_scales
 from ..model.model import Model
 from ..profile import Profile
-from ..rows.checked import check_rows_and_targets
+from ..rows.checked import CheckedRows, check_rows_and_targets
 from ..rows.drawing import Plan
+from ..rows.feature_scales import check_number, scaled_rows
 from ..rows.opening import as_dataset
 from ..rows.precision import training_rows
 from ..rows.survey import AtHand, survey
 from ..rows.weights import non_negative
 from ..tasks.base import Task
-from ..training.settings import Parameters, SearchChoices
+from ..training.settings import Choices, Parameters, SearchChoices
 from ..training.targets import Targets
 from .candidates import Candidate, Grid, NeedsProbabilitiesError
 from .checkpoints import Course, finishing
@@ -49,7 +51,7 @@ Array = NDArray[Any]
 # Fitted attributes of the plain estimator that its search has, too.
 SHARED = (
     *("support_vectors_", "dual_coef_", "intercept_", "classes_", "gamma_", "alpha_"),
-    *("n_iter_", "profile_", "n_features_in_", "feature_names_in_"),
+    *("n_iter_", "profile_", "n_features_in_", "feature_names_in_", "feature_scales_"),
 )
 
 
@@ -88,7 +90,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: BudgetedMachine._parameter_constraints[name]
-            for name in ("max_iter", "maintenance", "polish", "fit_intercept")
+            for name in ("feature_scales", "max_iter", "maintenance", "polish", "fit_intercept")
         },
         "budget": [
             *BudgetedMachine._parameter_constraints["budget"],
@@ -107,6 +109,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     budget: int | str
     Cs: int | Sequence[float] | None
     gammas: Sequence[float] | None
+    feature_scales: Any
     max_iter: int
     maintenance: str
     polish: bool | str
@@ -161,6 +164,18 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         """Return the parameters besides C and gamma that are compared, the first by default."""
         return [{}]
 
+    def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
+        """Return the kinds of feature scales that are compared, the first by default.
+
+        Few rows do not tell which features matter.
+        """
+        if not isinstance(self.feature_scales, str) or self.feature_scales != "auto":
+            return [{}]
+        limits = Choices()
+        learns = rows.n_rows >= limits.least_scale_rows
+        learns &= rows.n_features <= limits.most_scale_features
+        return [{"feature_scales": each} for each in ([None, "learn"] if learns else [None])]
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search, fit the winner on all rows and set the attributes in one step."""
         given = {"estimator": self, **given_data(X, y, sample_weight)}
@@ -168,24 +183,27 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         task.call_on_fit_task_begin(**given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         compared = self._compared(X, y, sample_weight, groups, seed)
-        part, choices = compared.part, SearchChoices()
-        most = max(2, min(choices.budget, part.n_rows // choices.rows_per_chosen))
+        part, limits = compared.part, SearchChoices()
+        most = max(2, min(limits.budget, part.n_rows // limits.rows_per_chosen))
         budget = most if self.budget == "auto" else int(self.budget)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
+        check_scales(self._task(), machine._parameters(), None)
         counted, targets = self._task().targets(compared.found, self._parameters(budget), None)
-        grid = self._grid(training_rows(counted, "scale").gamma, targets.unit_of_c)
         places = splits(self.cv, machine, part.rows.X, part.y, compared.groups, seed)
         check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
         folds = [Fold(number, part, *place) for number, place in enumerate(places)]
         course = Course(self, part.rows.X, part.y, part.weights, compared.groups)
         running = Running(self, task, course, part.rows.X, targets.n_problems)
-        searches = self._searched(
-            machine, grid, folds, running, self._choices(targets, part.n_rows)
-        )
+        choices = [
+            scales | choice
+            for scales in self._scales(counted)
+            for choice in self._choices(targets, part.n_rows)
+        ]
+        searches = self._searched(machine, counted, targets.unit_of_c, folds, running, choices)
         winner = max(searches, key=lambda each: each.score)  # the first one among equals
         parameters, sizes = winner.parameters, {"budget_": budget}
         if self.budget == "auto":
-            sizes = running.sizes(clone(machine).set_params(**parameters), folds)
+            sizes = running.sizes(clone(machine).set_params(**parameters), winner.race.last.folds)
             parameters = parameters | {"budget": sizes["budget_"]}
         own = {"random_state": self.random_state, "n_jobs": self.n_jobs, "budget": budget}
         plain = self._plain(**own | parameters)
@@ -197,17 +215,21 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     def _searched(
         self,
         machine: BudgetedMachine,
-        grid: Grid,
+        rows: CheckedRows,
+        unit: float,
         folds: Sequence[Fold],
         running: Running,
         compared: Sequence[dict[str, Any]],
     ) -> list[Search]:
-        """Search C and gamma for each choice of the other parameters."""
+        """Search C, in units of the targets, and gamma for each choice of the other parameters."""
         searches: list[Search] = []
         for choice in compared:
-            run = partial(running, clone(machine).set_params(**choice))
-            most = _most_rows(self.budget)
-            race = Race(grid, folds, run, SearchChoices(), most, machine.random_state)
+            one = clone(machine).set_params(**choice)
+            grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
+            if isinstance(one.feature_scales, str):
+                own = running.with_scales(one, folds)
+            run, most = partial(running, one), _most_rows(self.budget)
+            race = Race(grid, own, run, SearchChoices(), most, machine.random_state)
             try:
                 searches.append(Search(choice, race, race.decide()))
             except NeedsProbabilitiesError:
@@ -368,6 +390,17 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         save_model(self.best_estimator_, path)
+
+
+def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:
+    """Return what gamma="scale" is for an estimator; learnt feature scales carry the width."""
+    scales = machine._parameters().feature_scales
+    if isinstance(scales, str):
+        return 1.0
+    if scales is not None:
+        check_number(scales, rows.n_features)
+        rows = scaled_rows(rows, scales)
+    return training_rows(rows, "scale").gamma
 
 
 def _most_rows(budget: int | str) -> int:

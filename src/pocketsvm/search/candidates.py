@@ -146,6 +146,8 @@ def weighted_scorer(machine: Any, scoring: Any) -> Scorer:
 def evaluate(machine: Any, fold: Fold, scorer: Scorer) -> Result:
     """Fit the estimator to the training rows of a fold, and score the held-out rows."""
     training, held = fold.parts()
+    if fold.scales is not None:  # learnt once for all candidates
+        machine = clone(machine).set_params(feature_scales=fold.scales)
     begin = time.perf_counter()
     fitted = clone(machine).fit(training.rows.X, training.y, sample_weight=training.weights)
     end = time.perf_counter()

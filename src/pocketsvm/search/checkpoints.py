@@ -27,7 +27,7 @@ class Course:
         callbacks = callbacks_of(search)
         self.checkpoint = next((c for c in callbacks if isinstance(c, Checkpoint)), None)
         self._kept = course_of(search, *data)
-        self._known = {tuple(each[:5]): Result(*each[5:]) for each in self._kept.progress.results}
+        self._known = {tuple(each[:6]): Result(*each[6:]) for each in self._kept.progress.results}
 
     def known(self, machine: Any, fold: Fold) -> Result | None:
         """Return the result of an estimator on a fold, if it has been found before."""
@@ -45,8 +45,9 @@ class Course:
         self._kept.end()
 
 
-def _key(machine: Any, fold: Fold) -> tuple[float, float, str, int, float]:
-    return machine.gamma, machine.C, machine.loss, machine.budget, fold.number + fold.share
+def _key(machine: Any, fold: Fold) -> tuple[float, float, str, int, float, bool]:
+    place, is_learnt = fold.number + fold.share, fold.scales is not None
+    return machine.gamma, machine.C, machine.loss, machine.budget, place, is_learnt
 
 
 @contextmanager

@@ -44,6 +44,12 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         16 times "scale"; further ones if the best lies at the border, and values between them
         around the best.
 
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
+        scales for every fold from its training rows, and in the end from all rows. "auto" makes two
+        searches, one of which weighs all features alike, and chooses the one with the better score;
+        with fewer than 1,000 rows, or more than 1,024 features, it makes this one only.
+
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
         more than two classes and at most 1,000 rows, "log_loss" is searched as well, and the one
@@ -92,8 +98,8 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         The loss of the final model.
 
     best_params_ : dict
-        The same by name: ``{"C": ..., "gamma": ...}``, the budget if it was "auto", and the loss if
-        several were compared.
+        The same by name: ``{"C": ..., "gamma": ...}``, the budget and the feature scales if they
+        were "auto", and the loss if several were compared.
 
     best_score_ : float
         The mean score of the best pair on the held-out rows, ``cv_results_["mean_test_score"]`` at
@@ -136,7 +142,7 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         Their scores on each fold. `pocketsvm.plots.BudgetDisplay` draws them.
 
     support_vectors_, dual_coef_, intercept_, classes_, alpha_, n_iter_, profile_, \
-n_features_in_, feature_names_in_
+n_features_in_, feature_names_in_, feature_scales_
         As in `BudgetedSVC`, of the final fit.
 
     See Also
@@ -186,6 +192,7 @@ n_features_in_, feature_names_in_
         *,
         Cs: Any = None,
         gammas: Any = None,
+        feature_scales: Any = None,
         loss: str = "auto",
         cv: Any = 5,
         scoring: Any = None,
@@ -201,6 +208,7 @@ n_features_in_, feature_names_in_
         self.budget = budget
         self.Cs = Cs
         self.gammas = gammas
+        self.feature_scales = feature_scales
         self.loss = loss
         self.cv = cv
         self.scoring = scoring
@@ -328,6 +336,9 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
     gammas : array-like of float, default=None
         Values of gamma to try, as in `BudgetedSVCCV`.
 
+    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+        What each feature is multiplied by inside the kernel, as in `BudgetedSVCCV`.
+
     epsilon : float, default=0.1
         As in `BudgetedSVR`, in units of the targets.
 
@@ -355,7 +366,7 @@ gammas_, scores_, n_splits_, budget_, budgets_, budget_scores_
         As in `BudgetedSVCCV`.
 
     support_vectors_, dual_coef_, intercept_, alpha_, n_iter_, profile_, n_features_in_, \
-feature_names_in_
+feature_names_in_, feature_scales_
         As in `BudgetedSVR`, of the final fit.
 
     See Also
@@ -393,6 +404,7 @@ feature_names_in_
         *,
         Cs: Any = None,
         gammas: Any = None,
+        feature_scales: Any = None,
         epsilon: float = 0.1,
         loss: str = "epsilon_insensitive",
         quantile: Any = 0.5,
@@ -409,6 +421,7 @@ feature_names_in_
         self.budget = budget
         self.Cs = Cs
         self.gammas = gammas
+        self.feature_scales = feature_scales
         self.epsilon = epsilon
         self.loss = loss
         self.quantile = quantile

@@ -93,6 +93,9 @@ class Fold:
 
     share : float
         The share of the budget that candidates have.
+
+    scales : ndarray of shape (n_features,) or None
+        The feature scales that were learnt from the training rows.
     """
 
     number: int
@@ -101,14 +104,15 @@ class Fold:
     test: Array
     factors: Array | None = None
     share: float = 1.0
+    scales: NDArray[np.float64] | None = None
 
     def parts(self) -> tuple[Part, Part]:
-        """Return the training rows and the held-out rows, as candidates see them."""
+        """Return the training rows and the held-out rows."""
         training, held = self.whole.take(self.train), self.whole.take(self.test)
         if (factors := self.factors) is not None:
             given = training.weights
             training = replace(training, weights=factors if given is None else given * factors)
-        return prepared(training, held)
+        return training, held
 
     def copy(self, share: float, least: int, most: int, seed: int) -> "Fold":
         """Return a copy with a share of the budget, and of at most so many training rows.
@@ -123,15 +127,6 @@ class Fold:
             factors=factors if np.ptp(factors) > 0 else None,
             share=min(1.0, len(chosen) / n_rows),
         )
-
-
-def prepared(training: Part, held: Part) -> tuple[Part, Part]:
-    """Return the rows of a fold with what is learnt from its training rows for all candidates.
-
-    Nothing is, so far: scaling and other preparation look at no target, and are learnt once from
-    all rows.
-    """
-    return training, held
 
 
 def splits(

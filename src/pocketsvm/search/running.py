@@ -3,16 +3,20 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
 from ..estimators.base import BudgetedMachine
 from ..rows.scales import ScaleWarning, TargetWarning
+from ..rows.survey import AtHand
+from ..solving.feature_scales import learned_scales
 from ..training.settings import SearchChoices
 from .candidates import Result, evaluate, weighted_scorer
 from .checkpoints import Course
@@ -97,6 +101,14 @@ class Running:
         task.call_on_fit_task_end(estimator=search, X=self.X)
         return [result for result in known.values() if result is not None]
 
+    def with_scales(self, machine: BudgetedMachine, folds: Sequence[Fold]) -> list[Fold]:
+        """Return the folds with the feature scales that are learnt from their training rows."""
+        if self.search.verbose:
+            print(f"[{type(self.search).__name__}] feature scales")
+        tasks = [partial(_learnt, machine, fold) for fold in folds]
+        found = run_tasks(tasks, self.n_threads, lambda *_: None)
+        return [replace(fold, scales=each) for fold, each in zip(folds, found, strict=True)]
+
     def sizes(self, machine: BudgetedMachine, folds: Sequence[Fold]) -> dict[str, Any]:
         """Return the smallest budget whose score is within one standard error of the best."""
         budgets = [int(machine.budget)]
@@ -125,6 +137,14 @@ class Running:
             "budget_scores_": scores,
             "best_score_": float(means[chosen]),
         }
+
+
+def _learnt(machine: BudgetedMachine, fold: Fold) -> NDArray[np.float64] | None:
+    """Return the feature scales that a fit of the estimator to a fold learns."""
+    training, _ = fold.parts()
+    found, parameters = AtHand(training.rows, training.y, training.weights), machine._parameters()
+    rows, targets = machine._what().targets(found, parameters, None)
+    return learned_scales(rows, targets, parameters, auto=False)
 
 
 def shares(n_tasks: int, n_threads: int) -> list[int]:

@@ -47,7 +47,7 @@ class Refined:
         Its gradient.
 
     remaining : float
-        The share of the objective that one more step is predicted to gain, twice.
+        The largest share of an output's objective that one more step is predicted to gain, twice.
 
     steps : int
         The number of steps.
@@ -95,8 +95,7 @@ class AllRows:
             problem = self._problem(here)
             place = problem.place(here.point)
             problem.correct(place, here.gradient)
-            total = float(here.objective.sum())
-            solution = minimise(problem, place, random, objective=total, forcing=FORCING)
+            solution = minimise(problem, place, random, objective=here.objective, forcing=FORCING)
             del problem  # its kernel values take memory
             if not solution.steps:
                 break
@@ -139,7 +138,7 @@ class AllRows:
     ) -> _Scanned:
         """Go only a part of the way if the objective of all rows has grown."""
         direction = after.point - before.point
-        losses, _ = self.readings.along(self.vectors, before.point, direction)
+        losses = self.readings.along(self.vectors, before.point, direction)
         tried = [before.objective]
         for length, loss in zip(LENGTHS, losses, strict=True):
             moved = before.point[:, :-1] + length * direction[:, :-1]

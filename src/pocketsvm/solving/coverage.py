@@ -26,7 +26,8 @@ MOST_HELD_OUT = 4096
 # more a model changes without a fold, and the smaller folds are: this share of the difference.
 LEAST_FOLDS, MOST_FOLDS = 8, 40
 FOLD_SHARE = 1 / 32
-# Solved without a fold if a step predicts a decrease below half this share of the objective.
+# Solved, with all rows and without a fold, if a step predicts a decrease below half this share of
+# the objective.
 TOLERANCE = 1e-5
 
 
@@ -62,6 +63,8 @@ def covering(
         columns = zip(residuals.T, levels, strict=True)
         return np.array([conformal_quantile(column, weights, level) for column, level in columns])
 
+    if are_folds_solved:  # all solutions are equally accurate
+        place = minimise(problem, place, random, TOLERANCE).place
     seen = targets - place.decisions
     unseen = seen[rows]
     if are_folds_solved:
@@ -71,7 +74,7 @@ def covering(
         shifts += quantiles(seen, sample.c) - quantiles(seen[rows], few.c)
     unseen = unseen - shifts
     losses = np.maximum(levels * unseen, (levels - 1) * unseen)
-    shifted = point.copy()
+    shifted = place.point.copy()
     shifted[:, -1] += shifts
     return shifted, float(few.c @ losses.sum(axis=1))
 

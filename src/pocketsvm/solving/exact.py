@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..backends.hessian import INTERCEPT_CURVATURE
+from ..backends.hessian import INTERCEPT_CURVATURE, JITTER
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -17,12 +17,9 @@ MOST_ROWS = 1000
 # The largest number of steps. Regressions with a large C need most. Steps end if one predicts a
 # decrease below half this share of the objective; the last ones gain most digits.
 MOST_STEPS = 200
-TOLERANCE = 1e-4
-# Coefficients are as large as the weights c. If c times the curvature of the loss is larger than
-# this, rounding errors of kernel values in float32 may matter, and the solution is checked.
-LARGEST_CURVATURE = 1e4
-# The largest share of the objective that may remain, or by which the objective may be wrong.
-LARGEST_ERROR = 0.01
+TOLERANCE = 1e-6
+# The largest share of the objective that may remain, or that the jitter may add.
+LARGEST_ERROR = 5e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +43,8 @@ class ExactSolution:
     remaining : float
         The share of the objective that the last step was predicted to gain.
 
-    certain : bool
-        Whether rounding errors cannot matter.
+    is_optimal : bool
+        Whether it is the optimum with the jitter of other vectors, too, which it does without.
     """
 
     point: Array
@@ -55,12 +52,12 @@ class ExactSolution:
     objective: float
     steps: int
     remaining: float
-    certain: bool
+    is_optimal: bool
 
-    def agrees_with(self, objective: float) -> bool:
-        """Tell whether it has converged to a point that has this objective."""
-        error = abs(self.objective - objective)
-        return abs(self.remaining) <= LARGEST_ERROR and error <= LARGEST_ERROR * abs(objective)
+    @property
+    def has_converged(self) -> bool:
+        """Whether the last step was predicted to gain next to nothing."""
+        return abs(self.remaining) <= LARGEST_ERROR
 
 
 def solve_exactly(
@@ -71,6 +68,8 @@ def solve_exactly(
     if losses is None or not losses.separable:
         return None
     rows, bound = sample.rows, sample.loss.largest_curvature
+    if sample.is_stiff:
+        vectors, rows = vectors.astype(np.float64), rows.precise()
     kernel = np.empty((len(vectors), len(vectors)), dtype=vectors.dtype)
     _core.fill_kernel(kernel, vectors, rows.gamma, rows.core, 0, n_threads)
     found = _core.solve_rows(
@@ -89,7 +88,8 @@ def solve_exactly(
     point, gradient, _, objective, predicted, steps = found
     with np.errstate(over="ignore"):
         remaining = float(predicted.sum() / max(objective.sum(), np.finfo(float).tiny))
-    certain = sample.c.max() * bound <= LARGEST_CURVATURE and 0 <= remaining <= LARGEST_ERROR
+    jitter = 0.5 * JITTER * float(np.square(point[:, :-1]).sum())
+    is_optimal = jitter <= LARGEST_ERROR * float(objective.sum())
     return ExactSolution(
-        point, gradient, float(objective.sum()), int(steps.max()), remaining, bool(certain)
+        point, gradient, float(objective.sum()), int(steps.max()), remaining, is_optimal
     )

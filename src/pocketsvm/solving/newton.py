@@ -28,11 +28,13 @@ LEAST_SHARE = 0.005
 # With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
 WORTH_A_START = 0.9
 # The largest number of steps.
-MOST_STEPS = 50
+MOST_STEPS = 200
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
 # Where few rows bend, a step may be thousands of times too long.
 FLAT = 0.1
 MOST_TRIALS = 30
+# Objectives below this count as zero.
+TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class Solution:
         The number of steps.
 
     remaining : float
-        The share of the objective that one more step is predicted to gain, twice.
+        The largest share of an output's objective that one more step is predicted to gain, twice.
     """
 
     place: Place
@@ -79,38 +81,38 @@ def minimise(
     random: np.random.Generator,
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
-    objective: float | None = None,
+    objective: Array | None = None,
     forcing: float = 0.0,
     least_steps: int = 0,
 ) -> Solution:
     """Minimise the objective from a place on.
 
-    The tolerance is a share of the objective, or of the one given: that of the problem itself means
-    nothing if there is a linear term. Steps also end where one gains less than this share
-    (`forcing`) of the first.
+    The tolerance is a share of each output's objective, or of the one given: that of the problem
+    itself means nothing if there is a linear term. Steps also end where one gains less than this
+    share (`forcing`) of the first.
     """
     least, active = 0.0, np.ones(problem.shape[0], dtype=bool)
     predicted = np.zeros(problem.shape[0])
     bends, steps, conjugate = problem.bends(place), 0, Conjugate()
-    zero = problem.objective(problem.zero()) if problem.has_bound else np.zeros(1)
-    least_total = LEAST_SHARE * float(zero.sum())
+    least_total = LEAST_SHARE * problem.objective(problem.zero()) if problem.has_bound else 0.0
     while True:
         if place.point.any():
             direction = problem.newton_direction(place, bends, random, active)
         else:  # few rows bend at zero
             direction = problem.bounded_direction(bends, random)
         predicted = np.where(active, -row_products(bends.gradient, direction), predicted)
-        total = float(bends.objective.sum()) if objective is None else objective
-        remaining = float(predicted.sum() / max(total, np.finfo(float).tiny))
+        total = np.maximum(bends.objective if objective is None else objective, TINY)
+        gains = problem.per_loss(predicted) / total  # shares of the objectives
         if problem.has_bound:
-            remaining *= BOUND_FACTOR * total / max(total, least_total)
+            gains *= BOUND_FACTOR * total / np.maximum(total, least_total)
+        remaining = float(gains.max())
         least = least or forcing * remaining
         is_solved = remaining <= max(tolerance, least) and steps >= least_steps
         if (is_solved and place.point.any()) or steps == most_steps:
             return Solution(place, bends, steps, remaining)
         if steps >= least_steps and place.point.any() and not problem.sample.loss.coupled:
             # Outputs have problems of their own, some of which are solved sooner.
-            active &= predicted > tolerance * total / len(active)
+            active &= gains > max(tolerance, least)
             direction[~active] = 0.0
         if problem.has_bound:
             direction = conjugate.direction(direction, bends.gradient, predicted)

@@ -33,7 +33,7 @@ Array = NDArray[Any]
 
 # Where a Hessian is made of a sample of rows or pairs, there are this many for each vector.
 ROWS_PER_VECTOR = 32
-# Hessians follow the curvatures of rows up to this share of the largest possible curvature.
+# Hessians follow the curvatures of rows up to this share of the mean curvature.
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
 MOST_HESSIANS = 2**23
@@ -120,9 +120,11 @@ class Problem:
         penalty: Penalty | None = None,
     ) -> None:
         self.penalty = penalty or backend.penalty(vectors, sample.rows.gamma)
-        self.rows = backend.kernel_rows(
-            vectors, sample.rows, sample.loss.n_outputs, self.penalty.dtype
-        )
+        rows, dtype = sample.rows, self.penalty.dtype
+        self.is_stiff = sample.is_stiff and not sample.loss.has_pairs
+        if self.is_stiff:
+            vectors, rows, dtype = vectors.astype(np.float64), rows.precise(), np.float64
+        self.rows = backend.kernel_rows(vectors, rows, sample.loss.n_outputs, dtype)
         self.sample, self.fit_intercept, self.backend = sample, fit_intercept, backend
         self.n_threads = backend.n_threads
         self.shape = sample.loss.n_outputs, len(vectors) + 1
@@ -186,10 +188,10 @@ class Problem:
         if not self._hessians:
             n_rows = len(curvatures)
             self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
-        bounds, c = self.sample.loss.largest_curvatures, self.sample.c
+        least = SMALL_CHANGE / self.sample.total_c * self.sample.c
         differences = [
-            hessian.differences(column, SMALL_CHANGE * bound * c)
-            for hessian, column, bound in zip(self._hessians, curvatures.T, bounds, strict=True)
+            hessian.differences(column, float(column.sum()) * least)
+            for hessian, column in zip(self._hessians, curvatures.T, strict=True)
         ]
 
         def change(at: slice, kernel: Array) -> None:
@@ -230,55 +232,65 @@ class Problem:
         active: NDArray[np.bool_] | None = None,
     ) -> Array:
         """Return Newton's direction; zero for outputs that are not active."""
-        if self._whitened is not None:
-            return self._white_direction(self._whitened, bends, random, active)
-        direction = np.zeros(self.shape)
+        if self._shares_hessians and self._whitened is not None:
+            return self._white_direction(bends, random, active)
+        direction, n_bent = np.zeros(self.shape), np.count_nonzero(bends.curvatures, axis=0)
         for o in range(self.shape[0]):
             if active is None or active[o]:
+                if self.is_stiff and n_bent[o] <= self.shape[1] and self._whitened is not None:
+                    direction[o] = self._direction_of_rows(o, bends)
+                    continue
                 known = self._hessians[o] if self._hessians else None
-                hessian = self._factor(known, bends.curvatures[:, o], random, place.decisions)
+                hessian = self._factor(o, known, bends.curvatures[:, o], random, place.decisions)
                 direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
         return direction
 
     def _white_direction(
-        self,
-        rows: Any,
-        bends: Bends,
-        random: np.random.Generator,
-        active: NDArray[np.bool_] | None,
+        self, bends: Bends, random: np.random.Generator, active: NDArray[np.bool_] | None
     ) -> Array:
         """Return Newton's direction; outputs of which many rows bend share a Hessian."""
-        direction, least = np.zeros(self.shape), self._least_curvature()
+        direction = np.zeros(self.shape)
         chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
         is_small = 2 * np.count_nonzero(bends.curvatures, axis=0) < self.shape[1]
         for o in np.flatnonzero(chosen & is_small):
-            factor = rows.factor(bends.curvatures[:, o], least, self.fit_intercept)
-            direction[o] = -factor.solve(bends.gradient[o : o + 1])[0]
+            direction[o] = self._direction_of_rows(int(o), bends)
         if len(many := np.flatnonzero(chosen & ~is_small)):
             curvatures = bends.curvatures[:, many].mean(axis=1)
             curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
-            shared = self._factor(None, curvatures, random, None)
+            shared = self._factor(0, None, curvatures, random, None)
             direction[many] = -shared.solve(bends.gradient[many])
+        return direction
+
+    def _direction_of_rows(self, output: int, bends: Bends) -> Array:
+        """Return Newton's direction of an output, solved in the space of the rows that bend."""
+        curvatures, least = bends.curvatures[:, output], self._least_curvature(output)
+        factor = self._whitened.factor(curvatures, least, self.fit_intercept)
+        direction: Array = -factor.solve(bends.gradient[output : output + 1])[0]
         return direction
 
     def bounded_direction(self, bends: Bends, random: np.random.Generator) -> Array:
         """Return Newton's direction for the largest curvatures that the losses can have."""
-        curvatures = self.sample.c * self.sample.loss.largest_curvature
-        n_rows = ROWS_PER_VECTOR * self.shape[1]
-        curvatures = thinned(curvatures, n_rows, random, self.n_threads)
-        direction: Array = -self._factor(None, curvatures, random, None).solve(bends.gradient)
+        direction, bounds = np.zeros(self.shape), self.sample.loss.largest_curvatures
+        for o in np.unique(bounds, return_index=True)[1]:  # outputs with the same bound share it
+            n_rows, same = ROWS_PER_VECTOR * self.shape[1], bounds == bounds[o]
+            curvatures = thinned(self.sample.c * bounds[o], n_rows, random, self.n_threads)
+            factor = self._factor(int(o), None, curvatures, random, None)
+            direction[same] = -factor.solve(bends.gradient[same])
         return direction
+
+    @property
+    def _shares_hessians(self) -> bool:
+        """Whether outputs whose curvatures are comparable share Hessians, to save time."""
+        n_outputs, n_vectors = self.shape
+        is_large = n_outputs * n_vectors**2 > MOST_HESSIANS and not self.has_bound
+        return is_large and bool(np.ptp(self.sample.loss.largest_curvatures) == 0.0)
 
     @cached_property
     def _whitened(self) -> Any:
-        """The rows in coordinates where the penalty is the identity, if that saves time.
+        """The rows in coordinates where the penalty is the identity; None if they are too many.
 
-        It does for many outputs with more vectors than rows whose loss bends.
+        Hessians of few rows are solved in the space of these rows, and rounding errors are smaller.
         """
-        n_outputs, n_vectors = self.shape
-        is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
-        if not is_large or self.has_bound:
-            return None
         return self.backend.whitened(self.penalty, self.rows)
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
@@ -289,12 +301,13 @@ class Problem:
         point = np.empty(self.shape)
         for o in range(self.shape[0]):
             known = self._hessians[o] if self._hessians else None
-            hessian = self._factor(known, curvatures[:, o], random, decisions)
+            hessian = self._factor(o, known, curvatures[:, o], random, decisions)
             point[o] = hessian.solve(right[o : o + 1])[0]
         return point
 
     def _factor(
         self,
+        output: int,
         known: RowHessian | None,
         curvatures: Array,
         random: np.random.Generator,
@@ -308,11 +321,12 @@ class Problem:
             known = self._pair_hessian(curvatures, random, decisions)
             return self.penalty.factor(known, 1.0, fit_intercept=False)
         known = known or self.row_hessian(curvatures)
-        return self.penalty.factor(known, self._least_curvature(), self.fit_intercept)
+        return self.penalty.factor(known, self._least_curvature(output), self.fit_intercept)
 
-    def _least_curvature(self) -> float:
-        """Return the least curvature of an intercept."""
-        return INTERCEPT_CURVATURE * self.sample.total_c * self.sample.loss.largest_curvature
+    def _least_curvature(self, output: int) -> float:
+        """Return the least curvature of the intercept of an output."""
+        largest = float(self.sample.loss.largest_curvatures[output])
+        return INTERCEPT_CURVATURE * self.sample.total_c * largest
 
     def row_hessian(self, curvatures: Array) -> RowHessian:
         """Return the Hessian of rows with these weighted curvatures."""

@@ -236,7 +236,7 @@ def shares_of(n_near: float, n_rows: int, most_near: int) -> tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class ReadAlong:
-    """A reading along a direction: a function that can be sent to a worker."""
+    """The losses along a direction: a function that can be sent to a worker."""
 
     encode: Callable[[Any], Sample]
     vectors: Array
@@ -244,17 +244,14 @@ class ReadAlong:
     direction: Array
     backend: Backend
 
-    def __call__(self, rows: Any, first: int) -> tuple[Array, Array]:
-        """Return the losses at all lengths, and the pull at the first one."""
+    def __call__(self, rows: Any, first: int) -> Array:
+        """Return the losses of a chunk at all lengths."""
         sample = self.encode(rows)
         return read_along(self.vectors, self.point, self.direction, sample, self.backend)
 
-    def merge(self, parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-        """Add up what was found in chunks that follow each other."""
-        losses, pull = parts[0]
-        for more_losses, more_pull in parts[1:]:
-            losses, pull = losses + more_losses, pull + more_pull
-        return losses, pull
+    def merge(self, parts: Sequence[Array]) -> Array:
+        """Add up the losses of chunks that follow each other."""
+        return reduce(np.add, parts)
 
 
 # --- all rows -------------------------------------------------------------------------------------
@@ -323,12 +320,11 @@ class Readings:
                 factors[chosen] = total / drawn
         return sample.weighted(factors)
 
-    def along(self, vectors: Array, point: Array, direction: Array) -> tuple[Array, Array]:
-        """Return the losses at all lengths of a step, and the pull at the first length."""
-        found: tuple[Array, Array] = self.rows.scan(
-            ReadAlong(self.encode, vectors, point, direction, self.backend)
-        )
-        return found
+    def along(self, vectors: Array, point: Array, direction: Array) -> Array:
+        """Return the losses at all lengths of a step."""
+        reading = ReadAlong(self.encode, vectors, point, direction, self.backend)
+        losses: Array = self.rows.scan(reading)
+        return losses
 
 
 def in_memory(sample: Sample, backend: Backend) -> Readings:
@@ -372,18 +368,17 @@ def read(
 
 def read_along(
     vectors: Array, point: Array, direction: Array, chunk: Sample, backend: Backend
-) -> tuple[Array, Array]:
-    """Return the losses of a chunk at all lengths, and the pull at the first length."""
+) -> Array:
+    """Return the losses of a chunk at all lengths."""
     if chunk.loss.core is None:
-        rows, (start, step) = _decisions(vectors, [point, direction], chunk, backend)
+        _, (start, step) = _decisions(vectors, [point, direction], chunk, backend)
         tried = [chunk.bends(start + length * step, backend.n_threads)[0] for length in LENGTHS]
-        slopes = chunk.bends(start + LENGTHS[0] * step, backend.n_threads)[1]
-        return np.stack(tried), rows.pull_of(slopes)
+        return np.stack(tried)
     both = np.concatenate([point, direction])
-    losses, pull, _ = _read_rows(vectors, both, chunk, LENGTHS, backend)
-    pull[:, -1] += chunk.tilt
+    losses, _, _ = _read_rows(vectors, both, chunk, LENGTHS, backend)
     intercepts = point[:, -1].sum() + LENGTHS * direction[:, -1].sum()
-    return losses + chunk.tilt * intercepts[:, None], pull
+    losses += chunk.tilt * intercepts[:, None]
+    return losses
 
 
 def _decisions(

@@ -16,6 +16,9 @@ Array = NDArray[Any]
 
 # Values of at least so many dense rows, or of all, are counted to tell whether they are sparse.
 ROWS_TO_COUNT = 2**12
+# Kernel values are float64 if C times a weight and the curvature of the loss is larger than this:
+# coefficients may be as large as C, and would make more of rounding errors than of the rows.
+LARGEST_CURVATURE = 1e4
 # Rows count as sparse if this share of their values, or less, is not zero.
 SPARSE = 0.1
 
@@ -54,6 +57,11 @@ class Sample:
     def total_c(self) -> float:
         """The sum of C times the weights."""
         return float(self.c.sum())
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether kernel values in float32 are not precise enough for C."""
+        return bool(self.c.max() * self.loss.largest_curvature > LARGEST_CURVATURE)
 
     def take(self, chosen: Array) -> "Sample":
         """Copy the chosen rows."""

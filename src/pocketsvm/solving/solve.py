@@ -228,11 +228,6 @@ class Solver:
             whole = replace(whole, part=part)
         return cls(part, whole, settings, random, values=targets.has_values)
 
-    def objective(self, vectors: Array, point: Array) -> float:
-        """Return the objective of coefficients and intercepts, estimated by the sample."""
-        problem = Problem(vectors, self.part, *self._common)
-        return float(problem.objective(problem.place(point)).sum())
-
     def last_objective(self, vectors: VectorSet) -> float:
         """Return the objective of the last iterate, in which each output has its own vectors."""
         backend, dual_coef = self._settings.backend, vectors.dual_coef
@@ -257,14 +252,15 @@ class Solver:
             return None
         vectors = self._rows(slice(None), part.rows.core.dtype)
         found = solve_exactly(vectors, part, settings.fit_intercept, settings.n_threads)
-        if found is None:
+        if found is None or not found.has_converged:
             return None
         used = np.flatnonzero(found.point[:, :-1].any(axis=0))
         points = distinct(vectors[used])
         coefficients = placed(found.point[:, used], vectors[used], points)
         point = np.column_stack([coefficients, found.point[:, -1]])
-        if not found.certain and not found.agrees_with(self.objective(points, point)):
-            return None
+        if not found.is_optimal:
+            answer = self._solve_from(points, point)
+            return replace(answer, steps=found.steps + answer.steps)
         norm = self._norm(found.gradient)
         return Answer(points, point, found.objective, norm, found.remaining, found.steps, near=None)
 

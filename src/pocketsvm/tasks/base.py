@@ -56,10 +56,14 @@ class Task(ABC):
 
     sees_queries : bool
         Whether chunks must hold whole queries.
+
+    unlearnable : str
+        Why feature scales cannot be learnt; empty if they can.
     """
 
     name: ClassVar[str]
     sees_queries: ClassVar[bool] = False
+    unlearnable: ClassVar[str] = ""
 
     @property
     @abstractmethod

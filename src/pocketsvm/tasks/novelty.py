@@ -101,6 +101,7 @@ class Novelty(Task):
 
     name: ClassVar[str] = "novelty"
     needs: ClassVar[Needs] = Needs(numbers=True, labelled=False)
+    unlearnable: ClassVar[str] = "rows without labels do not tell which features matter"
     nu: float = 0.5
 
     def targets(

@@ -10,7 +10,7 @@ from .. import _core
 from ..model.model import Model
 from ..rows.checked import CheckedRows
 from ..rows.chunk import Chunk, Needs
-from ..rows.scales import warn_about_targets
+from ..rows.scales import warn_about_epsilon, warn_about_targets
 from ..rows.survey import AtHand
 from ..rows.weights import Weights, weighted_rows
 from ..solving.value_losses import VALUE_LOSSES, ValueLoss
@@ -239,7 +239,12 @@ class Regression(Task):
         return quantiles * n_targets
 
     def warn(self, targets: Targets, parameters: Parameters) -> None:
-        """Warn if C limits the model; the slope of a squared error has no limit."""
+        """Warn if C limits the model, or if epsilon hides all targets."""
+        assert isinstance(targets, ValueTargets)
+        if self.loss == "epsilon_insensitive":
+            fit_intercept = parameters.fit_intercept
+            warn_about_epsilon(targets.values, self.epsilon, fit_intercept=fit_intercept)
+        # The slope of a squared error has no limit.
         if parameters.alpha is not None or self.loss == "squared_error":
             return
         name, slope = ("C * epsilon", self.epsilon) if self.loss == "huber" else ("C", 1.0)

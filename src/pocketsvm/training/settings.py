@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.native import Native
@@ -168,6 +169,9 @@ class Parameters:
     budget, C, gamma, max_iter, maintenance, polish, fit_intercept, alpha, half_life
         As in `pocketsvm.BudgetedSVC`; a `half_life` of None is infinite.
 
+    feature_scales : ndarray of shape (n_features,), "learn", "auto" or None
+        As in `pocketsvm.BudgetedSVC`; an array is float64, and checked.
+
     n_threads : int
         Threads; the result does not depend on them.
 
@@ -185,6 +189,7 @@ class Parameters:
     n_threads: int
     random_state: np.random.RandomState
     gamma: str | float = "scale"
+    feature_scales: NDArray[np.float64] | str | None = None
     C: float = 1.0
     alpha: float | None = None
     fit_intercept: bool = False

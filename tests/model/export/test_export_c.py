@@ -294,3 +294,16 @@ def test_c_several_values(tmp_path, compile_c, kind):
     program = program.replace("(double)model_predict(x)", "(double)values[0]")
     found = compile_c(program)(X)[:, :-1]
     assert_allclose(found, model.predict(X), rtol=1e-6, atol=models.tolerance(model))
+
+
+@models.WEIGHTED
+def test_c_multiplies_the_feature_scales_in(tmp_path, run_c, kind):
+    clf, X = models.weighted(kind)
+    exported = export_c(clf, tmp_path / "model.h")
+    values, labels = run_c(X, real="double" if kind == "float64" else "float")
+    expected = clf.decision_function(X).reshape(len(X), -1)
+    assert_allclose(values, expected, rtol=0, atol=3 * models.tolerance(clf))
+    assert np.mean(labels == clf.predict(X)) > 0.995
+    if kind == "two classes":  # two of six features do not count
+        n_vectors = len(clf.support_vectors_)
+        assert exported.table_size == 4 * (n_vectors * 5 + 1 + 4 + 4 + 2)

@@ -139,3 +139,9 @@ def test_libsvm_has_no_place_for_a_ranking(tmp_path):
     with pytest.raises(ValueError, match=r"no type for ranking. Export the model to C or ONNX"):
         export_libsvm(model, tmp_path / "svm.model")
     assert not (tmp_path / "svm.model").exists()
+
+
+def test_libsvm_has_no_place_for_feature_scales(tmp_path):
+    clf, _ = models.weighted("two classes")
+    with pytest.raises(ValueError, match=r"cannot hold feature scales\. Export .* to C or ONNX"):
+        export_libsvm(clf, tmp_path / "svm.model")

@@ -213,3 +213,13 @@ def test_onnx_ranking(tmp_path, run_onnx, polish):
     found = run_onnx(tmp_path / "svm.onnx", X)
     assert list(found) == ["value"]
     assert_allclose(found["value"], model.predict(X), rtol=0, atol=models.tolerance(model))
+
+
+@models.WEIGHTED
+def test_onnx_multiplies_the_feature_scales_in(tmp_path, run_onnx, kind):
+    clf, X = models.weighted(kind)
+    export_onnx(clf, tmp_path / "svm.onnx")
+    found = run_onnx(tmp_path / "svm.onnx", X)
+    expected = clf.decision_function(X)
+    assert_allclose(found["decision"], expected, rtol=0, atol=3 * models.tolerance(clf))
+    assert np.mean(found["label"] == clf.predict(X)) > 0.995

@@ -336,7 +336,7 @@ def _body(found: Exportable, k: int, words: dict[str, Any]) -> _Body:
         "row": "prepared" if operations else "x",
         "prepare": "",
     }
-    code = Code(words["name"], member, found.given, model.n_inputs)
+    code = Code(words["name"], member, found.given, found.inputs.n_inputs)
     text = ""
     if operations:
         row = code.write(operations, "x")
@@ -404,7 +404,7 @@ def _words(found: Exportable, name: str) -> dict[str, Any]:
         "version": version("pocketsvm"),
         "n_vectors": sum(len(member.vectors) for member in found.members),
         "n_features": model.vectors.shape[1],
-        "n_inputs": model.n_inputs,
+        "n_inputs": found.inputs.n_inputs,
         "columns": "columns" if found.operations[0] else "features",
         "include": "#include <string.h>\n" if texts else "",
         "cases": "".join(CASE.format(i=i, name=name, n=len(each)) for i, each in texts.items()),

@@ -101,6 +101,7 @@ class Exportable:
             else member.preparation.lowered(inputs)
             for member in members
         ]
+        members = tuple(map(_scaled, members, programs))
         inputs.check()
         if refusal := next((each.refusal for each in programs if each.refusal), ""):
             raise ValueError(
@@ -117,6 +118,19 @@ class Exportable:
         given = np.dtype(np.float64) if needs_double else dtype
         operations = [program.operations for program in programs]
         return cls(members, operations, inputs, given, calibrated)
+
+
+def _scaled(model: Model, program: Program) -> Model:
+    """Add the feature scales to what is done to a row; features that do not count are left out."""
+    scales = model.feature_scales
+    if scales is None:
+        return model
+    counted = np.flatnonzero(scales)
+    if len(counted) < len(scales):
+        program.take(counted.tolist())
+    program.compute("Mul", scales[counted])
+    vectors = np.ascontiguousarray(model.vectors[:, counted])
+    return replace(model, vectors=vectors, feature_scales=None)
 
 
 def exportable(model: Model) -> Model:

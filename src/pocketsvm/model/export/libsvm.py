@@ -56,6 +56,7 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
     Without an intercept, rows that are so far from all vectors can get another class.
 
     The file cannot hold the preparation of a pipeline: scale the data with LIBSVM's ``svm-scale``.
+    It cannot hold feature scales either.
 
     Examples
     --------
@@ -83,6 +84,12 @@ def export_libsvm(estimator: Any, path: PathLike) -> Exported:
         raise ValueError(
             f"LIBSVM's model format cannot hold the preparation of the rows ({steps}). Prepare the "
             "data before training, and export the model without it; or export to C or ONNX."
+        )
+    if model.feature_scales is not None:
+        raise ValueError(
+            "LIBSVM's model format cannot hold feature scales. Export the model to C or ONNX; or "
+            "multiply the features by feature_scales_ before training, and leave out "
+            "feature_scales."
         )
     if model.task == "ranking":
         raise ValueError(
