@@ -105,7 +105,7 @@ def test_one_quantile_and_other_losses(succeed, folder, wedge):
         (["--regression", "--loss", "huber", "--quantiles", "0.5"], "the loss quantile"),
         (["--loss", "huber"], "'loss' parameter of BudgetedSVC must be"),
         (["--regression", "--loss", "log_loss"], "'loss' parameter of BudgetedSVR must be"),
-        (["--rank", "--loss", "hinge"], "it has no meaning with --rank"),
+        (["--rank", "--loss", "hinge"], "models trained with --rank have no such parameter"),
     ],
 )
 def test_wrong_losses_are_refused(refuse, wedge, arguments, message):

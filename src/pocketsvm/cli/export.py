@@ -37,7 +37,10 @@ def export(
             param_hint="--to",
         )
     if name is not None and kind != "c":
-        raise typer.BadParameter("only C has names.", param_hint="--name")
+        raise typer.BadParameter(
+            "it names the functions of C code, and the other formats have none; leave it out.",
+            param_hint="--name",
+        )
     options.check_apart(out, model)
     settings = {} if name is None else {"name": name}
     exported = export_model(read_model(model)[0], out, kind, **settings)
@@ -53,5 +56,8 @@ def export(
         )
         return
     show(f"{out} has {exported.file_size:,} bytes; its tables take {exported.table_size:,}")
-    if exported.labels is not None:
+    if exported.names is not None:
+        pairs = zip(exported.labels or (), exported.names, strict=True)
+        show(f"it returns {', '.join(f'{label} for {text!r}' for label, text in pairs)}")
+    elif exported.labels is not None:
         show(f"its labels are {', '.join(map(str, exported.labels))}")

@@ -313,4 +313,7 @@ def check_apart(out: str | None, *sources: str | None) -> None:
         return
     for source in sources:
         if source is not None and os.path.realpath(out) == os.path.realpath(source):
-            raise typer.BadParameter(f"{out} is read; it would be overwritten.")
+            raise typer.BadParameter(
+                f"{out} is an input of this command, and would be overwritten; give the output "
+                "another name."
+            )

@@ -200,7 +200,7 @@ def course_of(estimator: Any, *data: Any) -> Course:
     parameters = estimator.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | np.integer):
         raise ValueError(
-            "a checkpoint needs a random_state that is an int, got "
+            "A checkpoint needs a random_state that is an int, got "
             f"{parameters['random_state']!r}: a fit that goes on must draw the same rows."
         )
     identity = {

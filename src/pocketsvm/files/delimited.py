@@ -128,7 +128,10 @@ class CsvTable(ArrowTable):
         if not rest:
             return False
         if first == [str(k) for k in range(len(first))]:
-            raise DataError(f"{self.name}: its first row counts from 0.", SAY_HEADER)
+            raise DataError(
+                f"{self.name}: the first row is 0, 1, 2 and so on, which may be names or values.",
+                SAY_HEADER,
+            )
         texts = {
             k: name
             for k, name in enumerate(first)

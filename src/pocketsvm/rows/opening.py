@@ -33,6 +33,8 @@ def as_dataset(X: Any) -> Any:
         return X
     if hasattr(X, "__next__"):
         raise TypeError(ONE_SHOT)
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, whose rows are not yet computed: pass X.collect().")
     return next((kind(X) for kind in KINDS if kind.takes(X)), None)
 
 
@@ -178,7 +180,7 @@ def open_dataset(
             return ArrowDataset(path, options, dtype, preparing)
     paths = found_files(path)
     if not paths:
-        raise ValueError("path names no file.")
+        raise ValueError("path is empty: give a file, a folder or a pattern, or several of them.")
     if any(name.endswith(".npy") for name in paths):
         if len(paths) > 1:
             raise ValueError(f"A NumPy file is opened alone, but path names {len(paths)} files.")
@@ -218,12 +220,12 @@ def found_files(path: Paths) -> list[str]:
             if file.is_file() and not any(part[0] in "._" for part in file.relative_to(text).parts)
         )
         if not found:
-            raise FileNotFoundError(f"the folder {text} has no files.")
+            raise FileNotFoundError(f"The folder {text} has no files.")
         return found
     if not os.path.exists(text) and glob.has_magic(text):
         found = sorted(name for name in glob.glob(text, recursive=True) if os.path.isfile(name))
         if not found:
-            raise FileNotFoundError(f"no file matches {text}.")
+            raise FileNotFoundError(f"No file matches {text}.")
         return found
     if not os.path.exists(text):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)

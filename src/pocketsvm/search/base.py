@@ -247,7 +247,8 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
 
     def _fitted(self) -> dict[str, Any]:
         """Return the fitted attributes, for callbacks."""
-        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+        # Of a copy: meanwhile, another thread may use the search.
+        return {name: value for name, value in dict(vars(self)).items() if name.endswith("_")}
 
     def _compared(self, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Compared:
         """Return the rows that candidates are compared on: all, or a sample that weighs as much."""
@@ -296,7 +297,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         results = cv_results([(each.choice, each.race) for each in searches], n_rows)
         shared = {name: getattr(plain, name) for name in SHARED if hasattr(plain, name)}
         dropped = (*SHARED, "budgets_", "budget_scores_")
-        kept = {key: value for key, value in vars(self).items() if key not in dropped}
+        kept = {key: value for key, value in dict(vars(self)).items() if key not in dropped}
         self.__dict__ = (
             kept
             | shared

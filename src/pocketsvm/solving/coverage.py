@@ -24,7 +24,7 @@ HELD_OUT = 0.2
 MOST_HELD_OUT = 4096
 # The number of folds of these rows. The closer the number of vectors is to the number of rows, the
 # more a model changes without a fold, and the smaller folds are: this share of the difference.
-LEAST_FOLDS, MOST_FOLDS = 8, 40
+LEAST_FOLDS, MOST_FOLDS = 8, 20
 FOLD_SHARE = 1 / 32
 # Solved, with all rows and without a fold, if a step predicts a decrease below half this share of
 # the objective.

@@ -251,10 +251,10 @@ class Regression(Task):
         weight = float(targets.row_weight().mean())
         assert isinstance(targets, ValueTargets)
         values = targets.values
-        centre, origin = 0.0, "zero"
+        origin = "zero"
         if parameters.fit_intercept:
-            centre, origin = np.median(values, axis=0), "their median"
-        spread = float(np.median(np.abs(values - centre), axis=0).max())
+            values, origin = values - np.median(values, axis=0), "their median"
+        spread = float(np.median(np.abs(values), axis=0).max())
         warn_about_targets(spread, origin, parameters.C * slope * weight, name)
 
     def completed(self, model: Model, targets: Targets, fitted: Fitted | None = None) -> Model:

@@ -4,7 +4,7 @@ import os
 import re
 import textwrap
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -294,9 +294,12 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     bodies = [_body(found, k, words) for k in range(len(found.members))]
     predict, labels = _predict(found, words), None
     tables = [table for body in bodies for table in body.tables] + _text_tables(found, words)
-    if found.model.classes is not None:
-        table, labels = _label_table(found.model.classes, words)
+    names = None
+    if (classes := found.model.classes) is not None:
+        table, labels = _label_table(classes, words)
         tables.append(table)
+        if integer_labels(classes, INT32) is None:
+            names = [str(label) for label in classes.tolist()]
     if found.calibrated:
         tables += _calibration_tables(found, words)
     words["table_size"] = f"{sum(table.size for table in tables):,}"
@@ -308,7 +311,7 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     words["checksum"] = _checksum("".join(parts))
     content = HEADER.format(**words) + "".join(parts) + (predict + FOOTER).format(**words)
     table_size = sum(table.size for table in tables)
-    return write(path, content.encode("ascii"), table_size, labels)
+    return replace(write(path, content.encode("ascii"), table_size, labels), names=names)
 
 
 @dataclass(frozen=True)
