@@ -20,7 +20,6 @@ from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.precision import training_rows
 from pocketsvm.search import BudgetedSVCCV
 from pocketsvm.search.candidates import Grid
-from pocketsvm.training.settings import SearchChoices
 
 from . import guesses, small_sets
 from .data_sets import TASKS
@@ -162,7 +161,7 @@ def _search_rows(name: str, quick: bool) -> dict[str, Row]:
 
 def _default_grid(X: Any, quick: bool) -> dict[str, list[float]]:
     """Return the values that a search begins with; some of them in a quick run."""
-    grid = Grid.of(None, None, training_rows(checked_rows(X), "scale").gamma, 1.0, SearchChoices())
+    grid = Grid.of(None, None, training_rows(checked_rows(X), "scale").gamma, 1.0)
     step = 3 if quick else 1
     return {"C": list(grid.Cs[::step]), "gamma": list(grid.gammas[::step])}
 

@@ -150,7 +150,7 @@ def test_the_sample_is_that_of_rows_in_memory(client, heavy, monkeypatch):
     drawn = []
     monkeypatch.setattr(survey, "Draw", lambda *given: drawn.append(given) or Draw(*given))
     blocks = partitions.blocks_of(*arrays(X, y, weight, chunks=700))
-    rows = partitions.Partitions(client, blocks, partitions.Rules(False), list(range(5)))
+    rows = partitions.Partitions(client, blocks, Needs(), list(range(5)))
     found = survey.survey(rows, Needs(), Plan(1000, 100, 7), Preparing())
     numbers, factors = draw(y.astype(np.int8), weight, 1000, 100, 7)
     assert_array_equal(found.rows.X, X[numbers])

@@ -23,6 +23,7 @@ from pocketsvm import BudgetedSVC
 from pocketsvm.callbacks import Checkpoint
 from pocketsvm.dask import DaskBudgetedSVC, partitions
 from pocketsvm.estimators.checkpoint_file import read_checkpoint
+from pocketsvm.rows.chunk import Needs
 
 # Dask leaves some sockets to the garbage collector.
 pytestmark = [
@@ -97,9 +98,8 @@ def test_rows_do_not_travel_with_the_tasks(client):
     sizes = []
     for n in (10, 100):
         lazy = da.random.default_rng(0).normal(size=(1000 * n, D), chunks=(1000, D))
-        rules = partitions.Rules(regression=False)
         blocks = partitions.blocks_of(lazy, lazy[:, 0] > 0, None)
-        rows = partitions.Partitions(client, blocks, rules, [0] * n)
+        rows = partitions.Partitions(client, blocks, Needs(), [0] * n)
         payload = np.zeros(10_000) + on_disk.gamma_
         tree = rows.tree(payload)
         sizes.append(sum(len(pickle.dumps(task)) for task in dict(tree.__dask_graph__()).values()))
@@ -129,7 +129,7 @@ def test_rows_on_the_cluster_and_shared_tasks_are_used_as_they_are(client):
 
     def packed(X, y):
         blocks = partitions.blocks_of(X, y, None)
-        rows = partitions.Partitions(client, blocks, partitions.Rules(False), [0, 1, 2])
+        rows = partitions.Partitions(client, blocks, Needs(), [0, 1, 2])
         return [isinstance(block, partitions.OwnTasks) for block in rows.packed]
 
     X, y = arrays(*problem())
@@ -160,7 +160,7 @@ def test_graphs_that_are_made_on_demand_are_not_mixed_up(client):
     blocks = [
         (OnDemand(part), OnDemand(part), None) for part, _, _ in partitions.blocks_of(X, X, None)
     ]
-    rows = partitions.Partitions(client, blocks, partitions.Rules(False), [0] * 20)
+    rows = partitions.Partitions(client, blocks, Needs(), [0] * 20)
     for k, block in enumerate(rows.packed):
         assert (block.compute()[0] == k).all()
 

@@ -93,6 +93,22 @@ def test_sparse_rows_give_the_bits_of_dense_ones_and_stay_sparse():
     assert found.dtype == X.dtype
 
 
+@pytest.mark.parametrize("n_features", [1, 3, 70_000])
+@pytest.mark.parametrize("n_rows", [1, 2, 50])
+def test_products_are_rounded_once(n_rows, n_features):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, n_features))
+    exact = random.uniform(size=n_features)
+    for scales in (exact, exact.astype(np.float32).astype(np.float64), exact.round() + 1.0):
+        step = FeatureScales(scales)
+        assert_array_equal(step.transform(X), X * scales)
+        assert_array_equal(step.transform(np.asfortranarray(X)), X * scales)
+        single = X.astype(np.float32)
+        expected = (single.astype(np.float64) * scales).astype(np.float32)
+        assert_array_equal(step.transform(single), expected, strict=True)
+        assert_array_equal(step.transform(sp.csr_array(single)).toarray(), expected, strict=True)
+
+
 def test_rows_of_the_user_stay_as_they_are():
     X, y = problem()
     for rows in (X, sp.csr_array(X)):
@@ -423,6 +439,7 @@ def test_columns_of_noise_hardly_count(task):
         train, test = (X[:1000], y[:1000]), (X[1000:], y[1000:])
     assert model.fit(*train).score(*test) > plain.fit(*train).score(*test) + 0.01
     assert model.feature_scales_[2:].max() < 0.2 * model.feature_scales_[:2].min()
+    assert_array_equal(model.feature_scales_, model.feature_scales_.astype(np.float32))
 
 
 def test_estimators_with_scales_are_cloned():

@@ -25,6 +25,7 @@ from .rows.preparation import Preparing, Steps, prepared_summary
 from .rows.scales import warn_about_scales
 from .rows.source import Source
 from .rows.survey import AtHand, Survey, survey
+from .solving.batches import refined
 from .solving.feature_scales import learned_scales
 from .solving.readings import Readings, Recipe, in_memory
 from .solving.sample import sample_of
@@ -32,7 +33,7 @@ from .solving.scores import score_quantile
 from .solving.solve import last_iterate, solve
 from .tasks.base import Fitted, Task, state_of
 from .training.passes import PassReport, passes_over, sample_for_passes
-from .training.settings import Choices, Parameters, Settings
+from .training.settings import Parameters, Settings
 from .training.state import VectorSet
 from .training.targets import Targets
 
@@ -137,7 +138,8 @@ def fit(
         drawn = sample[1].learnt_from(sample[1])
         sample, targets = (sample[0], drawn), targets.learnt_from(drawn)
         everything = in_memory(sample_of(ready, targets, settings), settings.backend)
-    return completed(solve(vectors, *sample, settings, everything), everything)
+    model = solve(vectors, *sample, settings, everything, begun.vectors)
+    return completed(model, everything)
 
 
 def polished(
@@ -169,6 +171,7 @@ class _Begun:
     settings: Settings
     n_rows: int
     feature_scales: NDArray[np.float64] | None
+    vectors: NDArray[np.float64] | None = None
 
     @property
     def steps(self) -> Steps:
@@ -209,12 +212,21 @@ def _begin(
     previous = start.training.alpha if start is not None and start.training is not None else None
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     settings = task.adapted(parameters.settings(alpha))
-    return _Begun(found, ready, targets, settings, n_rows, scales)
+    vectors = None
+    is_learnt = isinstance(parameters.feature_scales, str) and scales is not None
+    if is_learnt and settings.thorough and start is None:
+        seed = np.random.default_rng(random.randint(2**31))
+        better = refined(sample_of(ready, targets, settings), settings, seed)
+        if better is not None:
+            factors, vectors = better
+            scales = scales * factors
+            ready = _ready(found, rows, scales, parameters, start, source.scaling)
+    return _Begun(found, ready, targets, settings, n_rows, scales, vectors)
 
 
 def plan_of(parameters: Parameters) -> Plan:
     """Return how large the sample of a fit is; a random number is its seed."""
-    choices, budget = Choices(), parameters.budget
+    choices, budget = parameters.choices, parameters.budget
     seed = int(parameters.random_state.randint(2**63, dtype=np.uint64))
     return Plan(choices.rows_per_vector * budget, choices.class_rows_per_vector * budget, seed)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pocketsvm.files import chunks, compression, delimited, file, parquet, svmlight
+from pocketsvm.files import chunks, delimited, file, parquet, svmlight
 
 from .samples import COMPRESSORS
 
@@ -35,7 +35,6 @@ def write_text(tmp_path):
 def tiny_chunks(request, monkeypatch):
     """Cuts everywhere: within numbers, between lines, several in one line."""
     monkeypatch.setattr(chunks, "CHUNK", request.param)
-    monkeypatch.setattr(compression, "GZIP_BLOCK", 7)
     return request.param
 
 

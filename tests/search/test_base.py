@@ -36,6 +36,11 @@ from pocketsvm.model.export import export_model
 X, Y = moons(400)
 
 
+def probability_of_the_label(estimator, rows, y):
+    """Return the mean probability of the right class."""
+    return estimator.predict_proba(rows)[np.arange(len(y)), y].mean()
+
+
 def few(**parameters):
     """Return a search of few candidates."""
     given = {"Cs": [0.01, 10.0], "gammas": [1e-3, 1.0], "cv": 3, "random_state": 0}
@@ -400,12 +405,24 @@ def test_candidates_are_compared_on_a_sample_and_the_best_is_fitted_to_all_rows(
 # --- files ----------------------------------------------------------------------------------------
 
 
-def test_a_score_that_needs_probabilities_names_the_loss():
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr", probability_of_the_label])
+@pytest.mark.parametrize(("rows", "y"), [moons(300), moons(1600), blobs(n=1300)])
+def test_a_score_of_probabilities_has_the_log_loss(scoring, rows, y):
+    if scoring == "roc_auc_ovr":
+        y = np.where(rows[:, 0] > 1, 2, y)  # it is for three classes or more
+    found = few(scoring=scoring, n_jobs=2).set_callbacks(ProgressBar()).fit(rows, y)
+    assert found.loss_ == found.best_params_["loss"] == found.best_estimator_.loss == "log_loss"
+    assert found.predict_proba(rows).shape == (len(y), len(found.classes_))
+    given = few(scoring=scoring, loss="log_loss").fit(rows, y)
+    assert_array_equal(found.scores_, given.scores_)
+    assert_array_equal(found.dual_coef_, given.dual_coef_)
+
+
+def test_a_loss_without_probabilities_is_named():
     with pytest.raises(
         ValueError, match="'neg_log_loss' needs probabilities, which only loss='log"
     ):
-        few(scoring="neg_log_loss").fit(X, Y)
-    assert few(scoring="neg_log_loss", loss="log_loss").fit(X, Y).best_score_ > -0.5
+        few(scoring="neg_log_loss", loss="hinge").fit(X, Y)
 
 
 def test_it_is_saved_and_exported_as_the_plain_estimator(tmp_path):
@@ -568,6 +585,32 @@ def test_a_number_of_values_of_c_means_what_it_does_in_scikit_learn():
         for k in (1, 1024)
     )
     assert_allclose(other, 1024 * one, rtol=1e-6)
+
+
+def test_a_number_of_values_of_gamma_reaches_as_far_as_the_default_ones():
+    found = few(gammas=6).fit(X, Y)
+    scale = 1 / (2 * X.var())
+    assert_allclose(found.gammas_, scale * 2.0 ** np.arange(-6, 5, 2), rtol=1e-6)
+    assert len(found.cv_results_["params"]) == 12
+    ends = few(gammas=2).fit(X, Y).gammas_
+    assert_allclose(ends, found.gammas_[[0, -1]])
+    with pytest.raises(ValueError, match="'gammas' parameter"):
+        few(gammas=1).fit(X, Y)
+
+
+def test_fitted_attributes_are_those_of_the_final_fit():
+    found = few()
+    with pytest.raises(AttributeError, match="This BudgetedSVCCV has no gamma_, or is not fitted"):
+        _ = found.gamma_
+    found.fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    best = found.best_estimator_
+    names = "support_vectors_", "dual_coef_", "intercept_", "classes_", "feature_names_in_"
+    for name in names:
+        assert_array_equal(getattr(found, name), getattr(best, name))
+    for name in ("gamma_", "alpha_", "n_iter_", "profile_", "n_features_in_"):
+        assert getattr(found, name) == getattr(best, name)
+    assert found.fit(X, Y).n_features_in_ == 2
+    assert not hasattr(found, "feature_names_in_")
 
 
 def test_groups_need_no_request():

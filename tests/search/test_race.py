@@ -14,9 +14,8 @@ from pocketsvm.rows.checked import checked_rows
 from pocketsvm.search.candidates import Candidate, Grid, Result
 from pocketsvm.search.folds import Fold, Part
 from pocketsvm.search.race import Race, middle_of
-from pocketsvm.training.settings import SearchChoices
-
-CHOICES = SearchChoices()
+from pocketsvm.training.settings import SEARCH_CHOICES as CHOICES
+from pocketsvm.training.settings import Choices
 
 
 def noisy(n):
@@ -134,12 +133,12 @@ def raced(score, grid, folds):
         rounds.append(message)
         return [Result(score(*each), 0.0, 0.0) for each in pairs]
 
-    race = Race(grid, folds, run, CHOICES, 32_000, 0)
+    race = Race(grid, folds, run, 32_000, 0)
     return race.decide(), race, rounds
 
 
 def grid_of(gammas=None, Cs=None):
-    return Grid.of(gammas, Cs, 1.0, 1.0, CHOICES)
+    return Grid.of(gammas, Cs, 1.0, 1.0)
 
 
 def peak(gamma, C):
@@ -237,6 +236,22 @@ def test_a_copy_has_rows_of_every_class_and_as_much_weight_for_each():
         assert_allclose(share, y[:16_000].mean(), rtol=1e-3)
         assert_allclose(training.weights.mean(), 1.0, rtol=1e-3)
         assert_array_equal(held.y, y[16_000:])
+
+
+def test_a_copy_moves_its_vectors_as_often_as_the_whole_fit():
+    """Moves are what takes longest: fewer vectors would make more of them."""
+    seen = []
+
+    def scored(estimator, rows, y):
+        seen.append((estimator.budget, estimator.profile_.moves))
+        return estimator.score(rows, y)
+
+    X, y = make_classification(6000, 2, n_redundant=0, n_clusters_per_class=2, random_state=0)
+    BudgetedSVCCV(300, gammas=[1.0, 2.0], scoring=scored, cv=2, random_state=0).fit(X, y)
+    small = [moves for budget, moves in seen if budget == 60]
+    assert max(small) == Choices().class_moves // 300 == 10
+    plain = BudgetedSVC(60, 8.0, gamma=2.0, random_state=0).fit(X[:600], y[:600])
+    assert plain.profile_.moves > 10
 
 
 def test_a_copy_keeps_weights_and_leaves_out_rows_without():

@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer_names
 
 from ..search import BudgetedSVCCV, BudgetedSVRCV
 from ..search.scores import ScoreMap, written
-from ..training.settings import SearchChoices
+from ..training.settings import SEARCH_CHOICES
 from .console import ReadingProgress, Reporter, Task, show
 from .fitting import READINGS
 from .pictures import picture
@@ -106,7 +106,7 @@ def new_search(
     if values["gammas"] is None and plain.gamma != "scale" and not learns:
         # Outliers would make "scale" useless.
         unit = 1 / rows.layout.n_features if plain.gamma == "auto" else plain.gamma
-        search.set_params(gammas=[unit * 2.0**k for k in SearchChoices().first_gammas])
+        search.set_params(gammas=[unit * 2.0**k for k in SEARCH_CHOICES.first_gammas])
     return search
 
 

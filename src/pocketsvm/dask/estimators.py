@@ -21,7 +21,6 @@ from ..rows.preparation import Preparing
 from .answers import Score, answer, answer_frame, framed, nameless, one_row
 from .partitions import (
     Partitions,
-    Rules,
     blocks_of,
     check_versions,
     is_array,
@@ -44,7 +43,6 @@ class _OnDask:
     impute: str | None
     one_hot: Any
     _plain: ClassVar[type]  # the estimator without Dask
-    _regression: bool
 
     def _client(self) -> Any:
         return default_client() if self.client is None else self.client  # type: ignore[no-untyped-call]
@@ -86,9 +84,9 @@ class _OnDask:
         missing = self.impute is not None
         layout = layout_of(X, preparing.texts, missing=missing, place="X")
         layout = layout if start is None else start.layout
-        rules = Rules(self._regression, task.needs.ignored, layout)
         n_threads = effective_n_jobs(local.n_jobs)
-        rows = Partitions(client, blocks, rules, list(range(len(blocks))), n_threads)
+        numbers = list(range(len(blocks)))
+        rows = Partitions(client, blocks, task.needs, numbers, layout, n_threads)
         here = effective_n_jobs(-1 if local.n_jobs is None else local.n_jobs)
         parameters = replace(local._parameters(), n_threads=here)
         given = given_data(X, None, None)
@@ -201,10 +199,11 @@ class _OnDask:
                 "loss; or score rows in memory with to_local()."
             )
         blocks = blocks_of(X, y, sample_weight)
-        rules = Rules(self._regression, layout=local._model.layout)
-        rows = Partitions(self._client(), blocks, rules, list(range(len(blocks))))
-        weight, right, _, squares, errors = rows.scan(Score(nameless(local, X), self._regression))
-        if not self._regression:
+        needs = replace(local._what().needs, ignored=())
+        numbers = list(range(len(blocks)))
+        rows = Partitions(self._client(), blocks, needs, numbers, local._model.layout)
+        weight, right, _, squares, errors = rows.scan(Score(nameless(local, X), needs.numbers))
+        if not needs.numbers:
             return float(right / weight)
         is_constant = squares == 0
         found = np.where(is_constant, errors == 0, 1 - errors / np.where(is_constant, 1, squares))
@@ -276,7 +275,6 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     """
 
     _plain = BudgetedSVC
-    _regression = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSVC._parameter_constraints,
         **{name: [object] for name in OWN},
@@ -401,7 +399,6 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     """
 
     _plain = BudgetedSVR
-    _regression = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetedSVR._parameter_constraints,
         **{name: [object] for name in OWN},

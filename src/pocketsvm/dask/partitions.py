@@ -15,7 +15,7 @@ from distributed import KilledWorker, futures_of, wait
 from .._cached import cached_property
 from ..files.columns import Layout
 from ..files.errors import DataError
-from ..rows.chunk import Chunk, Needs, checked_chunk
+from ..rows.chunk import Needs, checked_chunk
 from ..rows.source import NO_ROWS, Follower, Reading, Source
 from ..solving.blas import ONE_BLAS_THREAD
 
@@ -28,33 +28,6 @@ PACKAGES = ("pocketsvm", "numpy", "sklearn")
 
 
 # --- tasks: pure functions of a partition ---------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How the blocks of a partition become a chunk.
-
-    Attributes
-    ----------
-    regression : bool
-        Whether targets are numbers.
-
-    ignored : tuple
-        Labels of classes without weight.
-
-    layout : Layout or None
-        The columns of the rows.
-    """
-
-    regression: bool
-    ignored: tuple[Any, ...] = ()
-    layout: Layout | None = None
-
-    def chunk(self, X: Any, y: Any, weight: Any, number: int) -> Chunk:
-        """Return the rows of a partition that have a weight."""
-        needs = Needs(numbers=self.regression, many=self.regression)
-        found = checked_chunk(X, y, weight, f"partition {number}", needs, self.layout)
-        return found.counted(self.ignored)
 
 
 class OwnTasks:
@@ -75,9 +48,10 @@ class OwnTasks:
 
 def _read(shared: Any, block: Any, number: int, first: int) -> Any:
     """Read a partition; None if it has no rows."""
-    reading, rules = shared
+    reading, needs, layout = shared
     X, y, weight = block.compute() if isinstance(block, OwnTasks) else block
-    chunk = rules.chunk(X, y, weight, number)
+    chunk = checked_chunk(X, y, weight, f"partition {number}", needs, layout)
+    chunk = chunk.counted(needs.ignored)
     with ONE_BLAS_THREAD:
         return reading(chunk, first) if chunk.n_rows else None
 
@@ -108,11 +82,14 @@ class Partitions(Source):
     blocks : list of tuple
         X, y and the weights (or None) of each partition.
 
-    rules : Rules
-        How the blocks become a chunk.
+    needs : Needs
+        What is wanted of the rows besides their features.
 
     first : list of int
         The number of rows before each partition; its number, as long as this is unknown.
+
+    layout : Layout or None
+        The columns of the rows.
 
     n_threads : int
         Threads of each task.
@@ -121,14 +98,15 @@ class Partitions(Source):
     is_remote = True
     client: Any
     blocks: list[tuple[Any, Any, Any]]
-    rules: Rules
+    needs: Needs
     first: list[int]
+    layout: Layout | None = None
     n_threads: int = 1
 
     @property
     def names(self) -> Sequence[str] | None:
         """The names of the features."""
-        return None if self.rules.layout is None else self.rules.layout.names
+        return None if self.layout is None else self.layout.names
 
     def started(self, sizes: dict[int, int]) -> "Partitions":
         """Return the partitions after the first scan, which has counted their rows."""
@@ -184,7 +162,8 @@ class Partitions(Source):
         """Return the lazy result of a reading."""
         name, token = type(reading).__name__, uuid4().hex
         # It must be there before the partitions, which would else pile up and wait for it.
-        shared = self.client.submit(same, (reading, self.rules), key=f"{name}-shared-{token}")
+        whole = (reading, self.needs, self.layout)
+        shared = self.client.submit(same, whole, key=f"{name}-shared-{token}")
         wait(shared)  # type: ignore[no-untyped-call]
         read, merge = delayed(_read, pure=False), delayed(_merge, pure=False)
         parts = [

@@ -38,7 +38,7 @@ from ..rows.preparation import SCALERS, Preparing, in_parts
 from ..rows.source import Source
 from ..rows.stream import StreamReservoir
 from ..tasks.base import Task, state_of
-from ..training.settings import Parameters
+from ..training.settings import Choices, Parameters
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
 from .saving import save_model
@@ -108,10 +108,141 @@ def fitted(name: str, **options: Any) -> Any:
     return _Fitted(name, **options)
 
 
-class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
-    """The base of the estimators."""
+class FittedModel(BaseEstimator):
+    """The base of all estimators: fitted attributes and predictions, which come from the model."""
 
+    n_jobs: int | None
+
+    support_vectors_: NDArray[np.floating[Any]] = fitted(
+        "support_vectors", read=lambda model: model.support_vectors
+    )
+    dual_coef_: NDArray[np.float64] = fitted("dual_coef")
+    intercept_: NDArray[np.float64] = fitted("intercept")
+    gamma_: float = fitted("gamma")
+    feature_scales_: NDArray[np.float64] = fitted("feature_scales")
+    alpha_: float = fitted("alpha", of_training=True)
+    n_iter_: int = fitted("n_iter", read=lambda model: _state(model).n_passes)
+    profile_: Profile = fitted("profile", of_training=True)
+    n_features_in_: int = fitted("n_inputs", read=lambda model: model.n_inputs)
+    feature_names_in_: NDArray[Any] = fitted("feature_names")
+    scaler_: Any = fitted("scaler", read=lambda model: _scaler(model))
+    # What the fitted model minimised; parameters may have changed since.
+    _model: Model
+    _loss: str = fitted("loss")
+    _quantile: float | tuple[float, ...] | None = fitted("quantile")
+    _state: VectorSet = fitted("vectors", of_training=True)
+    _reservoir: StreamReservoir | None = fitted("reservoir", of_training=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
+    @abstractmethod
+    def _what(self) -> Task:
+        """Return the task, made of the parameters."""
+
+    @property
+    def _machine(self) -> Any:
+        """The plain estimator that has the model."""
+        return self
+
+    def to_model(self) -> Model:
+        """Return the fitted model, with the state that further training continues from.
+
+        Returns
+        -------
+        model : pocketsvm.model.Model
+            The model; its arrays are not copied.
+        """
+        check_is_fitted(self)
+        assert self._model.training is not None
+        training = replace(
+            self._model.training,
+            estimator=type(self._machine).__name__,
+            parameters=self._machine.get_params(deep=False),
+            reservoir=scaled_reservoir(self._model),
+        )
+        return replace(self._model, training=training)
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a file, for `pocketsvm.load_model`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. It appears, or replaces an existing one, in one step once it is complete.
+
+        Notes
+        -----
+        A `random_state` that is not an int or None, and callbacks, are not kept. Merged support
+        vectors are generally not training rows: there are no indices (``support_``) to keep.
+        """
+        save_model(self, path)
+
+    def _decision_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values (n_rows, n_outputs)."""
+        check_is_fitted(self)
+        if (dataset := as_dataset(X)) is not None:
+            needs = Needs(numbers=True, labelled=False)
+            values = [found for _, found in self._decided(dataset, needs)]
+            return np.concatenate(values) if values else np.empty((0, len(self._model.intercept)))
+        probe = snapshot(self)
+        rows = check_rows(probe, X, reset=False, layout=probe._model.layout)
+        return probe._decide(rows)
+
+    def _decide(self, rows: CheckedRows) -> NDArray[np.float64]:
+        """Return the decision values of rows before the preparation."""
+        model = self._model
+        parts: Iterable[CheckedRows] = [rows]
+        if steps := model.steps:
+            parts = map(checked_rows, in_parts(steps, rows.X))
+        numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
+        backend = Native(effective_n_jobs(self.n_jobs))
+        values = [decision_values(*numbers, part, backend) for part in parts]
+        return values[0] if len(values) == 1 else np.concatenate(values)
+
+    def _decided(
+        self, dataset: Dataset, needs: Needs
+    ) -> Iterator[tuple[Chunk, NDArray[np.float64]]]:
+        """Yield the chunks of a data set that have rows, and their decision values."""
+        layout = self._model.layout
+        with dataset.opened(needs, layout) as source:
+            for chunk in source.read():
+                if chunk.n_rows:
+                    check_width(chunk.X, layout, chunk.place)
+                    yield chunk, self._decide(checked_rows(chunk.X))
+
+    def _scored(self, X: Any, **given: Any) -> tuple[Any, Any, Any, NDArray[np.float64]] | None:
+        """Return targets, weights, queries and decision values of a data set, if X is one."""
+        if (dataset := as_dataset(X)) is None:
+            return None
+        check_alone(**given)
+        check_is_fitted(self)
+        needs = replace(self._what().needs, ignored=())
+        found = [
+            (replace(chunk, X=np.empty((chunk.n_rows, 0))), values)  # rows need not stay in memory
+            for chunk, values in self._decided(dataset, needs)
+        ]
+        if not found:
+            raise ValueError("The data set has no rows.")
+        chunks, values = zip(*found, strict=True)
+        weight = None
+        if any(chunk.weight is not None for chunk in chunks):
+            weight = np.concatenate([chunk.weights for chunk in chunks])
+        queries = None if chunks[0].qid is None else np.concatenate([c.qid for c in chunks])
+        return np.concatenate([c.y for c in chunks]), weight, queries, np.concatenate(values)
+
+
+class BudgetedMachine(CallbackSupportMixin, FittedModel):
+    """The base of the plain estimators."""
+
+    _task: ClassVar[str]  # the name of the task
     _uses_y: ClassVar[bool] = True  # whether rows have targets
+    _choices: Choices = Choices()  # constants of the method
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Integral, 2, LARGEST_INT, closed="both")],
@@ -145,42 +276,9 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
     random_state: Any
     verbose: int
 
-    support_vectors_: NDArray[np.floating[Any]] = fitted(
-        "support_vectors", read=lambda model: model.support_vectors
-    )
-    dual_coef_: NDArray[np.float64] = fitted("dual_coef")
-    intercept_: NDArray[np.float64] = fitted("intercept")
-    gamma_: float = fitted("gamma")
-    feature_scales_: NDArray[np.float64] = fitted("feature_scales")
-    alpha_: float = fitted("alpha", of_training=True)
-    n_iter_: int = fitted("n_iter", read=lambda model: _state(model).n_passes)
-    profile_: Profile = fitted("profile", of_training=True)
-    n_features_in_: int = fitted("n_inputs", read=lambda model: model.n_inputs)
-    feature_names_in_: NDArray[Any] = fitted("feature_names")
-    scaler_: Any = fitted("scaler", read=lambda model: _scaler(model))
-    # What the fitted model is for, and what it minimised; parameters may have changed since.
-    _task: ClassVar[str]
-    _model: Model
-    _loss: str = fitted("loss")
-    _quantile: float | tuple[float, ...] | None = fitted("quantile")
-    _state: VectorSet = fitted("vectors", of_training=True)
-    _reservoir: StreamReservoir | None = fitted("reservoir", of_training=True)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model."""
-
-    @abstractmethod
-    def _what(self) -> Task:
-        """Return the task, made of the parameters."""
 
     def _parameters(self, *, stream: bool = False) -> Parameters:
         """Return the parameters of a call."""
@@ -198,6 +296,7 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             fit_intercept=bool(self.fit_intercept),
             half_life=math.inf if self.half_life is None else float(self.half_life),
             is_stream=stream,
+            choices=self._choices,
         )
 
     def _start(self, *, stream: bool) -> Model | None:
@@ -270,92 +369,6 @@ class BudgetedMachine(CallbackSupportMixin, BaseEstimator):
             watch.say(model.training.profile.polish_line())
         watch.end(model)
         return model
-
-    def to_model(self) -> Model:
-        """Return the fitted model, with the state that further training continues from.
-
-        Returns
-        -------
-        model : pocketsvm.model.Model
-            The model; its arrays are not copied.
-        """
-        check_is_fitted(self)
-        assert self._model.training is not None
-        training = replace(
-            self._model.training,
-            estimator=type(self).__name__,
-            parameters=self.get_params(deep=False),
-            reservoir=scaled_reservoir(self._model),
-        )
-        return replace(self._model, training=training)
-
-    def save(self, path: PathLike) -> None:
-        """Write the fitted model to a file, for `pocketsvm.load_model`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file. It appears, or replaces an existing one, in one step once it is complete.
-
-        Notes
-        -----
-        A `random_state` that is not an int or None, and callbacks, are not kept. Merged support
-        vectors are generally not training rows: there are no indices (``support_``) to keep.
-        """
-        save_model(self, path)
-
-    def _decision_values(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values (n_rows, n_outputs)."""
-        check_is_fitted(self)
-        if (dataset := as_dataset(X)) is not None:
-            needs = Needs(numbers=True, labelled=False)
-            values = [found for _, found in self._decided(dataset, needs)]
-            return np.concatenate(values) if values else np.empty((0, len(self._model.intercept)))
-        probe = snapshot(self)
-        rows = check_rows(probe, X, reset=False, layout=probe._model.layout)
-        return probe._decide(rows)
-
-    def _decide(self, rows: CheckedRows) -> NDArray[np.float64]:
-        """Return the decision values of rows before the preparation."""
-        model = self._model
-        parts: Iterable[CheckedRows] = [rows]
-        if steps := model.steps:
-            parts = map(checked_rows, in_parts(steps, rows.X))
-        numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
-        backend = Native(effective_n_jobs(self.n_jobs))
-        values = [decision_values(*numbers, part, backend) for part in parts]
-        return values[0] if len(values) == 1 else np.concatenate(values)
-
-    def _decided(
-        self, dataset: Dataset, needs: Needs
-    ) -> Iterator[tuple[Chunk, NDArray[np.float64]]]:
-        """Yield the chunks of a data set that have rows, and their decision values."""
-        layout = self._model.layout
-        with dataset.opened(needs, layout) as source:
-            for chunk in source.read():
-                if chunk.n_rows:
-                    check_width(chunk.X, layout, chunk.place)
-                    yield chunk, self._decide(checked_rows(chunk.X))
-
-    def _scored(self, X: Any, **given: Any) -> tuple[Any, Any, Any, NDArray[np.float64]] | None:
-        """Return targets, weights, queries and decision values of a data set, if X is one."""
-        if (dataset := as_dataset(X)) is None:
-            return None
-        check_alone(**given)
-        check_is_fitted(self)
-        needs = replace(self._what().needs, ignored=())
-        found = [
-            (replace(chunk, X=np.empty((chunk.n_rows, 0))), values)  # rows need not stay in memory
-            for chunk, values in self._decided(dataset, needs)
-        ]
-        if not found:
-            raise ValueError("The data set has no rows.")
-        chunks, values = zip(*found, strict=True)
-        weight = None
-        if any(chunk.weight is not None for chunk in chunks):
-            weight = np.concatenate([chunk.weights for chunk in chunks])
-        queries = None if chunks[0].qid is None else np.concatenate([c.qid for c in chunks])
-        return np.concatenate([c.y for c in chunks]), weight, queries, np.concatenate(values)
 
 
 def snapshot(estimator: T) -> T:

@@ -22,17 +22,16 @@ from ..model.model import TASKS
 from ..model.prediction import log_probabilities, probabilities
 from ..profile import Profile
 from ..tasks.classification import Classification
-from .base import BudgetedMachine, fitted
+from .base import BudgetedMachine, FittedModel, fitted
 from .drift import COMPARED_ROWS, LONG_STREAM, warn_about_drift, warn_about_majority
 from .streams import PolishedStreams
 
 LOSSES = TASKS["classification"]
 
 
-def has_probabilities(estimator: "BudgetedSVC") -> bool:
+def has_probabilities(estimator: "ClassPredictions") -> bool:
     """Tell whether the fitted model has probabilities, or a fit would give it some."""
-    # A search has found its loss, and has no `_loss`.
-    loss = getattr(estimator, "_loss", None) or getattr(estimator, "loss_", estimator.loss)
+    loss = getattr(estimator, "_loss", None) or estimator.loss
     if loss == "log_loss":
         return True
     raise AttributeError(
@@ -41,7 +40,89 @@ def has_probabilities(estimator: "BudgetedSVC") -> bool:
     )
 
 
-class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
+class ClassPredictions(ClassifierMixin, FittedModel):
+    """Predictions of classes."""
+
+    loss: str
+    classes_: NDArray[Any] = fitted("classes")
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Evaluate the decision function.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Signed values. With two classes, there is one value per row, and positive values mean
+            ``classes_[1]``. With more classes, there is one value per row and class. The values do
+            not depend on how the rows are split into batches.
+        """
+        values = self._decision_values(X)
+        return values.ravel() if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The predicted class of each row.
+        """
+        return self._labels(self._decision_values(X))
+
+    def _labels(self, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the labels for decision values (n_rows, n_outputs)."""
+        codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(np.intp)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes.
+
+        Available with ``loss="log_loss"``. The class with the largest probability is the one that
+        `predict` returns. Without polishing, probabilities of more than two classes come from
+        problems of one class against the rest, and are less precise.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The probability of each class, in the order of ``classes_``.
+        """
+        return probabilities(self._decision_values(X))
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            The logarithm of `predict_proba`, precise also where the probability is tiny.
+        """
+        return log_probabilities(self._decision_values(X))
+
+
+class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
     """Support vector classification with a Gaussian kernel and a bounded number of vectors.
 
     The model is trained by stochastic gradient descent on the primal problem of the SVM. Whenever
@@ -234,7 +315,7 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
     Rows are stored in float32, or in float64 if ``gamma * max|x|^2 > 512``. If this value exceeds
     ``2**40``, because of a large offset of X or a very large gamma, the distances between rows are
     lost to rounding, and `fit` raises a ValueError. C-ordered float32 arrays and CSR matrices of
-    float32 with sorted indices are not copied.
+    float32 with sorted indices are not copied, unless features are multiplied by `feature_scales`.
 
     Callbacks (`set_callbacks`) see each pass as a task and may stop training after any pass.
 
@@ -264,7 +345,6 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
 
     _task: ClassVar[str] = "classification"
     class_weight: Any
-    classes_: NDArray[Any] = fitted("classes")
 
     def __init__(
         self,
@@ -395,45 +475,6 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
             warn_about_majority(self.predict(few[0]), np.asarray(few[1]))
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Evaluate the decision function.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Signed values. With two classes, there is one value per row, and positive values mean
-            ``classes_[1]``. With more classes, there is one value per row and class. The values do
-            not depend on how the rows are split into batches.
-        """
-        values = self._decision_values(X)
-        return values.ravel() if len(self.classes_) == 2 else values
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict class labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The predicted class of each row.
-        """
-        return self._labels(self._decision_values(X))
-
-    def _labels(self, values: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the labels for decision values (n_rows, n_outputs)."""
-        codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(np.intp)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
-
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy.
 
@@ -457,39 +498,3 @@ class BudgetedSVC(PolishedStreams, ClassifierMixin, BudgetedMachine):
             return float(super().score(X, y, sample_weight))
         y, weight, _, values = found
         return float(accuracy_score(y, self._labels(values), sample_weight=weight))
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probabilities of the classes.
-
-        Available with ``loss="log_loss"``. The class with the largest probability is the one that
-        `predict` returns. Without polishing, probabilities of more than two classes come from
-        problems of one class against the rest, and are less precise.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            The probability of each class, in the order of ``classes_``.
-        """
-        return probabilities(self._decision_values(X))
-
-    @available_if(has_probabilities)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        logarithms : ndarray of shape (n_samples, n_classes)
-            The logarithm of `predict_proba`, precise also where the probability is tiny.
-        """
-        return log_probabilities(self._decision_values(X))

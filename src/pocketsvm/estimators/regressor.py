@@ -12,13 +12,40 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from .._sklearn import Interval, StrOptions, fit_context
 from ..model.model import TASKS
 from ..tasks.regression import Regression
-from .base import BudgetedMachine
+from .base import BudgetedMachine, FittedModel
 from .streams import PolishedStreams, check_unchanged
 
 LOSSES = TASKS["regression"]
 
 
-class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
+class ValuePredictions(RegressorMixin, FittedModel):
+    """Predictions of values."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
+            The rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predicted targets of each row, with a column for each target or for each quantile
+            of a list. Quantiles do not decrease in a row. The values do not depend on how the rows
+            are split into batches.
+        """
+        return self._predicted(self._decision_values(X))
+
+    def _predicted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what decision values (n_rows, n_outputs) predict."""
+        if isinstance(self._model.quantile, tuple):
+            return np.sort(values, axis=1)
+        return values.ravel() if values.shape[1] == 1 else values
+
+
+class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
     """Support vector regression with a Gaussian kernel and a bounded number of vectors.
 
     The model is trained like `BudgetedSVC`. A prediction evaluates at most ``budget`` kernel
@@ -330,29 +357,6 @@ class BudgetedSVR(PolishedStreams, RegressorMixin, BudgetedMachine):
         super()._check_continued()
         if self.loss == "quantile":
             check_unchanged("quantile", checked_quantile(self.quantile, self.loss), self._quantile)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predicted targets of each row, with a column for each target or for each quantile
-            of a list. Quantiles do not decrease in a row. The values do not depend on how the rows
-            are split into batches.
-        """
-        return self._predicted(self._decision_values(X))
-
-    def _predicted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what decision values (n_rows, n_outputs) predict."""
-        if isinstance(self._model.quantile, tuple):
-            return np.sort(values, axis=1)
-        return values.ravel() if values.shape[1] == 1 else values
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, or its counterpart for quantiles.

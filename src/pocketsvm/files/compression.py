@@ -4,6 +4,7 @@ The first bytes of a file tell whether it is compressed, whatever its name.
 """
 
 import bz2
+import gzip
 import io
 import lzma
 import os
@@ -18,8 +19,6 @@ from typing import Any, Protocol
 
 from .errors import DataError
 
-GZIP_BLOCK = 1 << 16  # compressed bytes read at once: one system call per few hundred kB of text
-GZIP_WBITS = 31  # tells zlib to expect a gzip header and check sum, with the largest window
 MAX_HEAD = 1 << 24  # bytes read ahead at most: a file of binary data may have no line ends
 
 
@@ -28,35 +27,6 @@ class Stream(Protocol):
 
     def read(self, size: int, /) -> bytes:
         """Return at most size bytes; none only at the end."""
-
-
-class GzipText:
-    """What `gzip.open` reads, a fifth faster: zlib itself handles headers and check sums."""
-
-    def __init__(self, file: Stream) -> None:
-        self.file = file
-        self.packed = b""
-        self.member: Any = None  # a decompressor; a file may have several members
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most size bytes; none only at the end."""
-        text = b""
-        while not text:
-            self.packed = self.packed or self.file.read(GZIP_BLOCK)
-            if self.member is None:
-                if not self.packed:
-                    break
-                self.packed = self.packed.lstrip(b"\0")  # padding
-                self.member = zlib.decompressobj(GZIP_WBITS) if self.packed else None
-                continue
-            if not self.packed:
-                raise EOFError("it ends too early")
-            text = self.member.decompress(self.packed, size)
-            if self.member.eof:
-                self.packed, self.member = self.member.unused_data, None
-            else:
-                self.packed = self.member.unconsumed_tail
-        return text
 
 
 def _open_zstd(file: Any) -> Stream:
@@ -93,7 +63,7 @@ class _Codec:
 
 
 CODECS = (
-    _Codec(".gz", b"\x1f\x8b", GzipText),
+    _Codec(".gz", b"\x1f\x8b", gzip.open),
     _Codec(".bz2", b"BZh", bz2.open),
     _Codec(".xz", b"\xfd7zXZ\x00", lzma.open),
     _Codec(".zst", b"\x28\xb5\x2f\xfd", _open_zstd),

@@ -1,6 +1,7 @@
 """What the estimators that find C and gamma share: the course of a search, and its results."""
 
 import copy
+import math
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral
@@ -9,12 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._replacing import PathLike
 from .._sklearn import (
     CallbackSupportMixin,
     Interval,
@@ -23,12 +23,9 @@ from .._sklearn import (
     parameter_names,
     takes_weights,
 )
-from ..estimators.base import BudgetedMachine, check_alone
-from ..estimators.saving import save_model
+from ..estimators.base import BudgetedMachine, FittedModel, check_alone
 from ..estimators.watching import given_data
 from ..fit import check_scales
-from ..model.model import Model
-from ..profile import Profile
 from ..rows.checked import CheckedRows, check_rows_and_targets
 from ..rows.drawing import Plan
 from ..rows.feature_scales import check_number, scaled_rows
@@ -36,8 +33,7 @@ from ..rows.opening import as_dataset
 from ..rows.precision import training_rows
 from ..rows.survey import AtHand, survey
 from ..rows.weights import non_negative
-from ..tasks.base import Task
-from ..training.settings import Choices, Parameters, SearchChoices
+from ..training.settings import SEARCH_CHOICES, Choices, Parameters
 from ..training.targets import Targets
 from .candidates import Candidate, Grid, NeedsProbabilitiesError
 from .checkpoints import Course, finishing
@@ -47,12 +43,6 @@ from .results import cv_results, score_array, tried
 from .running import Running
 
 Array = NDArray[Any]
-
-# Fitted attributes of the plain estimator that its search has, too.
-SHARED = (
-    *("support_vectors_", "dual_coef_", "intercept_", "classes_", "gamma_", "alpha_"),
-    *("n_iter_", "profile_", "n_features_in_", "feature_names_in_", "feature_scales_"),
-)
 
 
 class Search(NamedTuple):
@@ -68,6 +58,11 @@ class Search(NamedTuple):
         return self.race.last.mean(self.best)
 
     @property
+    def scores(self) -> list[float]:
+        """The scores of the best candidate on all folds."""
+        return [result.score for result in self.race.last.results[self.best]]
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the best candidate."""
         return {"C": self.best.C, "gamma": self.best.gamma} | self.choice
@@ -81,7 +76,7 @@ class Compared(NamedTuple):
     groups: Any
 
 
-class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
+class BudgetedSearch(CallbackSupportMixin, FittedModel):
     """The base of the estimators that find C and gamma themselves."""
 
     # As splitters that use groups do: they are passed on without a request.
@@ -97,7 +92,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             StrOptions({"auto"}),
         ],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "gammas": ["array-like", None],
+        "gammas": [Interval(Integral, 2, None, closed="left"), "array-like", None],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "n_jobs": [Integral, None],
@@ -105,10 +100,10 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    _machine: ClassVar[type[BudgetedMachine]]  # the plain estimator
+    _kind: ClassVar[type[BudgetedMachine]]  # of the plain estimator
     budget: int | str
     Cs: int | Sequence[float] | None
-    gammas: Sequence[float] | None
+    gammas: int | Sequence[float] | None
     feature_scales: Any
     max_iter: int
     maintenance: str
@@ -120,17 +115,8 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     random_state: Any
     verbose: int
 
-    support_vectors_: NDArray[np.floating[Any]]
-    dual_coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
     C_: float
     loss_: str
-    gamma_: float
-    alpha_: float
-    n_iter_: int
-    profile_: Profile
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
     best_estimator_: Any
     best_params_: dict[str, float]
     best_score_: float
@@ -145,34 +131,38 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     budgets_: NDArray[np.int64]
     budget_scores_: NDArray[np.float64]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _task(self) -> Task:
-        """Return what y means."""
-        raise NotImplementedError
+    @property
+    def _machine(self) -> Any:
+        return self.best_estimator_
 
     def _plain(self, **parameters: Any) -> BudgetedMachine:
         """Return the plain estimator with the parameters of this one, and some others."""
         own = self.get_params(deep=False)
-        shared = {name: own[name] for name in parameter_names(self._machine) if name in own}
-        return self._machine(**shared | parameters)
+        shared = {name: own[name] for name in parameter_names(self._kind) if name in own}
+        return self._kind(**shared | parameters)
 
     def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
         """Return the parameters besides C and gamma that are compared, the first by default."""
         return [{}]
 
+    @property
+    def _compares_scales(self) -> bool:
+        """Whether searches with and without learnt feature scales are compared."""
+        return isinstance(self.feature_scales, str) and self.feature_scales == "auto"
+
+    def _for_probabilities(self) -> dict[str, Any]:
+        """Return the parameters that give a model probabilities, if these may be chosen."""
+        return {}
+
     def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
         """Return the kinds of feature scales that are compared, the first by default.
 
-        Few rows do not tell which features matter.
+        Few rows do not tell which features matter, and the paper's kernel weighs them alike.
         """
-        if not isinstance(self.feature_scales, str) or self.feature_scales != "auto":
+        if not self._compares_scales:
             return [{}]
         limits = Choices()
-        learns = rows.n_rows >= limits.least_scale_rows
+        learns = bool(self.polish) and rows.n_rows >= limits.least_scale_rows
         learns &= rows.n_features <= limits.most_scale_features
         return [{"feature_scales": each} for each in ([None, "learn"] if learns else [None])]
 
@@ -183,12 +173,13 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         task.call_on_fit_task_begin(**given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         compared = self._compared(X, y, sample_weight, groups, seed)
-        part, limits = compared.part, SearchChoices()
+        part, limits = compared.part, SEARCH_CHOICES
         most = max(2, min(limits.budget, part.n_rows // limits.rows_per_chosen))
         budget = most if self.budget == "auto" else int(self.budget)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
-        check_scales(self._task(), machine._parameters(), None)
-        counted, targets = self._task().targets(compared.found, self._parameters(budget), None)
+        if not self._compares_scales:
+            check_scales(self._what(), machine._parameters(), None)
+        counted, targets = self._what().targets(compared.found, self._parameters(budget), None)
         places = splits(self.cv, machine, part.rows.X, part.y, compared.groups, seed)
         check_folds(machine, places, part.y, part.weights, targets.classes, self.scoring)
         folds = [Fold(number, part, *place) for number, place in enumerate(places)]
@@ -200,7 +191,7 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             for choice in self._choices(targets, part.n_rows)
         ]
         searches = self._searched(machine, counted, targets.unit_of_c, folds, running, choices)
-        winner = max(searches, key=lambda each: each.score)  # the first one among equals
+        winner = _winner(searches)
         parameters, sizes = winner.parameters, {"budget_": budget}
         if self.budget == "auto":
             sizes = running.sizes(clone(machine).set_params(**parameters), winner.race.last.folds)
@@ -223,36 +214,46 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
     ) -> list[Search]:
         """Search C, in units of the targets, and gamma for each choice of the other parameters."""
         searches: list[Search] = []
+        refused: NeedsProbabilitiesError | None = None
         for choice in compared:
             one = clone(machine).set_params(**choice)
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
             if isinstance(one.feature_scales, str):
                 own = running.with_scales(one, folds)
             run, most = partial(running, one), _most_rows(self.budget)
-            race = Race(grid, own, run, SearchChoices(), most, machine.random_state)
+            race = Race(grid, own, run, most, machine.random_state)
             try:
                 searches.append(Search(choice, race, race.decide()))
-            except NeedsProbabilitiesError:
-                if choice is compared[-1]:
-                    raise
+            except NeedsProbabilitiesError as error:
+                refused = error
+        if refused is not None and not searches:
+            others = [choice | self._for_probabilities() for choice in compared]
+            if others == list(compared):
+                raise refused
+            return self._searched(machine, rows, unit, folds, running, others)
         return searches
 
     def _grid(self, gamma: float, unit: float) -> Grid:
         """Return the values to begin with, of C in units of the targets."""
-        Cs = self.Cs
+        gammas, Cs = self.gammas, self.Cs
+        if isinstance(gammas, Integral):
+            powers = SEARCH_CHOICES.first_gammas
+            gammas = (gamma * np.logspace(powers[0], powers[-1], int(gammas), base=2)).tolist()
         if isinstance(Cs, Integral):  # as in scikit-learn
             Cs = (unit * np.logspace(-4, 4, int(Cs))).tolist()
-        given = checked_values("gammas", self.gammas), checked_values("Cs", Cs)
-        return Grid.of(*given, gamma, unit, SearchChoices())
+        given = checked_values("gammas", gammas), checked_values("Cs", Cs)
+        return Grid.of(*given, gamma, unit)
 
     def _fitted(self) -> dict[str, Any]:
         """Return the fitted attributes, for callbacks."""
         # Of a copy: meanwhile, another thread may use the search.
-        return {name: value for name, value in dict(vars(self)).items() if name.endswith("_")}
+        fitted = {name: value for name, value in dict(vars(self)).items() if name.endswith("_")}
+        return fitted | {"_model": self._model}
 
     def _compared(self, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Compared:
         """Return the rows that candidates are compared on: all, or a sample that weighs as much."""
-        task, probe = self._task(), copy.copy(self)
+        task, probe = self._what(), copy.copy(self)
+        probe.__dict__.pop("_model", None)
         classifies = not task.needs.numbers
         dataset = as_dataset(X)
         if dataset is None:
@@ -263,8 +264,8 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         if groups is not None:
             raise ValueError("A data set has no groups: leave them out.")
         check_alone(y=y, sample_weight=sample_weight)
-        most = 2 * _most_rows(self.budget)  # the fewer rows, the less a score tells
-        plan = Plan(most, most // 2, seed)
+        least = _most_rows(self.budget)
+        plan = Plan(SEARCH_CHOICES.sampled_times * least, least, seed)
         with dataset.opened(task.needs) as source:
             found = survey(source, task.needs, plan, dataset.preparing)
         weights = found.weight
@@ -295,13 +296,12 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two fits."""
         gammas, Cs = (sorted(set(values)) for values in zip(*tried(winner.race), strict=True))
         results = cv_results([(each.choice, each.race) for each in searches], n_rows)
-        shared = {name: getattr(plain, name) for name in SHARED if hasattr(plain, name)}
-        dropped = (*SHARED, "budgets_", "budget_scores_")
+        dropped = "budgets_", "budget_scores_"
         kept = {key: value for key, value in dict(vars(self)).items() if key not in dropped}
         self.__dict__ = (
             kept
-            | shared
             | {
+                "_model": plain._model,
                 "best_estimator_": plain,
                 "best_params_": parameters,
                 "best_index_": results["params"].index(winner.parameters),
@@ -317,23 +317,6 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             }
             | sizes
         )
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict with the model that was fitted on all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_samples,)
-            The predicted labels or target values.
-        """
-        check_is_fitted(self)
-        predicted: NDArray[Any] = self.best_estimator_.predict(X)
-        return predicted
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the model by `scoring`, as `GridSearchCV` does.
@@ -369,28 +352,24 @@ class BudgetedSearch(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"scoring={self.scoring!r} does not take sample_weight: leave it out.")
         return float(self.scorer_(self.best_estimator_, X, y, sample_weight=sample_weight))
 
-    def to_model(self) -> Model:
-        """Return the fitted model, that of ``best_estimator_``.
 
-        Returns
-        -------
-        model : pocketsvm.model.Model
-            The model; its arrays are not copied.
-        """
-        check_is_fitted(self)
-        model: Model = self.best_estimator_.to_model()
-        return model
+def _winner(searches: Sequence[Search]) -> Search:
+    """Return the best search, the first one among equals.
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to a file; `pocketsvm.load_model` returns ``best_estimator_``.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file. It appears, or replaces an existing one, in one step once it is complete.
-        """
-        check_is_fitted(self)
-        save_model(self.best_estimator_, path)
+    One that learns feature scales must be better than those that do not by a standard error of the
+    differences of folds.
+    """
+    learns = [each.choice.get("feature_scales") is not None for each in searches]
+    best = []
+    for kind in sorted(set(learns)):
+        some = [each for each, learn in zip(searches, learns, strict=True) if learn is kind]
+        best.append(max(some, key=lambda each: each.score))
+    if len(best) == 1:
+        return best[0]
+    alike, learnt = best
+    gains = np.subtract(learnt.scores, alike.scores)
+    error = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return learnt if gains.mean() > error else alike
 
 
 def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:
@@ -406,7 +385,7 @@ def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:
 
 def _most_rows(budget: int | str) -> int:
     """Return the largest number of rows that small copies of folds have shares of."""
-    choices = SearchChoices()
+    choices = SEARCH_CHOICES
     least = choices.budget if budget == "auto" else int(budget)
     return choices.rows_per_vector * max(least, choices.budget)
 

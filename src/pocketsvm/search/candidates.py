@@ -3,6 +3,7 @@
 A candidate is a plain estimator, fitted to the training rows of a fold: its score is that of a fit.
 """
 
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -10,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.metrics import check_scoring
 
 from .._sklearn import takes_weights
-from ..training.settings import SearchChoices
+from ..training.settings import SEARCH_CHOICES
 from .folds import Fold
 
 # Called with an estimator, rows, targets and weights.
@@ -61,7 +61,6 @@ class Grid:
         Cs: Sequence[float] | None,
         gamma_unit: float,
         C_unit: float,
-        choices: SearchChoices,
     ) -> "Grid":
         """Return the grid of these values; None means the default ones, in these units.
 
@@ -69,7 +68,7 @@ class Grid:
         """
         found = []
         units = [2.0 ** round(math.log2(unit)) for unit in (gamma_unit, C_unit)]
-        first = (choices.first_gammas, choices.first_Cs)
+        first = SEARCH_CHOICES.first_gammas, SEARCH_CHOICES.first_Cs
         for given, powers, unit in zip((gammas, Cs), first, units, strict=True):
             if given is not None:
                 found.append((tuple(sorted({float(value) for value in given})), 1.0))
@@ -77,7 +76,7 @@ class Grid:
                 values = tuple(unit * 2.0**power for power in powers)
                 found.append((values, values[1] / values[0]))
         (some_gammas, gamma_step), (some_Cs, C_step) = found
-        reach = 2.0**choices.reach
+        reach = 2.0**SEARCH_CHOICES.reach
         return cls(some_gammas, some_Cs, gamma_step, C_step, Candidate(*units), reach)
 
     def candidates(self) -> list[Candidate]:
@@ -147,9 +146,9 @@ def evaluate(machine: Any, fold: Fold, scorer: Scorer) -> Result:
     """Fit the estimator to the training rows of a fold, and score the held-out rows."""
     training, held = fold.parts()
     if fold.scales is not None:  # learnt once for all candidates
-        machine = clone(machine).set_params(feature_scales=fold.scales)
+        machine = copy.copy(machine).set_params(feature_scales=fold.scales)
     begin = time.perf_counter()
-    fitted = clone(machine).fit(training.rows.X, training.y, sample_weight=training.weights)
+    fitted = copy.copy(machine).fit(training.rows.X, training.y, sample_weight=training.weights)
     end = time.perf_counter()
     score = scorer(fitted, held.rows.X, held.y, held.weights)
     return Result(score, end - begin, time.perf_counter() - end)

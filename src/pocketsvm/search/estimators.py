@@ -2,29 +2,26 @@
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
-from .._sklearn import StrOptions, available_if, fit_context
+from .._sklearn import StrOptions, fit_context
 from ..estimators.base import BudgetedMachine
-from ..estimators.classifier import LOSSES, BudgetedSVC, has_probabilities
-from ..estimators.regressor import BudgetedSVR, checked_quantile
+from ..estimators.classifier import LOSSES, BudgetedSVC, ClassPredictions
+from ..estimators.regressor import BudgetedSVR, ValuePredictions, checked_quantile
 from ..tasks.base import Task
 from ..tasks.classification import Classification
 from ..tasks.regression import Regression
-from ..training.settings import SearchChoices
+from ..training.settings import SEARCH_CHOICES
 from ..training.targets import Targets
 from .base import BudgetedSearch
 
 
-class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
+class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
     """`BudgetedSVC` that finds C and gamma by cross-validation.
 
     `fit` tries at least 18 pairs of C and gamma, and fits the best one on all rows. Every score is
     that of a plain `BudgetedSVC`, fitted to the training rows of a fold. With many rows, pairs are
-    compared on small copies of folds first, so that a search takes about as long as ten fits.
+    compared on small copies of folds first, so that a search takes about as long as eight fits.
 
     Parameters
     ----------
@@ -39,22 +36,26 @@ class BudgetedSVCCV(ClassifierMixin, BudgetedSearch):
         and values between them around the best. A number means so many values from 1e-4 to 1e4 on a
         logarithmic scale, as in `sklearn.linear_model.LogisticRegressionCV`, and no others.
 
-    gammas : array-like of float, default=None
+    gammas : int or array-like of float, default=None
         Values of gamma to try. None means six powers of two, a factor of four apart, from 1/64 to
         16 times "scale"; further ones if the best lies at the border, and values between them
-        around the best.
+        around the best. A number, from two on, means so many values on a logarithmic scale from
+        1/64 to 16 times "scale", and no others.
 
-    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
         What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
         scales for every fold from its training rows, and in the end from all rows. "auto" makes two
-        searches, one of which weighs all features alike, and chooses the one with the better score;
-        with fewer than 1,000 rows, or more than 1,024 features, it makes this one only.
+        searches, one of which weighs all features alike, and chooses the other one if its score is
+        better by more than a standard error of the differences of folds. With fewer than 1,000
+        rows, more than 1,024 features or ``polish=False``, it makes the first one only. None makes
+        this one, too, in half the time.
 
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
         more than two classes and at most 1,000 rows, "log_loss" is searched as well, and the one
         with the better score is chosen. The hinge separates each class from all others, which is
-        hard for a class that lies between others; the log loss compares the classes directly.
+        hard for a class that lies between others; the log loss compares the classes directly. A
+        `scoring` that needs probabilities has "log_loss" alone.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds, stratified by class. A splitter may use
@@ -155,9 +156,9 @@ n_features_in_, feature_names_in_, feature_scales_
     No row that scores a fold had a part in training on this fold. If a fold has fewer than 1,000
     training rows, all pairs are scored on all folds. With more, the grid is scored on copies with a
     fifth of the rows and of the budget, the best of it and the defaults on copies with 40 percent,
-    and the best of these on all folds. A copy has at most a share of 64 rows per vector, or of
-    32,000. A data set that is not in memory has a sample of twice as many rows, whose weights make
-    it stand for all of them.
+    and the best of these on all folds. With more than 8,000 training rows, these shares fall to 10
+    and 30 percent. A copy has at most a share of 64 rows per vector, or of 32,000. A data set that
+    is not in memory has a sample of four times as many rows, whose weights make it stand for all.
 
     Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
     and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of
@@ -181,10 +182,8 @@ n_features_in_, feature_names_in_, feature_scales_
         "class_weight": BudgetedSVC._parameter_constraints["class_weight"],
     }
 
-    _machine = BudgetedSVC
+    _kind = BudgetedSVC
     score = BudgetedSearch.score  # not that of the mixin
-    loss: str
-    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -255,70 +254,20 @@ n_features_in_, feature_names_in_, feature_scales_
         loss = "hinge" if self.loss == "auto" else self.loss
         return super()._plain(**{"loss": loss} | parameters)
 
-    def _task(self) -> Task:
+    def _what(self) -> Task:
         return Classification("hinge" if self.loss == "auto" else self.loss, self.class_weight)
 
     def _choices(self, targets: Targets, n_rows: int) -> list[dict[str, Any]]:
-        few = targets.n_problems > 1 and n_rows <= SearchChoices().few_rows
+        few = targets.n_problems > 1 and n_rows <= SEARCH_CHOICES.few_rows
         if self.loss != "auto" or not few or not self.polish:
             return [{}]
         return [{"loss": "hinge"}, {"loss": "log_loss"}]
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Evaluate the decision function of the model that was fitted on all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As `BudgetedSVC.decision_function`.
-        """
-        check_is_fitted(self)
-        values: NDArray[np.float64] = self.best_estimator_.decision_function(X)
-        return values
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probabilities of the classes, with ``loss="log_loss"``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            As `BudgetedSVC.predict_proba`.
-        """
-        check_is_fitted(self)
-        found: NDArray[np.float64] = self.best_estimator_.predict_proba(X)
-        return found
-
-    @available_if(has_probabilities)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
-            The rows.
-
-        Returns
-        -------
-        logarithms : ndarray of shape (n_samples, n_classes)
-            As `BudgetedSVC.predict_log_proba`.
-        """
-        check_is_fitted(self)
-        found: NDArray[np.float64] = self.best_estimator_.predict_log_proba(X)
-        return found
+    def _for_probabilities(self) -> dict[str, Any]:
+        return {"loss": "log_loss"} if self.loss == "auto" else {}
 
 
-class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
+class BudgetedSVRCV(ValuePredictions, BudgetedSearch):
     """`BudgetedSVR` that finds C and gamma by cross-validation.
 
     The search is that of `BudgetedSVCCV`. It takes one target; for several, wrap this estimator in
@@ -333,10 +282,10 @@ class BudgetedSVRCV(RegressorMixin, BudgetedSearch):
         Values of C to try. None, or a number, means the values of `BudgetedSVCCV` times the spread
         of the targets, because C is in units of the targets.
 
-    gammas : array-like of float, default=None
+    gammas : int or array-like of float, default=None
         Values of gamma to try, as in `BudgetedSVCCV`.
 
-    feature_scales : {"learn", "auto"} or array-like of shape (n_features,), default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
         What each feature is multiplied by inside the kernel, as in `BudgetedSVCCV`.
 
     epsilon : float, default=0.1
@@ -392,7 +341,7 @@ feature_names_in_, feature_scales_
         },
     }
 
-    _machine = BudgetedSVR
+    _kind = BudgetedSVR
     score = BudgetedSearch.score  # not that of the mixin
     epsilon: float
     loss: str
@@ -435,7 +384,7 @@ feature_names_in_, feature_scales_
         self.random_state = random_state
         self.verbose = verbose
 
-    def _task(self) -> Task:
+    def _what(self) -> Task:
         quantile = checked_quantile(self.quantile, self.loss)
         return Regression(self.loss, float(self.epsilon), quantile)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..training.settings import SearchChoices
+from ..training.settings import SEARCH_CHOICES
 from .candidates import Candidate, Grid, Result
 from .folds import Fold
 
@@ -69,9 +69,6 @@ class Race:
     run : callable
         Scores candidates on folds.
 
-    choices : SearchChoices
-        Constants of the search.
-
     most_rows : int
         Small copies of folds have shares of at most so many rows.
 
@@ -89,11 +86,10 @@ class Race:
         grid: Grid,
         folds: Sequence[Fold],
         run: Run,
-        choices: SearchChoices,
         most_rows: int,
         seed: int,
     ) -> None:
-        self.grid, self._run = grid, run
+        self.grid, self._run, choices = grid, run, SEARCH_CHOICES
         self.levels = [Level(folds)]
         n_rows = min(len(fold.train) for fold in folds)
         self.carried = 1 + choices.carried_rows // n_rows
@@ -104,10 +100,11 @@ class Race:
             if n_held < choices.few_rows:
                 copied.append(fold)
                 n_held += len(fold.test)
-        for share in reversed(choices.shares):  # the larger copies are larger at the least, too
-            least = int(choices.few_rows / 2 * share / choices.shares[0])
-            copies = [fold.copy(share, least, most_rows, seed) for fold in copied]
-            self.levels.insert(0, Level(copies))
+        for share, of_many in zip(choices.shares, choices.shares_of_many, strict=True):
+            # The larger copies are larger at the least, too.
+            least = max(choices.few_rows / (2 * choices.shares[0]), min(n_rows, choices.many_rows))
+            copies = [fold.copy(of_many, int(share * least), most_rows, seed) for fold in copied]
+            self.levels.insert(-1, Level(copies))
 
     @property
     def last(self) -> Level:

@@ -17,7 +17,7 @@ from ..estimators.base import BudgetedMachine
 from ..rows.scales import ScaleWarning, TargetWarning
 from ..rows.survey import AtHand
 from ..solving.feature_scales import learned_scales
-from ..training.settings import SearchChoices
+from ..training.settings import SEARCH_CHOICES
 from .candidates import Result, evaluate, weighted_scorer
 from .checkpoints import Course
 from .folds import Fold
@@ -56,11 +56,14 @@ class Running:
     ) -> list[Result]:
         """Score candidates on folds."""
         fitted, most = [], int(machine.budget)
-        least = min(most, SearchChoices().vectors_per_output * self.n_outputs)
+        least = min(most, SEARCH_CHOICES.vectors_per_output * self.n_outputs)
         for candidate, fold in pairs:
             budget = max(round(fold.share * most), least)
             values = {"C": candidate.C, "gamma": candidate.gamma, "budget": budget}
-            fitted.append((clone(machine).set_params(**values), fold))
+            each = clone(machine).set_params(**values)
+            if fold.share < 1.0:
+                each._choices = machine._choices.for_share(fold.share)
+            fitted.append((each, fold))
         return self.scored(message, fitted)
 
     def scored(self, message: str, fitted: Sequence[tuple[BudgetedMachine, Fold]]) -> list[Result]:

@@ -86,12 +86,14 @@ def learned_scales(
     with ONE_BLAS_THREAD:
         best = _learned(split, choices, random)
         if auto:
-            alike = _run(split, best.n_vectors, best.C, choices, random, alike=True)
+            alike = _learned(split, choices, random, alike=True)
             if not best.beats(alike, split.held_weights):
                 return None
     scales = np.zeros(rows.n_features)
     scales[used[varies]] = np.exp(best.log_scales) / spreads[varies]
-    return scales
+    # With the digits of float32, such rows are multiplied fast, and as exactly as in float64.
+    mantissas, exponents = np.frexp(scales)
+    return np.ldexp(mantissas.astype(np.float32).astype(np.float64), exponents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,8 @@ def _drawn(
     seed = int(random.integers(2**63))
     if rows.n_rows <= most:
         return rows, targets
-    chosen, factors = targets.draw(most, most // choices.rows_per_vector, seed, 1)
+    least = most // (4 * len(targets.group_weight))
+    chosen, factors = targets.draw(most, least, seed, 1)
     return rows.take(chosen), targets.take(chosen, factors)
 
 
@@ -192,12 +195,6 @@ class _Result:
 
     Attributes
     ----------
-    n_vectors : int
-        The number of vectors.
-
-    C : float
-        The weight of the losses.
-
     log_scales : ndarray of shape (n_features,)
         The logarithms of the scales of standardised features.
 
@@ -208,8 +205,6 @@ class _Result:
         Their weighted mean.
     """
 
-    n_vectors: int
-    C: float
     log_scales: Array
     errors: Array
     error: float
@@ -220,11 +215,14 @@ class _Result:
         return bool(gains.mean() * np.sqrt(len(gains)) > gains.std())
 
 
-def _learned(split: _Split, choices: Choices, random: np.random.Generator) -> _Result:
-    """Learn scales with few vectors, then more with more of them if that pays."""
-    best = _run(split, *choices.scale_vectors[0], choices, random)
+def _learned(
+    split: _Split, choices: Choices, random: np.random.Generator, *, alike: bool = False
+) -> _Result:
+    """Learn scales with few vectors, then with more of them if that pays."""
+    best = _run(split, *choices.scale_vectors[0], choices, random, alike=alike)
     for n_vectors, C in choices.scale_vectors[1:]:
-        found = _run(split, n_vectors, C, choices, random, start=best.log_scales)
+        start = best.log_scales
+        found = _run(split, n_vectors, C, choices, random, start=start, alike=alike)
         if found.error < (1 - choices.scale_gain) * best.error:
             best = found
     return best
@@ -263,7 +261,7 @@ def _run(
         errors = split.held_errors(model, point)
         error = float((split.held_weights * errors).mean())
         if best is None or error < best.error:
-            best = _Result(n_vectors, C, point[:n_features].copy(), errors, error)
+            best = _Result(point[:n_features].copy(), errors, error)
             origin = point
 
     for log_scales in starts:

@@ -44,6 +44,7 @@ def solve(
     targets: Targets,
     settings: Settings,
     whole: Readings | None = None,
+    start: Array | None = None,
 ) -> Model:
     """Solve for the coefficients and the intercept, and move the vectors if that pays.
 
@@ -64,6 +65,9 @@ def solve(
     whole : Readings, default=None
         The readings of all rows, if the rows given are only a sample of them.
 
+    start : ndarray of shape (n_vectors, n_features), default=None
+        Better vectors than those of the passes, if there are any.
+
     Returns
     -------
     model : Model
@@ -81,6 +85,11 @@ def solve(
         if answer is not None:
             before = solver.last_objective(vectors)
             answer = solver.covering(answer)
+        elif start is not None:
+            points = distinct(start.astype(model.vectors.dtype))
+            before = solver.last_objective(vectors)
+            nothing = np.zeros((len(vectors.dual_coef), len(points) + 1))
+            answer = solver.moved_and_covering(solver.solve(points, nothing)[1])
         else:
             points = distinct(model.vectors)
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
@@ -91,8 +100,7 @@ def solve(
             coefficients = placed(vectors.dual_coef, model.vectors, points)
             last = np.column_stack([coefficients, vectors.biases])
             before, answer = solver.solve(points, last)
-            moved = solver.move(answer)
-            answer = solver.covering(*([answer] if moved is answer else [answer, moved]))
+            answer = solver.moved_and_covering(answer)
     if answer.remaining > NOT_CONVERGED:
         warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
@@ -415,6 +423,11 @@ class Solver:
         found = self._solve_from(vectors, point)
         steps = answer.steps + positions.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
+
+    def moved_and_covering(self, answer: Answer) -> Answer:
+        """Move the vectors if that pays; quantiles cover the shares asked for."""
+        moved = self.move(answer)
+        return self.covering(*([answer] if moved is answer else [answer, moved]))
 
     def covering(self, *answers: Answer) -> Answer:
         """Return the last answer; of quantiles, the best one for the rows held out.

@@ -1,7 +1,7 @@
 """The settings of one call of `fit` or `partial_fit`."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,14 @@ class Choices:
     scale_penalty : float
         The penalty on the mean square of the deviations of logarithms of scales, for classes. It
         keeps features of one meaning, such as pixels, together.
+
+    batches, batch_rows : int
+        With polish="thorough", scales that were learnt are refined by this many mini-batches of so
+        many rows.
+
+    batch_scales, batch_vectors, batch_coefficients : float
+        The largest steps of a mini-batch: of logarithms of scales, of vectors in kernel widths, and
+        of coefficients, in units of their mean size.
     """
 
     intercept_rate: float = 0.1
@@ -152,12 +160,30 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
-    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 10.0))
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 0.1), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
     scale_range: tuple[float, float] = (-7.0, 4.0)
-    scale_penalty: float = 0.005
+    scale_penalty: float = 0.001
+    batches: int = 4000
+    batch_rows: int = 4096
+    batch_scales: float = 0.1
+    batch_vectors: float = 0.03
+    batch_coefficients: float = 0.1
+
+    def for_share(self, share: float) -> "Choices":
+        """Return the choices for a share of the rows and of the budget.
+
+        Its vectors make as many moves as those of the whole budget would.
+        """
+        return replace(
+            self,
+            class_moves=round(share * self.class_moves),
+            value_moves=round(share * self.value_moves),
+            most_moved=round(share**2 * self.most_moved),
+            few_vectors=round(share * self.few_vectors),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +206,9 @@ class Parameters:
 
     is_stream : bool
         Whether this is a call of `partial_fit`: one pass, which no solver follows.
+
+    choices : Choices
+        Constants of the method.
     """
 
     budget: int
@@ -195,6 +224,7 @@ class Parameters:
     fit_intercept: bool = False
     half_life: float = math.inf
     is_stream: bool = False
+    choices: Choices = field(default_factory=Choices)
 
     @property
     def polishes(self) -> bool:
@@ -213,6 +243,7 @@ class Parameters:
             thorough=self.polish == "thorough",
             n_threads=self.n_threads,
             random_state=self.random_state,
+            choices=self.choices,
         )
 
 
@@ -305,7 +336,11 @@ class SearchChoices:
 
     rows_per_vector : int
         Small copies of folds have shares of at most this many rows for each vector of the budget,
-        or of `budget`. A sample of rows that are not in memory has twice as many.
+        or of `budget`.
+
+    sampled_times : int
+        A sample of rows that are not in memory has this many times as many rows. The scores of a
+        rare class depend on how many rows of the others are held out.
 
     budget, rows_per_chosen : int
         The largest budget that ``budget="auto"`` chooses, and the least number of rows for each
@@ -314,8 +349,12 @@ class SearchChoices:
     few_rows : int
         Folds with fewer training rows have no small copies, and losses are compared.
 
-    shares : tuple of two float
-        The shares of rows and budget of small copies of folds.
+    shares, shares_of_many : tuple of two float
+        The shares of rows and budget of small copies of folds, and those of folds of many rows.
+
+    many_rows : int
+        Small copies of folds with more rows than this have the second shares, but no fewer rows
+        than with so many rows.
 
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
@@ -329,9 +368,15 @@ class SearchChoices:
     first_gammas: tuple[int, ...] = (-6, -4, -2, 0, 2, 4)
     reach: int = 15
     rows_per_vector: int = 64
+    sampled_times: int = 4
     budget: int = 500
     rows_per_chosen: int = 4
     few_rows: int = 1000
     shares: tuple[float, float] = (0.2, 0.4)
+    shares_of_many: tuple[float, float] = (0.1, 0.3)
+    many_rows: int = 8000
     vectors_per_output: int = 8
     carried_rows: int = 5000
+
+
+SEARCH_CHOICES = SearchChoices()

@@ -1,0 +1,140 @@
+"""Feature scales, vectors and coefficients that mini-batches refine."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_moons
+
+from pocketsvm import BudgetedRanker, BudgetedSVC, BudgetedSVR
+from pocketsvm.rows.checked import checked_rows
+from pocketsvm.rows.precision import training_rows
+from pocketsvm.solving.batches import _Batches, refined
+from pocketsvm.solving.sample import sample_of
+from pocketsvm.tasks.classification import class_targets
+from pocketsvm.training.settings import Choices, Settings
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(1500, noise=0.2, random_state=1)
+    return np.c_[X, np.random.default_rng(1).normal(size=(1500, 4))], y
+
+
+def settings(*, n_threads=1, budget=20, **choices):
+    return Settings(
+        budget=budget,
+        alpha=1e-3,
+        n_passes=1,
+        maintenance="merge",
+        fit_intercept=True,
+        polish=True,
+        thorough=True,
+        n_threads=n_threads,
+        random_state=np.random.RandomState(0),
+        choices=Choices(**choices),
+    )
+
+
+def sample(X, y, loss="hinge"):
+    rows, targets = class_targets(checked_rows(X), y, None, None, loss)
+    ready = training_rows(rows, 0.3)
+    return sample_of(ready, targets, settings())
+
+
+def objective(part, batches, unknowns):
+    """Return the objective over the sum of C, in float64."""
+    factors = np.exp(unknowns.logs.astype(np.float64))
+    Z = (part.rows.dense().astype(np.float64) - batches.centre) * batches.unit * factors
+    u = unknowns.vectors.astype(np.float64) * factors
+    kernel = np.exp(-np.square(Z[:, None] - u).sum(axis=2))
+    among = np.exp(-np.square(u[:, None] - u).sum(axis=2))
+    beta = unknowns.coefficients.astype(np.float64)
+    losses, _, _ = part.bends(kernel @ beta + unknowns.intercepts, 1)
+    return (losses.sum() + 0.5 * np.sum(beta * (among @ beta))) / part.total_c
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+def test_the_gradient_agrees_with_finite_differences(moons, loss):
+    X, y = moons
+    part = sample(X[:400], (y + (X[:, 2] > 1))[:400], loss)
+    random = np.random.default_rng(0)
+    batches = _Batches(part, settings(), np.arange(400), random)
+    logs = random.normal(0, 0.2, X.shape[1]).astype(np.float32)
+    batches.unknowns = replace(batches.unknowns, logs=logs)
+    gradient = batches._gradient(np.arange(400))
+    for name in ("logs", "vectors", "coefficients", "intercepts"):
+        values = getattr(batches.unknowns, name).astype(np.float64)
+        found = getattr(gradient, name)
+        for place in list(np.ndindex(values.shape))[::17]:
+            ends = []
+            for sign in (1, -1):
+                changed = values.copy()
+                changed[place] += sign * 1e-4
+                moved = replace(batches.unknowns, **{name: changed})
+                ends.append(objective(part, batches, moved))
+            difference = (ends[0] - ends[1]) / 2e-4
+            assert found[place] == pytest.approx(difference, rel=1e-2, abs=1e-4), (name, place)
+
+
+def test_batches_lower_the_objective_and_the_scales_of_noise(moons):
+    X, y = moons
+    part = sample(X, y)
+    factors, vectors = refined(part, settings(batches=300), np.random.default_rng(0))
+    assert vectors.shape == (20, X.shape[1])
+    assert factors[2:].max() < 0.5 * factors[:2].min()
+
+
+def test_any_number_of_threads_and_sparse_rows_give_the_same_bits(moons):
+    X, y = moons
+    X = np.where(np.abs(X) < 1.2, 0.0, X)  # so few values that dense rows count as sparse, too
+    X[:, 2:] = 0.0
+    part = sample(X, y)
+    found = refined(part, settings(batches=40), np.random.default_rng(0))
+    for again in (
+        refined(part, settings(batches=40, n_threads=3), np.random.default_rng(0)),
+        refined(sample(sp.csr_array(X), y), settings(batches=40), np.random.default_rng(0)),
+    ):
+        np.testing.assert_array_equal(again[0], found[0])
+        np.testing.assert_array_equal(again[1], found[1])
+
+
+def test_too_few_rows_are_not_refined(moons):
+    X, y = moons
+    assert refined(sample(X[:40], y[:40]), settings(), np.random.default_rng(0)) is None
+
+
+def test_a_thorough_fit_learns_better_scales(moons, monkeypatch):
+    monkeypatch.setattr(Choices, "__init__", _with(Choices, batches=400))
+    X, y = make_moons(6000, noise=0.2, random_state=1)
+    X = np.c_[X, np.random.default_rng(1).normal(size=(6000, 12))]
+    svc = BudgetedSVC(budget=30, C=10, feature_scales="learn", random_state=0, polish="thorough")
+    svc.fit(X[:3000], y[:3000])
+    plain = BudgetedSVC(budget=30, C=10, random_state=0, polish="thorough")
+    plain.fit(X[:3000], y[:3000])
+    assert svc.score(X[3000:], y[3000:]) > max(0.955, plain.score(X[3000:], y[3000:]) + 0.02)
+    assert svc.feature_scales_[2:].max() < 0.1 * svc.feature_scales_[:2].min()
+    assert svc.support_vectors_.shape == (30, 14)
+
+
+def test_other_tasks(moons, monkeypatch):
+    monkeypatch.setattr(Choices, "__init__", _with(Choices, batches=100))
+    X, y = moons
+    options = {"feature_scales": "learn", "polish": "thorough", "random_state": 0}
+    svr = BudgetedSVR(budget=30, loss="quantile", quantile=[0.1, 0.9], **options)
+    predicted = svr.fit(X, X[:, 0] + y).predict(X)
+    assert np.mean(predicted[:, 0] < predicted[:, 1]) > 0.95
+    ranker = BudgetedRanker(budget=30, **options)
+    ranker.fit(X, y, qid=np.repeat(np.arange(150), 10))
+    assert ranker.score(X, y, qid=np.repeat(np.arange(150), 10)) > 0.9
+
+
+def _with(settings_type, **values):
+    """Return an initialiser that has other defaults."""
+    initialise = settings_type.__init__
+
+    def init(self, **given):
+        initialise(self, **{**values, **given})
+
+    return init
