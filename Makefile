@@ -24,7 +24,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest native-test sanitize-test tsan fuzz arm bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan fuzz arm bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -37,6 +37,12 @@ test: ## all checks: lint, native tests (also sanitized), pytest; two at a time
 
 pytest: $(PACKAGE) ## the Python tests, in parallel; make pytest ARGS="-k merge -x" passes arguments on
 	$(PY) -m pytest -n auto --dist worksteal $(ARGS)
+
+torch-test: $(PACKAGE) ## the tests of backends with PyTorch on the CPU; TORCH=FOLDER has it, if .venv does not
+	PYTHONPATH="$(TORCH)" $(PY) -m pytest -rs tests/backends tests/estimators/test_namespaces.py tests/cli/test_device.py -k "not cuda" $(ARGS)
+
+gpu-test: $(PACKAGE) ## the tests of backends with PyTorch on a GPU; TORCH=FOLDER has it, if .venv does not
+	PYTHONPATH="$(TORCH)" $(PY) -m pytest -rs tests/backends tests/estimators/test_namespaces.py tests/cli/test_device.py -k cuda $(ARGS)
 
 native-test: $(PACKAGE) ## the native unit tests
 	$(CMAKE) --build build/extension --target native_tests

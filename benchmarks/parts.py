@@ -9,6 +9,7 @@ from . import (
     cluster,
     exact,
     few_rows,
+    gpu,
     growth,
     learners,
     peers,
@@ -54,5 +55,6 @@ PARTS = {
     "solver": Part("Solver", solver.measure, ("jobs",)),
     "learners": Part("Probabilities, quantiles, squared errors", learners.measure, ("jobs",)),
     "tasks": Part("Novelty detection and ranking", tasks.measure),
+    "gpu": Part("GPU", gpu.measure),
     "tuning": Part("Tuning", tuning.measure, ("jobs",)),
 }

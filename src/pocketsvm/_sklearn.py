@@ -7,10 +7,13 @@ only this module needs a fix. scikit-learn has no type annotations: the function
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import _fit_context, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _safe_indexing
+from sklearn.utils._array_api import _is_numpy_namespace, get_namespace_and_device, move_to
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
@@ -20,6 +23,7 @@ __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
+    "arrive_at",
     "available_if",
     "callback_context",
     "callbacks_of",
@@ -30,6 +34,7 @@ __all__ = [
     "fitted_calibration",
     "group_categories",
     "has_callbacks",
+    "home_of",
     "infrequent_indices",
     "is_calibration",
     "num_samples",
@@ -57,6 +62,23 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
     """Let an estimator have the decorated method only if the check allows it."""
     decorate: Callable[[Method], Method] = _available_if(check)
     return decorate
+
+
+def home_of(array: Any) -> tuple[Any, Any] | None:
+    """Return the namespace and the device of an array; None for NumPy, and for other objects."""
+    is_torch = type(array).__module__.partition(".")[0] == "torch"  # has no such attribute
+    if isinstance(array, np.ndarray) or not (is_torch or hasattr(array, "__array_namespace__")):
+        return None
+    with config_context(array_api_dispatch=True):
+        namespace, _, device = get_namespace_and_device(array)
+    return None if _is_numpy_namespace(namespace) else (namespace, device)
+
+
+def arrive_at(array: Any, home: tuple[Any, Any] | None) -> Any:
+    """Return an array in another namespace and on another device, in NumPy for None."""
+    namespace, device = home or (np, "cpu")
+    with config_context(array_api_dispatch=True):
+        return move_to(array, xp=namespace, device=device)
 
 
 def check_partial_fit_first_call(estimator: Any, classes: Any = None) -> bool:

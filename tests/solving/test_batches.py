@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from sklearn.datasets import make_moons
 
 from pocketsvm import BudgetedRanker, BudgetedSVC, BudgetedSVR
+from pocketsvm.backends.batches import Batches
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.precision import training_rows
-from pocketsvm.solving.batches import _Batches, refined
+from pocketsvm.solving.batches import refined, start_of
 from pocketsvm.solving.sample import sample_of
 from pocketsvm.tasks.classification import class_targets
 from pocketsvm.training.settings import Choices, Settings
@@ -60,7 +61,8 @@ def test_the_gradient_agrees_with_finite_differences(moons, loss):
     X, y = moons
     part = sample(X[:400], (y + (X[:, 2] > 1))[:400], loss)
     random = np.random.default_rng(0)
-    batches = _Batches(part, settings(), np.arange(400), random)
+    start = start_of(part, settings(), np.arange(400), random)
+    batches = Batches(part, start, 1)
     logs = random.normal(0, 0.2, X.shape[1]).astype(np.float32)
     batches.unknowns = replace(batches.unknowns, logs=logs)
     gradient = batches._gradient(np.arange(400))

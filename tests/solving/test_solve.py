@@ -228,7 +228,9 @@ def test_coefficients_come_from_all_rows_after_a_sample(monkeypatch):
 
 def _patch_choices(monkeypatch, **changes):
     choices = Choices(**changes)
-    monkeypatch.setattr(settings, "Settings", lambda **given: Settings(**given, choices=choices))
+    monkeypatch.setattr(
+        settings, "Settings", lambda **given: Settings(**given | {"choices": choices})
+    )
 
 
 @pytest.mark.usefixtures("no_moves")

@@ -8,8 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..rows.checked import CheckedRows, Rows
+from .batches import Start
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFormula:
+    """The loss of rows of classes; one output per positive class.
+
+    With y = +1 in rows of this class and y = -1 in others, "hinge" is ramp(1 - y f), where ramp(u)
+    is max(0, u) with its kink rounded off, `width` to either side; "squared_hinge" is
+    max(0, 1 - y f)^2, and "log_loss" log(1 + exp(-y f)). "softmax" is one loss of all outputs,
+    log sum_o exp(f_o) - f_code.
+    """
+
+    name: str
+    codes: Array
+    positives: tuple[int, ...]
+    width: float
+
+
+@dataclass(frozen=True, eq=False)
+class ValueFormula:
+    """The loss of rows with targets (n_rows, n_outputs), or (n_rows, 1) for all outputs.
+
+    "tube" is down ramp(y - epsilon - f) + up ramp(f - y - epsilon), with a factor and a width for
+    each output; "huber" is (y - f)^2 / 2, and a line where |y - f| > epsilon.
+    """
+
+    name: str
+    targets: Array
+    epsilon: float
+    down: Array
+    up: Array
+    widths: Array
+
+
+Formula = ClassFormula | ValueFormula
 
 
 class HessianFactor(Protocol):
@@ -90,6 +126,10 @@ class Backend(ABC):
     @abstractmethod
     def centred(self, rows: Rows, is_sparse: bool) -> tuple[Any, Array]:
         """Return rows in float32 and a centre that was subtracted, for the slope in positions."""
+
+    @abstractmethod
+    def batches(self, sample: Any, start: Start) -> Any:
+        """Return mini-batches of rows with their weights and losses: `Batches`."""
 
     @abstractmethod
     def read(

@@ -33,6 +33,14 @@ INTERCEPT_CURVATURE = 1e-6
 LEAST_REST = 1e-14
 
 
+def jitter_of(mean: float) -> tuple[float, type[np.floating[Any]]]:
+    """Return the jitter and the precision that kernel values need if they have this mean."""
+    difference = 1.0 - mean
+    if 0.0 < difference < NEARLY_ONE:
+        return max(JITTER * difference / NEARLY_ONE, LEAST_JITTER), np.float64
+    return JITTER, np.float32
+
+
 class Penalty:
     """The matrix A = K + jitter I of the penalty 1/2 beta' A beta.
 
@@ -56,13 +64,9 @@ class Penalty:
                 block = _core.kernel_block(precise[:q], gamma, rows, p, q, n_threads)
                 self._square[:q, p:q] = block.T
                 self._square[p:q, :p] = self._square[:p, p:q].T
-        self._factored, self.jitter = False, JITTER
-        self.dtype: type[np.floating[Any]] = np.float32
-        if vectors.dtype == np.float64:
-            difference = float(1.0 - self._square.mean())
-            if 0.0 < difference < NEARLY_ONE:
-                self.jitter = max(JITTER * difference / NEARLY_ONE, LEAST_JITTER)
-                self.dtype = np.float64
+        self._factored = False
+        is_double = vectors.dtype == np.float64
+        self.jitter, self.dtype = jitter_of(float(self._square.mean()) if is_double else 0.0)
 
     def product(self, coefficients: Array) -> Array:
         """Return A beta for the coefficients (n_outputs, n_vectors)."""
@@ -136,8 +140,11 @@ class RowHessian:
 
     def _reset(self, n_vectors: int) -> None:
         self.curvatures[:] = 0.0
-        self.square, self.column = np.zeros((n_vectors, n_vectors)), np.zeros(n_vectors)
+        self.square, self.column = self._zeros(n_vectors), np.zeros(n_vectors)
         self.corner = 0.0
+
+    def _zeros(self, n_vectors: int) -> Any:
+        return np.zeros((n_vectors, n_vectors))
 
     def differences(self, curvatures: Array, least: Array) -> Array:
         """Return how curvatures have changed; changes up to the least one are left out."""

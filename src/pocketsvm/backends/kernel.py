@@ -33,23 +33,33 @@ class KernelRows:
     """
 
     def __init__(
-        self, vectors: Array, rows: Rows, n_outputs: int, n_threads: int, *, dtype: Any = np.float32
+        self,
+        vectors: Array,
+        rows: Rows,
+        n_outputs: int,
+        n_threads: int,
+        *,
+        dtype: Any = np.float32,
+        most_kept: int | None = None,
+        block_values: int | None = None,
     ) -> None:
         self.vectors, self.rows, self.n_threads = vectors, rows, n_threads
         self.dtype = np.dtype(dtype)
-        n_each = max(1, BLOCK_VALUES // (len(vectors) + OUTPUT_VALUES * n_outputs))
+        most_kept = MOST_KEPT if most_kept is None else most_kept
+        block_values = BLOCK_VALUES if block_values is None else block_values
+        n_each = max(1, block_values // (len(vectors) + OUTPUT_VALUES * n_outputs))
         row_bytes = self.dtype.itemsize * (len(vectors) + OUTPUT_VALUES * n_outputs)
-        n_kept = min(rows.n_rows, MOST_KEPT // row_bytes)
+        n_kept = min(rows.n_rows, most_kept // row_bytes)
         others = [
             slice(n_kept + at.start, n_kept + at.stop)
             for at in slices(rows.n_rows - n_kept, n_each)
         ]
         self.slices = [slice(0, n_kept), *others] if n_kept else others
         self._n_kept = n_kept
-        self._kept: Array | None = None
-        self._spare: Array | None = None
+        self._kept: Any = None
+        self._spare: Any = None
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows and their kernel values, which hold until the next block."""
         for at in self.slices:
             if at.stop <= self._n_kept:
@@ -60,20 +70,20 @@ class KernelRows:
                 self._spare = self._new_block(at) if self._spare is None else self._spare
                 yield at, self._filled(self._spare[: at.stop - at.start], at)
 
-    def _new_block(self, at: slice) -> Array:
+    def _new_block(self, at: slice) -> Any:
         return np.empty((at.stop - at.start, len(self.vectors)), dtype=self.dtype)
 
-    def _filled(self, block: Array, at: slice) -> Array:
+    def _filled(self, block: Any, at: slice) -> Any:
         rows = self.rows
         _core.fill_kernel(block, self.vectors, rows.gamma, rows.core, at.start, self.n_threads)
         return block
 
-    def decisions(self, kernel: Array, point: Array) -> Array:
+    def decisions(self, kernel: Any, point: Array) -> Array:
         """Return the decision values of coefficients and intercepts (n_outputs, n_vectors + 1)."""
         coefficients, intercepts = np.ascontiguousarray(point[:, :-1]), point[:, -1].copy()
         return _core.kernel_decisions(kernel, coefficients, intercepts, self.n_threads)
 
-    def pull(self, kernel: Array, slopes: Array) -> Array:
+    def pull(self, kernel: Any, slopes: Array) -> Array:
         """Return the derivative in coefficients and intercepts of losses with these slopes."""
         pull = _core.kernel_pull(kernel, slopes, self.n_threads)
         return np.column_stack([pull, slopes.sum(axis=0)])
@@ -86,7 +96,7 @@ class KernelRows:
                 decisions[at] = self.decisions(kernel, point)
         return found
 
-    def pull_of(self, slopes: Array, use: Callable[[slice, Array], None] | None = None) -> Array:
+    def pull_of(self, slopes: Array, use: Callable[[slice, Any], None] | None = None) -> Array:
         """Return the derivative of losses with these slopes of all rows.
 
         `use` is called with the blocks of kernel values, which are at hand here.

@@ -9,11 +9,21 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..rows.checked import CheckedRows, Rows
-from .base import Backend
+from .base import Backend, ClassFormula, Formula
+from .batches import Batches, Start
 from .hessian import Penalty, RowHessian, WhitenedRows
 from .kernel import MOST_KEPT, KernelRows
 
 Array = NDArray[Any]
+
+
+def native_losses(formula: Formula) -> _core.RowLosses:
+    """Return a loss as the core sees it."""
+    if isinstance(formula, ClassFormula):
+        positives = list(formula.positives)
+        return _core.RowLosses.classes(formula.name, formula.codes, positives, formula.width)
+    factors = (each.tolist() for each in (formula.down, formula.up, formula.widths))
+    return _core.RowLosses.values(formula.name, formula.targets, formula.epsilon, *factors)
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,10 @@ class Native(Backend):
         X = np.ascontiguousarray(rows.dense())
         centre = X.mean(axis=0, dtype=np.float64)
         return (X - centre).astype(np.float32), centre
+
+    def batches(self, sample: Any, start: Start) -> Batches:
+        """Return mini-batches of rows with their weights and losses."""
+        return Batches(sample, start, self.n_threads)
 
     def read(
         self,

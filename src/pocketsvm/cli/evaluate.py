@@ -24,6 +24,7 @@ def evaluate(
     query: options.Query = None,
     columns: options.DataOptions,
     n_jobs: options.Jobs = -1,
+    device: options.Device = "cpu",
     output: options.OutputOptions,
 ) -> None:
     """Compare a model's predictions with the labels of a data file.
@@ -42,7 +43,7 @@ def evaluate(
     from .saved import Saved
     from .scores import score_files
 
-    saved = Saved.load(model, n_jobs)
+    saved = Saved.load(model, n_jobs, device)
     reporter = Reporter(output.quiet or output.json)
     is_ranking = saved.model.task == "ranking"
     if not is_ranking and query is not None:

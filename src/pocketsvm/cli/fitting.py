@@ -247,10 +247,10 @@ def cross_validate(
         show(f"cross-validation {scores.summary()}")
 
 
-def save(estimator: Any, data: TrainingData, path: str, n_jobs: int | None = None) -> Saved:
+def save(estimator: Any, data: TrainingData, path: str, n_jobs: int, device: str) -> Saved:
     """Write the model file, and return what can be read from it."""
     save_model(estimator, data.layout, data.source.spellings, path)
-    return Saved.load(path, n_jobs)
+    return Saved.load(path, n_jobs, device)
 
 
 def describe(saved: Saved, path: str, n_rows: int, seconds: float) -> dict[str, Any]:

@@ -28,6 +28,18 @@ def _check_n_jobs(given: int) -> int:
     return given
 
 
+def _check_device(given: str) -> str:
+    if given == "cpu":
+        return given
+    from ..backends.devices import device_of
+
+    try:
+        device_of(given)
+    except (ImportError, RuntimeError, ValueError) as error:
+        raise typer.BadParameter(str(error)) from None
+    return given
+
+
 def _check_separator(given: str | None) -> str | None:
     if given is None:
         return None
@@ -75,6 +87,14 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
 Jobs = Annotated[
     int,
     typer.Option(callback=_check_n_jobs, help="Number of threads; -1 for all processors."),
+]
+Device = Annotated[
+    str,
+    typer.Option(
+        metavar="cpu|cuda|cuda:1|auto",
+        callback=_check_device,
+        help="What computes kernel values: the CPU, a GPU, or a GPU if there is one.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no progress and no remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -60,6 +60,7 @@ def predict(
     output: PredictionOptions,
     columns: options.DataOptions,
     n_jobs: options.Jobs = -1,
+    device: options.Device = "cpu",
 ) -> None:
     """Predict the rows of a data file: one label per line, in their order.
 
@@ -74,7 +75,7 @@ def predict(
     from .saved import Saved
 
     options.check_apart(output.out, model, data)
-    saved = Saved.load(model, n_jobs)
+    saved = Saved.load(model, n_jobs, device)
     if output.decision and saved.is_regression:
         raise typer.BadParameter(
             "a regression has no decision values, nor does a ranking.",

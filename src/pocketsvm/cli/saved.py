@@ -42,11 +42,12 @@ class Saved:
     spellings: list[str] | None = None
 
     @classmethod
-    def load(cls, path: str, n_jobs: int | None = None) -> "Saved":
+    def load(cls, path: str, n_jobs: int | None = None, device: str = "cpu") -> "Saved":
         """Read a model file that a command or `save_model` has written."""
         machine, extra = read_machine(path)
         if n_jobs is not None:
             machine.n_jobs = n_jobs
+        machine.device = device
         model = machine._model
         # The layout holds the names; the estimator would warn about arrays, which have none.
         machine._model = replace(model, feature_names=None)
@@ -55,9 +56,9 @@ class Saved:
         n_classes = 0 if model.classes is None else len(model.classes)
         right = (
             isinstance(label, str | int | None)
-            and _all(dropped, int)
+            and _is_list_of(dropped, int)
             and first_index in (0, 1)
-            and (spellings is None or _all(spellings, str))
+            and (spellings is None or _is_list_of(spellings, str))
             and (spellings is None or len(spellings) == n_classes)
         )
         if not right:
@@ -141,5 +142,5 @@ def spelled(labels: Iterable[Any], spellings: Iterable[str] | None = None) -> li
     return [known.get(number(text), text) for text in texts]
 
 
-def _all(values: Any, kind: type) -> bool:
+def _is_list_of(values: Any, kind: type) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)

@@ -76,6 +76,7 @@ def train(
     every: options.Every = "60s",
     plot: Plot = None,
     n_jobs: options.Jobs = -1,
+    device: options.Device = "cpu",
     output: options.OutputOptions,
 ) -> None:
     """Train a model on a data file.
@@ -103,6 +104,7 @@ def train(
         n_jobs,
         task,
         C=svm.c,
+        device=device,
         **({} if svm.gamma is None else {"gamma": fitting.number_or_word(svm.gamma)}),
         alpha=svm.alpha,
         **fitting.learner_parameters(learner, regression=machine.regression),
@@ -124,7 +126,7 @@ def train(
             fitting.cross_validate(estimator, rows, folds, machine.seed, reporter, output)
         elif model is not None:
             seconds = fitting.fit(estimator, rows, reporter, callbacks)
-            saved = fitting.save(estimator, rows, model, n_jobs)
+            saved = fitting.save(estimator, rows, model, n_jobs, device)
             if plot is not None:
                 pictures.draw_training(saved, plot)
             result = fitting.describe(saved, model, rows.n_rows, seconds)

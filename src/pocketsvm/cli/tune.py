@@ -106,6 +106,7 @@ def tune(
     checkpoint: options.Checkpoint = None,
     every: options.Every = "60s",
     n_jobs: options.Jobs = -1,
+    device: options.Device = "cpu",
     output: options.OutputOptions,
 ) -> None:
     """Find the best C and gamma by cross-validation, and train a model with them.
@@ -123,7 +124,7 @@ def tune(
     values = searching.grid_values(grid)
     searching.check_scoring(search.scoring)
     parameters = fitting.learner_parameters(learner, regression=machine.regression)
-    plain = fitting.new_estimator(machine, n_jobs, **parameters)
+    plain = fitting.new_estimator(machine, n_jobs, device=device, **parameters)
     _check_outputs(model, search.plot, data, search.test)
     callbacks = fitting.checkpoints(
         checkpoint, every, None, (model, data, search.plot, search.test)
@@ -136,7 +137,7 @@ def tune(
         begin = time.perf_counter()
         searched = searching.new_search(plain, parameters, values, grid, search, rows)
         searching.run(searched, rows, reporter, callbacks)
-        saved = fitting.save(searched.best_estimator_, rows, model, n_jobs)
+        saved = fitting.save(searched.best_estimator_, rows, model, n_jobs, device)
         found = ScoreMap.of(searched)
         if search.plot is not None:
             searching.draw(found, search.plot)

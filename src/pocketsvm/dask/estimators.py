@@ -39,6 +39,7 @@ class _OnDask:
     """What both estimators share."""
 
     client: Any
+    device: str
     scaler: Any
     impute: str | None
     one_hot: Any
@@ -46,6 +47,13 @@ class _OnDask:
 
     def _client(self) -> Any:
         return default_client() if self.client is None else self.client  # type: ignore[no-untyped-call]
+
+    def _check_device(self) -> None:
+        if self.device != "cpu":
+            raise ValueError(
+                f"device={self.device!r} is not possible with Dask, whose workers compute on their "
+                'CPUs: use device="cpu", or rows in memory or files with to_local().'
+            )
 
     def _take(self, local: Any) -> Self:
         """Take a fit over, in one step: an interrupt leaves no mixture of two models."""
@@ -73,6 +81,7 @@ class _OnDask:
             The fitted estimator.
         """
         validate_parameters(self)
+        self._check_device()
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed.")
         client = self._client()
@@ -95,6 +104,7 @@ class _OnDask:
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """Update the model with one partition after the other, each of which comes here."""
+        self._check_device()
         local, parts = self._local(), iter([(X, y, sample_weight)])
         if local._start(stream=True) is None and any(getattr(self, name) for name in OWN[1:]):
             raise ValueError(
@@ -102,19 +112,19 @@ class _OnDask:
                 "fit before partial_fit, or prepare the rows yourself."
             )
         if is_array(X) or is_frame(X):
-            parts = map(self._here, blocks_of(X, y, sample_weight))
+            parts = map(self._gathered, blocks_of(X, y, sample_weight))
         for rows, targets, weight in parts:
             if num_samples(rows):
                 local.partial_fit(rows, targets, sample_weight=weight, **more)
         return self._take(local)
 
-    def _here(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    def _gathered(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         """Bring a partition of X, y and the weights, which may be None, into this process."""
         X, y, weight = self._client().gather(self._client().compute(block))
         return X, y, weight
 
     def _local(self) -> Any:
-        return _as(self._plain, self)
+        return _as_class(self._plain, self)
 
     def to_local(self) -> Any:
         """Return the estimator without Dask, which predicts rows in memory.
@@ -153,6 +163,7 @@ class _OnDask:
         return self._mapped("predict", X)
 
     def _mapped(self, method: str, X: Any) -> Any:
+        self._check_device()
         local = self.to_local()
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
@@ -189,6 +200,7 @@ class _OnDask:
         score : float
             The score; it is computed at once.
         """
+        self._check_device()
         local = self.to_local()
         check_is_fitted(local)
         if not is_array(X) and not is_frame(X):
@@ -431,7 +443,7 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
         return self._pass_over(X, y, sample_weight)
 
 
-def _as(cls: type[T], estimator: Any) -> T:
+def _as_class(cls: type[T], estimator: Any) -> T:
     """Return an estimator of another class with the same parameters and attributes."""
     local = cls()
     known = vars(estimator).copy()  # another thread may fit the estimator

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
 from .._sklearn import CallbackSupportMixin, Interval, StrOptions
-from ..backends.native import Native
+from ..backends.devices import backend_of, device_of
+from ..backends.torch_rows import check_tensor
 from ..files.columns import Layout
 from ..fit import fit
 from ..model.model import Model
@@ -41,6 +42,7 @@ from ..tasks.base import Task, state_of
 from ..training.settings import Choices, Parameters
 from ..training.state import VectorSet
 from ..training.strategies import STRATEGIES
+from .namespaces import OnDevice
 from .saving import save_model
 from .streams import scaled_reservoir, with_kept_rows
 from .watching import FitWatch, given_data
@@ -112,6 +114,7 @@ class FittedModel(BaseEstimator):
     """The base of all estimators: fitted attributes and predictions, which come from the model."""
 
     n_jobs: int | None
+    device: str
 
     support_vectors_: NDArray[np.floating[Any]] = fitted(
         "support_vectors", read=lambda model: model.support_vectors
@@ -136,6 +139,7 @@ class FittedModel(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -163,7 +167,11 @@ class FittedModel(BaseEstimator):
         training = replace(
             self._model.training,
             estimator=type(self._machine).__name__,
-            parameters=self._machine.get_params(deep=False),
+            parameters={
+                name: value
+                for name, value in self._machine.get_params(deep=False).items()
+                if name != "device"  # another machine may have another one
+            },
             reservoir=scaled_reservoir(self._model),
         )
         return replace(self._model, training=training)
@@ -186,6 +194,8 @@ class FittedModel(BaseEstimator):
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values (n_rows, n_outputs)."""
         check_is_fitted(self)
+        if isinstance(X, OnDevice):
+            return self._decided_on_device(X)
         if (dataset := as_dataset(X)) is not None:
             needs = Needs(numbers=True, labelled=False)
             values = [found for _, found in self._decided(dataset, needs)]
@@ -201,9 +211,19 @@ class FittedModel(BaseEstimator):
         if steps := model.steps:
             parts = map(checked_rows, in_parts(steps, rows.X))
         numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
-        backend = Native(effective_n_jobs(self.n_jobs))
+        backend = backend_of(self.device, effective_n_jobs(self.n_jobs))
         values = [decision_values(*numbers, part, backend) for part in parts]
         return values[0] if len(values) == 1 else np.concatenate(values)
+
+    def _decided_on_device(self, X: OnDevice) -> NDArray[np.float64]:
+        """Return the decision values of rows on a GPU; only prepared ones leave it."""
+        model = self._model
+        if model.steps:
+            return self._decision_values(X.rows.cpu().numpy())
+        check_tensor(X.rows, model.n_inputs, type(self).__name__)
+        backend = backend_of(X.device, effective_n_jobs(self.n_jobs))
+        numbers = model.vectors, model.dual_coef, model.intercept, model.gamma
+        return decision_values(*numbers, CheckedRows(X.rows), backend)
 
     def _decided(
         self, dataset: Dataset, needs: Needs
@@ -257,6 +277,7 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
         "half_life": [Interval(Real, 1.0, None, closed="left"), None],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
+        "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -273,6 +294,7 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
     half_life: float | None
     warm_start: bool
     n_jobs: int | None
+    device: str
     random_state: Any
     verbose: int
 
@@ -288,6 +310,7 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
             maintenance=self.maintenance,
             polish=self.polish,
             n_threads=effective_n_jobs(self.n_jobs),
+            device=device_of(self.device),
             random_state=check_random_state(self.random_state),
             gamma=self.gamma,
             feature_scales=_scales_of(self.feature_scales),
@@ -363,6 +386,8 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
         """Return the model of a call of `fit` or `partial_fit`, and tell the callbacks."""
         parameters = parameters or self._parameters()
         watch = FitWatch(self, given, is_stream=parameters.is_stream, say=say)
+        if self.device == "auto":
+            watch.note(f"device {parameters.device}")
         model = fit(task, source, parameters, watch, start=start, preparing=preparing)
         assert model.training is not None
         if model.training.profile.seconds_polish:

@@ -27,7 +27,7 @@ from .checkpoint_file import Progress, read_checkpoint, write_checkpoint
 T = TypeVar("T")
 
 # Parameters that do not change a bit of the model.
-FREE = {"n_jobs", "verbose", "client"}
+FREE = {"n_jobs", "device", "verbose", "client"}
 # The part of the identity that stands for the rows.
 ROWS = "rows"
 
@@ -50,8 +50,8 @@ class Checkpoint:
     Notes
     -----
     A checkpoint belongs to one fit: a file of other rows, another order of them, or other
-    parameters is refused with a ValueError that names what differs. `n_jobs` and `verbose` may
-    differ. The `random_state` must be an int.
+    parameters is refused with a ValueError that names what differs. `n_jobs`, `device` and
+    `verbose` may differ. The `random_state` must be an int.
 
     Passes are kept when they end. For rows on disk, the solver is kept in the middle of a reading,
     on Dask after each reading. The survey, which is the first reading, is made again: it also

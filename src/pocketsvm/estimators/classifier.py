@@ -24,6 +24,7 @@ from ..profile import Profile
 from ..tasks.classification import Classification
 from .base import BudgetedMachine, FittedModel, fitted
 from .drift import COMPARED_ROWS, LONG_STREAM, warn_about_drift, warn_about_majority
+from .namespaces import follows_arrays
 from .streams import PolishedStreams
 
 LOSSES = TASKS["classification"]
@@ -46,6 +47,7 @@ class ClassPredictions(ClassifierMixin, FittedModel):
     loss: str
     classes_: NDArray[Any] = fitted("classes")
 
+    @follows_arrays
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Evaluate the decision function.
 
@@ -64,6 +66,7 @@ class ClassPredictions(ClassifierMixin, FittedModel):
         values = self._decision_values(X)
         return values.ravel() if len(self.classes_) == 2 else values
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
 
@@ -86,6 +89,7 @@ class ClassPredictions(ClassifierMixin, FittedModel):
         return labels
 
     @available_if(has_probabilities)
+    @follows_arrays
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of the classes.
 
@@ -106,6 +110,7 @@ class ClassPredictions(ClassifierMixin, FittedModel):
         return probabilities(self._decision_values(X))
 
     @available_if(has_probabilities)
+    @follows_arrays
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities of the classes.
 
@@ -252,6 +257,11 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         `joblib.parallel_config` context. -1 means using all processors. The result is the same, bit
         for bit, for any number of threads.
 
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
+        that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
+        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.
 
@@ -364,6 +374,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         reservoir: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -382,10 +393,12 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         self.reservoir = reservoir
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
@@ -420,6 +433,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         return Classification(self.loss, self.class_weight, classes)
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(
         self,
         X: Any,
@@ -475,6 +489,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
             warn_about_majority(self.predict(few[0]), np.asarray(few[1]))
         return self
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy.
 

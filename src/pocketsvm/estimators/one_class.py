@@ -10,6 +10,7 @@ from sklearn.base import OutlierMixin
 from .._sklearn import Interval, fit_context
 from ..tasks.novelty import Novelty
 from .base import BudgetedMachine
+from .namespaces import follows_arrays
 
 
 class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
@@ -59,6 +60,11 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         Number of threads for polishing and prediction; the passes use one thread. None means 1
         unless in a `joblib.parallel_config` context. -1 means using all processors. The result is
         the same, bit for bit, for any number of threads.
+
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
+        that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
+        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.
@@ -155,6 +161,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         half_life: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -168,6 +175,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         self.half_life = half_life
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -177,6 +185,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         return -float(self.intercept_[0])
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training rows.
 
@@ -204,6 +213,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         return Novelty(float(self.nu))
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Update the model with one pass over a batch of rows.
 
@@ -230,6 +240,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         """
         return self._partial_fit(self._what(), X, None, sample_weight)
 
+    @follows_arrays
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row: the larger, the more normal.
 
@@ -245,6 +256,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         """
         return self.decision_function(X) + self.offset_
 
+    @follows_arrays
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of each row's score from the offset; outliers are negative.
 
@@ -260,6 +272,7 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         """
         return self._decision_values(X).ravel()
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Tell normal rows from outliers.
 

@@ -9,6 +9,7 @@ from .._sklearn import fit_context
 from ..metrics import mean_ndcg
 from ..tasks.ranking import Ranking
 from .base import BudgetedMachine
+from .namespaces import follows_arrays
 
 
 class BudgetedRanker(BudgetedMachine):
@@ -65,6 +66,11 @@ class BudgetedRanker(BudgetedMachine):
         Number of threads for polishing and prediction; the passes use one thread. None means 1
         unless in a `joblib.parallel_config` context. -1 means using all processors. The result is
         the same, bit for bit, for any number of threads.
+
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
+        that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
+        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows and their partners. Pass an int for reproducible results.
@@ -157,6 +163,7 @@ class BudgetedRanker(BudgetedMachine):
         half_life: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -171,6 +178,7 @@ class BudgetedRanker(BudgetedMachine):
         self.half_life = half_life
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -180,6 +188,7 @@ class BudgetedRanker(BudgetedMachine):
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(  # type: ignore[override]  # as in other rankers, qid comes before the weights
         self,
         X: Any,
@@ -220,6 +229,7 @@ class BudgetedRanker(BudgetedMachine):
         return Ranking()
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(
         self,
         X: Any,
@@ -255,6 +265,7 @@ class BudgetedRanker(BudgetedMachine):
         """
         return self._partial_fit(self._what(), X, y, sample_weight, qid=qid)
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row.
 
@@ -270,6 +281,7 @@ class BudgetedRanker(BudgetedMachine):
         """
         return self._decision_values(X).ravel()
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG of the queries.
 

@@ -13,6 +13,7 @@ from .._sklearn import Interval, StrOptions, fit_context
 from ..model.model import TASKS
 from ..tasks.regression import Regression
 from .base import BudgetedMachine, FittedModel
+from .namespaces import follows_arrays
 from .streams import PolishedStreams, check_unchanged
 
 LOSSES = TASKS["regression"]
@@ -21,6 +22,7 @@ LOSSES = TASKS["regression"]
 class ValuePredictions(RegressorMixin, FittedModel):
     """Predictions of values."""
 
+    @follows_arrays
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets.
 
@@ -156,6 +158,11 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         unless in a `joblib.parallel_config` context. -1 means using all processors. The result is
         the same, bit for bit, for any number of threads.
 
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
+        that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
+        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.
 
@@ -256,6 +263,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         reservoir: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -275,6 +283,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         self.reservoir = reservoir
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -284,6 +293,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the training data.
 
@@ -319,6 +329,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         return self._what()
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Update the model with one pass over a batch of rows.
 
@@ -358,6 +369,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         if self.loss == "quantile":
             check_unchanged("quantile", checked_quantile(self.quantile, self.loss), self._quantile)
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, or its counterpart for quantiles.
 

@@ -165,7 +165,7 @@ class BudgetDisplay:
             scores=scores,
             reference=reference,
             reference_name=reference_name,
-            score_name=default if scoring is None else _name(scoring),
+            score_name=default if scoring is None else _name_of_score(scoring),
         )
         return display.plot(ax)
 
@@ -223,7 +223,7 @@ class BudgetDisplay:
         self.ax_.legend(frameon=False)
 
 
-def _name(scoring: Any) -> str:
+def _name_of_score(scoring: Any) -> str:
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
 
 

@@ -28,7 +28,7 @@ def _columns(values: Values | None) -> list[int]:
     return values if isinstance(values, list) else []
 
 
-def _of(values: Values | None, rows: NDArray[Any], at: slice) -> Any:
+def _values_at(values: Values | None, rows: NDArray[Any], at: slice) -> Any:
     """Return the values of some rows, which have the precision of the file."""
     if not isinstance(values, list):
         return None if values is None else np.array(values[at])
@@ -118,13 +118,13 @@ class NpyDataset(Dataset):
             features = np.delete(rows, sorted(drop), axis=1) if drop else rows
             yield checked_chunk(
                 features if self.dtype is None else features.astype(self.dtype, copy=False),
-                _of(labels, rows, at),
+                _values_at(labels, rows, at),
                 None,
                 self.path,
                 needs,
                 replace(layout, names=None),
                 n_before=begin,
-                qid=_of(qid, rows, at),
+                qid=_values_at(qid, rows, at),
             )
 
     def _labels(self, X: NDArray[Any], labelled: bool, qid: Values | None) -> Values:

@@ -4,14 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import mean_variance_axis
-
 from .checked import CheckedRows, Dtype, Rows
 from .chunk import Chunk
 from .preparation import Steps, transformed
-from .summary import largest_norm, rounded
+from .summary import Columns, largest_norm, rounded
 from .survey import Survey
 
 # The kernel needs |x - s|^2 and gets it as |x|^2 + |s|^2 - 2 x s, which is fast and cancels: the
@@ -155,10 +151,7 @@ def _float32_tells_rows_apart(gamma: float, squared_norm: float, squared_distanc
 def _mean_squared_distance(checked: CheckedRows) -> float:
     """Return the mean squared distance of two rows, estimated on evenly spaced ones."""
     some = checked.X[:: -(-checked.n_rows // ROWS_FOR_DISTANCE)]
-    is_sparse: bool = sp.issparse(some)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        variances = mean_variance_axis(some, 0)[1] if is_sparse else some.var(0, dtype=np.float64)
-        return 2.0 * float(variances.sum(dtype=np.float64))
+    return 2.0 * float(Columns.of_rows(some).variances.sum())
 
 
 def _float64_is_enough(gamma: float, squared_norm: float) -> bool:

@@ -1,16 +1,14 @@
 """Warnings about scales: columns, offsets, outliers, and the targets of a regression."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from .._warnings import warn
-from .summary import Summary
+from .summary import Columns, Summary
 
 # Warn if one column is this many times as wide as another.
 SCALES_APART = 1000.0
@@ -82,7 +80,7 @@ def warn_about_scales(
     sample = X[:: -(-X.shape[0] // n_sampled)]
     if _is_normalised(sample):
         return
-    columns = _Columns.of(sample)
+    columns = Columns.of_rows(sample)
     found = [*_different_scales(sample, columns)]
     if gamma == "scale":
         found = found or [*_large_offset(columns)]
@@ -144,26 +142,6 @@ def _is_normalised(X: Any) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The smallest and largest values, means and variances of columns."""
-
-    least: Numbers
-    most: Numbers
-    means: Numbers
-    variances: Numbers
-
-    @classmethod
-    def of(cls, X: Any) -> "_Columns":
-        is_sparse: bool = sp.issparse(X)
-        if is_sparse:
-            found = *min_max_axis(X, axis=0), *mean_variance_axis(X, axis=0)
-            return cls(*(np.asarray(each, np.float64) for each in found))
-        least, most = _range(X)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            return cls(least, most, X.mean(axis=0, dtype=np.float64), X.var(0, dtype=np.float64))
-
-
 def _range(X: Any) -> tuple[Numbers, Numbers]:
     """Return the smallest and largest values of the columns."""
     return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
@@ -179,7 +157,7 @@ def _extremes(X: Any) -> tuple[Numbers, Numbers]:
     return least, most
 
 
-def _different_scales(X: Any, columns: _Columns) -> Iterator[tuple[str, str]]:
+def _different_scales(X: Any, columns: Columns) -> Iterator[tuple[str, str]]:
     """Describe columns that are much wider than others, and name the scaler that helps.
 
     Both the ranges and the standard deviations must differ: rare binary columns have small
@@ -213,9 +191,9 @@ def _different_scales(X: Any, columns: _Columns) -> Iterator[tuple[str, str]]:
         )
 
 
-def _large_offset(columns: _Columns) -> Iterator[tuple[str, str]]:
+def _large_offset(columns: Columns) -> Iterator[tuple[str, str]]:
     """Describe a column whose offset makes the variance of all entries very large."""
-    means, variances = columns.means, columns.variances
+    means, variances = columns.mean, columns.variances
     with np.errstate(over="ignore", invalid="ignore"):
         within, between = variances.mean(), means.var()
         if not (within > 0 and between > OFFSET_SHARE * within):
@@ -232,7 +210,7 @@ def _large_offset(columns: _Columns) -> Iterator[tuple[str, str]]:
 
 
 def _outliers(
-    X: Any, sample: Any, columns: _Columns, summary: Summary | None
+    X: Any, sample: Any, columns: Columns, summary: Summary | None
 ) -> Iterator[tuple[str, str]]:
     """Describe a column in which a few values make the variance very large."""
     is_sparse: bool = sp.issparse(X)
@@ -249,7 +227,7 @@ def _outliers(
         if summary is not None:
             least, most = summary.least, summary.most
         share, distance = NEAR_MEAN
-        near = np.abs(sample - columns.means) <= distance * (most - least)
+        near = np.abs(sample - columns.mean) <= distance * (most - least)
         looked_at = np.flatnonzero(near.sum(axis=0) >= share * len(sample))
         values, least, most = sample[:, looked_at], least[looked_at], most[looked_at]
     if not looked_at.size:

@@ -29,14 +29,57 @@ ROWS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
-    """What is known about some rows; only rows with a weight count.
+class Columns:
+    """What is known about the columns of some rows.
 
     Attributes
     ----------
     n_rows : int
         The number of rows.
 
+    present : ndarray of shape (n_features,)
+        The number of values of each column that are not missing. The next ones depend on them.
+
+    mean, squares, least, most : ndarray of shape (n_features,)
+        For each column, the mean, the sum of squared differences from it, and the range.
+
+    squared_norm : float
+        The largest squared norm of a row.
+    """
+
+    n_rows: int
+    present: NDArray[np.int64]
+    mean: Array
+    squares: Array
+    least: Array
+    most: Array
+    squared_norm: float
+
+    @classmethod
+    def of_rows(cls, X: Any) -> "Columns":
+        """Return what is known about the columns of dense or sparse rows."""
+        is_sparse: bool = sp.issparse(X)
+        return Columns(X.shape[0], *(_sparse_columns if is_sparse else _dense_columns)(X))
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.mean)
+
+    @property
+    def variances(self) -> Array:
+        """The variances of the columns."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            variances: Array = rounded(self.squares / self.n_rows)
+        return variances
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Summary(Columns):
+    """What is known about some rows and their targets; only rows with a weight count.
+
+    Attributes
+    ----------
     labels : ndarray of shape (n_classes,)
         The sorted labels; for a regression, a single zero.
 
@@ -49,15 +92,6 @@ class Summary:
     largest_target : float
         The largest absolute target of a regression.
 
-    present : ndarray of shape (n_features,)
-        The number of values of each column that are not missing. The next ones depend on them.
-
-    mean, squares, least, most : ndarray of shape (n_features,)
-        For each column, the mean, the sum of squared differences from it, and the range.
-
-    squared_norm : float
-        The largest squared norm of a row.
-
     has_weights, is_sparse : bool
         Whether rows have weights, and whether they are stored as sparse rows.
 
@@ -68,34 +102,16 @@ class Summary:
         Whether `squared_norm` is only a bound, because the rows were prepared.
     """
 
-    n_rows: int
     labels: Array
     counts: NDArray[np.int64]
     weights: NDArray[np.float64]
     least_weight: float
     most_weight: float
     largest_target: float
-    present: NDArray[np.int64]
-    mean: Array
-    squares: Array
-    least: Array
-    most: Array
-    squared_norm: float
     has_weights: bool
     is_sparse: bool
     texts: dict[int, dict[str, int]] = field(default_factory=dict)
     is_norm_a_bound: bool = False
-
-    @property
-    def n_features(self) -> int:
-        """The number of features."""
-        return len(self.mean)
-
-    @property
-    def variances(self) -> Array:
-        """The variances of the columns."""
-        variances: Array = rounded(self.squares / self.n_rows)
-        return variances
 
     def class_weight(self, class_weight: Any) -> Any:
         """Resolve "balanced" with the weights of all rows; leave out classes without weight."""
@@ -154,27 +170,18 @@ def rounded(values: Any) -> Any:
 def summarise(batch: Chunk, *, regression: bool) -> Summary:
     """Summarise the rows of a batch that has at least one."""
     labels, counts, weights = _by_label(batch, regression)
-    if sp.issparse(batch.X):
-        present, mean, squares, least, most, squared_norm = _sparse_columns(batch.X)
-    else:
-        X = as_numbers(batch.X, batch.texts)
-        present, mean, squares, least, most, squared_norm = _dense_columns(X)
+    is_sparse: bool = sp.issparse(batch.X)
+    columns = Columns.of_rows(batch.X if is_sparse else as_numbers(batch.X, batch.texts))
     return Summary(
-        n_rows=batch.n_rows,
+        **vars(columns),
         labels=labels,
         counts=counts,
         weights=weights,
         least_weight=1.0 if batch.weight is None else float(batch.weight.min()),
         most_weight=1.0 if batch.weight is None else float(batch.weight.max()),
         largest_target=float(np.abs(batch.y).max()) if regression else 0.0,
-        present=present,
-        mean=mean,
-        squares=squares,
-        least=least,
-        most=most,
-        squared_norm=squared_norm,
         has_weights=batch.weight is not None,
-        is_sparse=bool(sp.issparse(batch.X)),
+        is_sparse=is_sparse,
         texts={column: text_counts(batch.X, column) for column in batch.texts},
     )
 

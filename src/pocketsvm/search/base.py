@@ -23,7 +23,9 @@ from .._sklearn import (
     parameter_names,
     takes_weights,
 )
+from ..backends.devices import device_of
 from ..estimators.base import BudgetedMachine, FittedModel, check_alone
+from ..estimators.namespaces import follows_arrays
 from ..estimators.watching import given_data
 from ..fit import check_scales
 from ..rows.checked import CheckedRows, check_rows_and_targets
@@ -85,7 +87,14 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: BudgetedMachine._parameter_constraints[name]
-            for name in ("feature_scales", "max_iter", "maintenance", "polish", "fit_intercept")
+            for name in (
+                "feature_scales",
+                "max_iter",
+                "maintenance",
+                "polish",
+                "fit_intercept",
+                "device",
+            )
         },
         "budget": [
             *BudgetedMachine._parameter_constraints["budget"],
@@ -112,6 +121,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     cv: Any
     scoring: Any
     n_jobs: int | None
+    device: str
     random_state: Any
     verbose: int
 
@@ -134,6 +144,11 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     @property
     def _machine(self) -> Any:
         return self.best_estimator_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False  # arrays are taken, but attributes stay in NumPy
+        return tags
 
     def _plain(self, **parameters: Any) -> BudgetedMachine:
         """Return the plain estimator with the parameters of this one, and some others."""
@@ -168,6 +183,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search, fit the winner on all rows and set the attributes in one step."""
+        device_of(self.device)
         given = {"estimator": self, **given_data(X, y, sample_weight)}
         task = callback_context(self, "fit", None)
         task.call_on_fit_task_begin(**given)
@@ -318,6 +334,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             | sizes
         )
 
+    @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the model by `scoring`, as `GridSearchCV` does.
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from .._sklearn import StrOptions, fit_context
 from ..estimators.base import BudgetedMachine
 from ..estimators.classifier import LOSSES, BudgetedSVC, ClassPredictions
+from ..estimators.namespaces import follows_arrays
 from ..estimators.regressor import BudgetedSVR, ValuePredictions, checked_quantile
 from ..tasks.base import Task
 from ..tasks.classification import Classification
@@ -83,6 +84,9 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context. -1 means using
         all processors. The result is the same for any number of threads.
+
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes kernel values, in the search, too; as in `BudgetedSVC`.
 
     random_state : int, RandomState instance or None, default=None
         Controls the folds, samples and the order of the rows. Pass an int for reproducible results.
@@ -201,6 +205,7 @@ n_features_in_, feature_names_in_, feature_scales_
         fit_intercept: bool = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -217,10 +222,12 @@ n_features_in_, feature_names_in_, feature_scales_
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> Self:
@@ -305,7 +312,7 @@ class BudgetedSVRCV(ValuePredictions, BudgetedSearch):
     max_iter, maintenance, polish, fit_intercept
         As in `BudgetedSVCCV`.
 
-    n_jobs, random_state, verbose
+    n_jobs, device, random_state, verbose
         As in `BudgetedSVCCV`.
 
     Attributes
@@ -364,6 +371,7 @@ feature_names_in_, feature_scales_
         polish: bool | str = True,
         fit_intercept: bool = True,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -381,6 +389,7 @@ feature_names_in_, feature_scales_
         self.polish = polish
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -389,6 +398,7 @@ feature_names_in_, feature_scales_
         return Regression(self.loss, float(self.epsilon), quantile)
 
     @fit_context(prefer_skip_nested_validation=True)
+    @follows_arrays
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> Self:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
-from .. import _core
+from ..backends.base import ClassFormula
 from .row_loss import RowLoss
 
 Array = NDArray[Any]
@@ -36,9 +36,10 @@ class ClassLoss(RowLoss):
         """Return the loss of the chosen rows."""
         return replace(self, codes=self.codes[chosen])
 
-    def _core(self) -> _core.RowLosses:
-        """Return the loss as the core sees it."""
-        return _core.RowLosses.classes(self.name, self.codes, list(self.positives), self.width)
+    @property
+    def formula(self) -> ClassFormula:
+        """The name and the parameters of the loss."""
+        return ClassFormula(self.name, self.codes, self.positives, self.width)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
+from ..backends.base import Formula
+from ..backends.native import native_losses
 
 Array = NDArray[Any]
 
@@ -113,11 +115,12 @@ class RowLoss(Loss):
     @cached_property
     def core(self) -> _core.RowLosses:
         """The loss as the core sees it."""
-        return self._core()
+        return native_losses(self.formula)
 
+    @property
     @abstractmethod
-    def _core(self) -> _core.RowLosses:
-        """Return the loss as the core sees it."""
+    def formula(self) -> Formula:
+        """The name and the parameters of the loss."""
 
     def bends(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
         """Return the sums of the losses of rows with the weights c, and their derivatives."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
+from ..backends.base import ValueFormula
 from .row_loss import RowLoss
 
 Array = NDArray[Any]
@@ -71,10 +71,10 @@ class Tube(ValueLoss):
         bounds: Array = factors / (2 * self.widths)
         return bounds
 
-    def _core(self) -> _core.RowLosses:
-        """Return the loss as the core sees it."""
-        down, up, widths = self.down.tolist(), self.up.tolist(), self.widths.tolist()
-        return _core.RowLosses.values("tube", self.targets, self.epsilon, down, up, widths)
+    @property
+    def formula(self) -> ValueFormula:
+        """The name and the parameters of the loss."""
+        return ValueFormula("tube", self.targets, self.epsilon, self.down, self.up, self.widths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +124,11 @@ class Huber(ValueLoss):
         """The largest slope."""
         return float(self.parameters[0])
 
-    def _core(self) -> _core.RowLosses:
-        """Return the loss as the core sees it."""
-        ones = [1.0] * self.n_outputs
-        return _core.RowLosses.values("huber", self.targets, self.epsilon, ones, ones, ones)
+    @property
+    def formula(self) -> ValueFormula:
+        """The name and the parameters of the loss."""
+        ones = np.ones(self.n_outputs)
+        return ValueFormula("huber", self.targets, self.epsilon, ones, ones, ones)
 
 
 @dataclass(frozen=True, eq=False)

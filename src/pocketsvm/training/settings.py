@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..backends.native import Native
+from ..backends.devices import backend_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +201,9 @@ class Parameters:
     n_threads : int
         Threads; the result does not depend on them.
 
+    device : str
+        The device of the solver, one of this machine.
+
     random_state : RandomState
         Draws the sample, and the seeds of new trainers.
 
@@ -224,6 +227,7 @@ class Parameters:
     fit_intercept: bool = False
     half_life: float = math.inf
     is_stream: bool = False
+    device: str = "cpu"
     choices: Choices = field(default_factory=Choices)
 
     @property
@@ -243,6 +247,7 @@ class Parameters:
             thorough=self.polish == "thorough",
             n_threads=self.n_threads,
             random_state=self.random_state,
+            device=self.device,
             choices=self.choices,
         )
 
@@ -277,6 +282,9 @@ class Settings:
     n_threads : int
         Threads; the result does not depend on them.
 
+    device : str
+        The device of the solver, one of this machine.
+
     random_state : RandomState
         Draws the seeds of new trainers.
 
@@ -293,12 +301,13 @@ class Settings:
     thorough: bool
     n_threads: int
     random_state: np.random.RandomState
+    device: str = "cpu"
     choices: Choices = field(default_factory=Choices)
 
     @property
     def backend(self) -> Backend:
         """What computes kernel values in the solver."""
-        return Native(self.n_threads)
+        return backend_of(self.device, self.n_threads)
 
     @property
     def most_sampled(self) -> int:

@@ -1,0 +1,234 @@
+"""A GPU beside all cores of the same machine."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pocketsvm import BudgetedSVC
+from pocketsvm.backends.base import Backend
+from pocketsvm.backends.devices import backend_of
+from pocketsvm.backends.torch_rows import imported
+from pocketsvm.paper.toolkit.tables import Table
+from pocketsvm.rows.checked import Rows, checked_rows
+
+from .measure import fastest
+
+DEVICE = "cuda"
+N_FEATURES = 18
+NANOSECONDS = 1e9
+ROUNDS = 3
+
+Array = NDArray[Any]
+
+
+def measure(quick: bool) -> list[Table]:
+    """Return the tables of prediction, of Hessians and of fits; none without a GPU."""
+    try:
+        backend = backend_of(DEVICE, os.cpu_count() or 1)
+    except (ImportError, RuntimeError) as error:
+        print(f"Skipped: {error}\n")
+        return []
+    return [predictions(quick, backend), hessians(quick, backend), fits(quick)]
+
+
+def described() -> str:
+    """Return which GPU, driver and torch there are."""
+    torch = imported()
+    properties = torch.cuda.get_device_properties(0)
+    try:
+        with open("/proc/driver/nvidia/version") as file:
+            driver = file.readline().split("  ")[1].strip()
+    except (OSError, IndexError):
+        driver = "an unknown driver"
+    return (
+        f"Measured on {properties.name}, {properties.total_memory / 2**30:.0f} GiB, driver "
+        f"{driver}, PyTorch {torch.__version__}. CUDA's start is not counted."
+    )
+
+
+def generated(n_rows: int, n_features: int = N_FEATURES) -> tuple[Array, Array]:
+    """Return rows of two classes that overlap."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n_rows, n_features), dtype=np.float32)
+    noise = random.standard_normal(n_rows, dtype=np.float32)
+    return X, np.sign(np.square(X[:, :6]).sum(axis=1) - 6 + noise)
+
+
+def synchronised(call: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a call that waits until the GPU has done its work."""
+
+    def run() -> Any:
+        value = call()
+        imported().cuda.synchronize()
+        return value
+
+    return run
+
+
+def predictions(quick: bool, backend: Any) -> Table:
+    """Return the time of a row's decision value."""
+    n_rows = 100_000 if quick else 10_000_000
+    table = Table(
+        "gpu-predict",
+        f"Decision values of {n_rows:,} rows of {N_FEATURES} features: time per row",
+        {
+            "budget": ("B", "d"),
+            "device": ("rows on the GPU, ns", ".2f"),
+            "copy": ("copying rows, ns", ".2f"),
+            "host": ("rows in memory, ns", ".2f"),
+            "cpu": (f"{os.cpu_count()} cores, ns", ".2f"),
+        },
+        described(),
+        progress=True,
+    )
+    X, _ = generated(n_rows)
+    there = imported().tensor(X, device=backend.on)
+    for budget in (100, 500, 2000, 10_000):
+        n = n_rows if budget <= 2000 else n_rows // 10
+        calls = prediction_calls(backend, X[:n], there[:n], budget)
+        found = fastest({name: synchronised(call) for name, call in calls.items()}, ROUNDS)
+        table.add(
+            budget=budget,
+            **{
+                name: NANOSECONDS * run.seconds / (n // 10 if name == "cpu" else n)
+                for name, run in found.items()
+            },
+        )
+    return table
+
+
+def prediction_calls(
+    backend: Any, X: Array, there: Any, budget: int
+) -> dict[str, Callable[[], Any]]:
+    """Return what is measured of prediction; the CPU gets a tenth of the rows."""
+    vectors, beta = X[:budget].copy(), np.random.default_rng(1).normal(size=(1, budget))
+    gamma, rows, few = 1 / N_FEATURES, checked_rows(X), checked_rows(X[: len(X) // 10])
+    cpu = backend_of("cpu", backend.n_threads)
+    torch, nothing = imported(), np.zeros(1)
+    return {
+        "device": lambda: backend.decide_in_parts(vectors, beta, gamma, there, lambda *_: None),
+        "copy": lambda: torch.from_numpy(X).to(backend.on),
+        "host": lambda: backend.decide(vectors, beta, nothing, gamma, rows),
+        "cpu": lambda: cpu.decide(vectors, beta, nothing, gamma, few),
+    }
+
+
+def hessians(quick: bool, backend: Backend) -> Table:
+    """Return the time of a Hessian, its factor and a gradient."""
+    table = Table(
+        "gpu-hessian",
+        "One Hessian of rows whose kernel values are on the GPU, in float64",
+        {
+            "budget": ("B", "d"),
+            "rows": ("rows", ",d"),
+            "kernel": ("kernel values, ms", ".1f"),
+            "hessian": ("Hessian, ms", ".1f"),
+            "factor": ("factor, ms", ".1f"),
+            "decisions": ("decision values, ms", ".1f"),
+            "pull": ("gradient, ms", ".1f"),
+            "rate": ("Hessian, TFLOP/s", ".1f"),
+        },
+        described(),
+        progress=True,
+    )
+    for budget, n_rows in ((500, 900_000), (2000, 900_000), (10_000, 200_000)):
+        n = n_rows // 100 if quick else n_rows
+        calls = hessian_calls(backend, n, budget)
+        found = fastest({name: synchronised(call) for name, call in calls.items()}, ROUNDS)
+        table.add(
+            budget=budget,
+            rows=n,
+            rate=2 * n * budget**2 / found["hessian"].seconds / 1e12,
+            **{name: 1000 * run.seconds for name, run in found.items()},
+        )
+    return table
+
+
+def hessian_calls(backend: Backend, n_rows: int, budget: int) -> dict[str, Callable[[], Any]]:
+    """Return what is measured of rows whose kernel values are kept."""
+    X, _ = generated(n_rows)
+    checked = checked_rows(X)
+    rows = Rows(checked, checked.core("float32"), 1 / N_FEATURES)
+    vectors = X[:budget].copy()
+    kept = backend.kernel_rows(vectors, rows, 1, np.float32)
+    penalty, known = backend.penalty(vectors, rows.gamma), backend.row_hessian(budget, n_rows)
+    point, ones = np.ones((1, budget + 1)), np.ones((n_rows, 1))
+
+    def hessian() -> None:
+        found = backend.row_hessian(budget, n_rows)
+        for at, kernel in kept.blocks():
+            found.add(kernel, ones[at, 0])
+
+    return {
+        "kernel": lambda: list(backend.kernel_rows(vectors, rows, 1, np.float32).blocks()),
+        "hessian": hessian,
+        "factor": lambda: penalty.factor(known, 1.0, True),
+        "decisions": lambda: kept.decisions_of([point]),
+        "pull": lambda: kept.pull_of(ones),
+    }
+
+
+def fits(quick: bool) -> Table:
+    """Return the time of fits on the GPU and on all cores."""
+    table = Table(
+        "gpu-fit",
+        f"Fits of one pass, on the GPU and on {os.cpu_count()} cores",
+        {
+            "rows": ("rows", ",d"),
+            "features": ("features", "d"),
+            "budget": ("B", "d"),
+            "gpu": ("GPU, s", ".2f"),
+            "gpu_solving": ("of which polishing, s", ".2f"),
+            "cpu": ("cores, s", ".2f"),
+            "cpu_solving": ("of which polishing, s", ".2f"),
+            "ratio": ("cores / GPU", ".1f"),
+            "gpu_accuracy": ("accuracy, GPU", ".2%"),
+            "cpu_accuracy": ("accuracy, cores", ".2%"),
+        },
+        described(),
+        progress=True,
+    )
+    sizes = (
+        (10_000, 18, 500),
+        (100_000, 18, 100),
+        (100_000, 18, 500),
+        (100_000, 200, 500),
+        (100_000, 18, 2000),
+        (1_000_000, 18, 500),
+        (4_500_000, 18, 500),
+        (4_500_000, 18, 2000),
+        (4_500_000, 18, 10_000),
+    )
+    for n_rows, n_features, budget in sizes[:1] if quick else sizes:
+        fit(table, n_rows, n_features, budget)
+    return table
+
+
+def fit(table: Table, n_rows: int, n_features: int, budget: int, *, cores: bool = True) -> None:
+    """Add a row: a fit on the GPU, and one on all cores unless that takes very long."""
+    X, y = generated(n_rows + 100_000, n_features)
+    X, X_test, y, y_test = X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]
+    row: dict[str, Any] = {"rows": n_rows, "features": n_features, "budget": budget}
+    cores = cores and n_rows * budget <= 10**10
+    for name, device in (("gpu", DEVICE), ("cpu", "cpu"))[: 2 if cores else 1]:
+        machine = BudgetedSVC(
+            budget,
+            C=32.0,
+            gamma=2.0**-5,
+            max_iter=1,
+            n_jobs=-1,
+            random_state=0,
+            device=device,
+        )
+        begin = time.perf_counter()
+        machine.fit(X, y)
+        row |= {
+            name: time.perf_counter() - begin,
+            f"{name}_solving": machine.profile_.seconds_polish,
+            f"{name}_accuracy": machine.score(X_test, y_test),
+        }
+    table.add(**row, ratio=row["cpu"] / row["gpu"] if cores else None)

@@ -1,0 +1,416 @@
+"""The torch backend: the user's own PyTorch computes, on a GPU.
+
+Kernel values are float32 unless rows need float64; sums over rows and matrices among vectors are
+float64. Kernel values, Hessians and their factors stay on the device.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rows.checked import CheckedRows, Rows
+from .base import Backend
+from .batches import Start
+from .hessian import FIRST_RIDGE, MOST_RIDGE, NEXT_RIDGE, HessianFactor, RowHessian, jitter_of
+from .kernel import KernelRows
+from .slices import slices
+from .torch_batches import TorchBatches
+from .torch_losses import DeviceLosses
+from .torch_rows import (
+    MOST_RESIDENT,
+    DeviceRows,
+    exact_products,
+    fitting,
+    free_bytes,
+    imported,
+    most_values,
+    out_of_memory,
+    resident_rows,
+    tensor,
+)
+
+Array = NDArray[Any]
+
+# Square matrices of float64 that are in memory together.
+SQUARES = 4
+# Results stay on the device up to this many bytes, so that it does not wait for copies.
+RESULT_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class Torch(Backend):
+    """PyTorch on a device.
+
+    Attributes
+    ----------
+    device : str
+        The name of the device, as torch has it; "torch:cpu" is the CPU.
+    """
+
+    device: str = "cuda:0"
+
+    @property
+    def on(self) -> str:
+        """The device as torch names it."""
+        return self.device.removeprefix("torch:")
+
+    def kernel_rows(self, vectors: Array, rows: Rows, n_outputs: int, dtype: Any) -> "TorchRows":
+        """Return the kernel values of rows with vectors, in blocks."""
+        return TorchRows(vectors, rows, n_outputs, self, dtype)
+
+    def kernel(self, vectors: Array, rows: Rows) -> Any:
+        """Return the kernel values of few rows, as one block."""
+        device_rows = DeviceRows(
+            rows.checked.X, self.on, self.dtype(rows.core.dtype), self.n_threads, stays=False
+        )
+        with exact_products():
+            return _kernel_of(device_rows, device_rows.vectors(vectors, rows.gamma))
+
+    def penalty(self, vectors: Array, gamma: float) -> "TorchPenalty":
+        """Return the penalty of coefficients of vectors."""
+        return TorchPenalty(vectors, gamma, self.on)
+
+    def row_hessian(self, n_vectors: int, n_rows: int) -> "TorchHessian":
+        """Return the Hessian of no rows, to which up to so many can be added."""
+        return TorchHessian(n_vectors, n_rows, self.on)
+
+    def whitened(self, penalty: Any, rows: Any) -> None:
+        """Return None: a device makes Hessians fast enough."""
+
+    def centred(self, rows: Rows, is_sparse: bool) -> tuple[Any, Array]:
+        """Return rows and the centre that was subtracted."""
+        found = self.resident(rows, rows.core.dtype)
+        return found, found.centre.astype(np.float64)
+
+    def resident(self, rows: Rows, dtype: Any) -> DeviceRows:
+        """Return rows on the device, in this precision."""
+        return resident_rows(rows.checked, self.on, self.dtype(dtype), self.n_threads)
+
+    def dtype(self, dtype: Any) -> Any:
+        """Return torch's name of a precision."""
+        return getattr(imported(), np.dtype(dtype).name)
+
+    def batches(self, sample: Any, start: Start) -> TorchBatches:
+        """Return mini-batches of rows with their weights and losses."""
+        device_rows = self.resident(sample.rows, np.float32)
+        return TorchBatches(sample, start, device_rows)
+
+    def read(
+        self,
+        vectors: Array,
+        points: Array,
+        rows: Rows,
+        loss: Any,
+        c: Array,
+        lengths: Array,
+        reach: float,
+    ) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Return the losses of rows, their pull, and which rows are near."""
+        device_rows = self.resident(rows, rows.core.dtype)
+        matrix = device_rows.vectors(vectors, rows.gamma)
+        reading = _Reading(self.on, points, loss.formula, c, lengths, reach)
+
+        def read(n_values: int) -> tuple[Array, Array, NDArray[np.bool_]]:
+            with exact_products():
+                return reading.of(device_rows, matrix, n_values)
+
+        return fitting(self.on, read)
+
+    def decide(
+        self,
+        vectors: Array,
+        coefficients: Array,
+        intercepts: Array,
+        gamma: float,
+        rows: CheckedRows,
+    ) -> NDArray[np.float64]:
+        """Return decision values (n_rows, n_outputs), in the precision of the vectors."""
+        found: NDArray[np.float64] = np.empty((rows.n_rows, len(coefficients)))
+
+        def keep(at: slice, decisions: Any) -> None:
+            found[at] = decisions.cpu().numpy()
+
+        self.decide_in_parts(vectors, coefficients, gamma, rows.X, keep)
+        found += intercepts
+        return found
+
+    def decide_in_parts(
+        self,
+        vectors: Array,
+        coefficients: Array,
+        gamma: float,
+        X: Any,
+        keep: Callable[[slice, Any], None],
+    ) -> None:
+        """Hand decision values without intercepts to a function, for slices of rows."""
+        torch, dtype = imported(), self.dtype(vectors.dtype)
+        device_rows = DeviceRows(X, self.on, dtype, self.n_threads, stays=False)
+        matrix = device_rows.vectors(vectors, gamma)
+        weights = tensor(coefficients.T, self.on, dtype)
+        n_outputs = weights.shape[1]
+
+        def decide(n_values: int) -> None:
+            n_kept = max(1, RESULT_BYTES // (dtype.itemsize * n_outputs))
+            n_each = max(1, n_values // (matrix.shape[1] + matrix.shape[0]))
+            for at in slices(device_rows.n_rows, n_kept):
+                shape = (at.stop - at.start, n_outputs)
+                found = torch.empty(shape, device=self.on, dtype=dtype)
+                for here, part in device_rows.chunks(at, n_each):
+                    to = found[here.start - at.start : here.stop - at.start]
+                    torch.mm(torch.mm(part, matrix).exp_(), weights, out=to)
+                keep(at, found)
+
+        with exact_products():
+            fitting(self.on, decide)
+
+
+class _Reading:
+    """Sums over rows at a point, or along a direction."""
+
+    def __init__(
+        self, device: str, points: Array, formula: Any, c: Array, lengths: Array, reach: float
+    ) -> None:
+        self.device, self.formula, self.c, self.reach = device, formula, c, reach
+        self.coefficients = tensor(points[:, :-1].T, device)
+        self.intercepts = tensor(points[:, -1], device)
+        self.lengths: list[float] = lengths.tolist()
+
+    def of(
+        self, rows: DeviceRows, matrix: Any, n_values: int
+    ) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Read rows, of which few are on the device at a time."""
+        torch = imported()
+        n_each = max(1, n_values // (matrix.shape[0] + matrix.shape[1] + 8 * len(self.intercepts)))
+        totals, pulls, nears = [], 0.0, []
+        for at, part in rows.chunks(slice(0, rows.n_rows), n_each):
+            kernel = torch.mm(part, matrix).exp_().double()
+            decisions = torch.addmm(self.intercepts, kernel, self.coefficients)
+            c = tensor(self.c[at], self.device, torch.float64)
+            losses = DeviceLosses(self.formula, at, self.device)
+            if self.lengths:
+                start, step = decisions.chunk(2, dim=1)
+                found = [losses.bends(start + length * step) for length in self.lengths]
+            else:
+                found = [losses.bends(decisions)]
+                nears.append(losses.near(decisions, self.reach))
+            slopes = found[0].slopes * c[:, None]
+            totals.append(torch.stack([c @ each.values for each in found]))
+            pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)
+        total = torch.stack(totals).sum(dim=0).cpu().numpy()
+        near = torch.cat(nears).cpu().numpy() if nears else np.zeros(0, dtype=bool)
+        return total, pulls.cpu().numpy(), near  # type: ignore[attr-defined]
+
+
+class TorchRows(KernelRows):
+    """The kernel values of rows with vectors, in blocks, on a device."""
+
+    def __init__(
+        self, vectors: Array, rows: Rows, n_outputs: int, backend: Torch, dtype: Any
+    ) -> None:
+        self.device, self._dtype = backend.on, backend.dtype(dtype)
+        self._device_rows = backend.resident(rows, dtype)
+        self._matrix = self._device_rows.vectors(vectors, rows.gamma)
+        most_kept, self._room = int(MOST_RESIDENT * free_bytes(self.device)), None
+        while True:
+            super().__init__(
+                vectors,
+                rows,
+                n_outputs,
+                backend.n_threads,
+                dtype=dtype,
+                most_kept=most_kept,
+                block_values=most_values(self.device),
+            )
+            try:
+                self._room = self._new_block(slice(0, self._n_kept))
+            except out_of_memory():
+                most_kept //= 2
+            else:
+                return
+
+    def _new_block(self, at: slice) -> Any:
+        if at.stop <= self._n_kept and self._room is not None:
+            return self._room
+        shape = (at.stop - at.start, len(self.vectors))
+        return imported().empty(shape, device=self.device, dtype=self._dtype)
+
+    def _filled(self, block: Any, at: slice) -> Any:
+        def fill(n_values: int) -> None:
+            n_each = max(1, n_values // self._matrix.shape[0])
+            with exact_products():
+                for here, part in self._device_rows.chunks(at, n_each):
+                    to = block[here.start - at.start : here.stop - at.start]
+                    imported().mm(part, self._matrix, out=to).exp_()
+
+        fitting(self.device, fill)
+        return block
+
+    def decisions(self, kernel: Any, point: Array) -> Array:
+        """Return the decision values of coefficients and intercepts (n_outputs, n_vectors + 1)."""
+        coefficients = tensor(point[:, :-1].T, self.device)
+        intercepts = tensor(point[:, -1], self.device)
+
+        def decide(n_values: int) -> Array:
+            shape = (len(kernel), len(point))
+            found = imported().empty(shape, device=self.device, dtype=intercepts.dtype)
+            for some in slices(len(kernel), max(1, n_values // len(self.vectors))):
+                found[some] = kernel[some].double() @ coefficients
+            decisions: Array = (found + intercepts).cpu().numpy()
+            return decisions
+
+        return fitting(self.device, decide)
+
+    def pull(self, kernel: Any, slopes: Array) -> Array:
+        """Return the derivative in coefficients and intercepts of losses with these slopes."""
+        rows = tensor(slopes.T, self.device)
+
+        def pull(n_values: int) -> Array:
+            parts = slices(len(kernel), max(1, n_values // len(self.vectors)))
+            found = sum(rows[:, some] @ kernel[some].double() for some in parts)
+            total: Array = found.cpu().numpy()
+            return total
+
+        if not len(kernel):
+            return np.zeros((len(rows), len(self.vectors) + 1))
+        return np.column_stack([fitting(self.device, pull), slopes.sum(axis=0)])
+
+    def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
+        """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
+
+        X are the rows, without a centre.
+        """
+        torch = imported()
+        weights = tensor(beta, self.device, torch.float32)
+        for at, kernel in self.blocks():
+            some = tensor(slopes[at], self.device, torch.float32)
+            with exact_products():
+                sums, products = fitting(
+                    self.device, partial(self._forces, X, kernel, at, some, weights)
+                )
+            total += sums
+            pull += products
+
+    def _forces(
+        self, X: Any, kernel: Any, at: slice, slopes: Any, beta: Any, n_values: int
+    ) -> tuple[Array, Array]:
+        """Return what the rows of one block add to the forces."""
+        torch, shape = imported(), (len(self.vectors), X.n_features)
+        sums = torch.zeros(shape[0], device=self.device, dtype=torch.float64)
+        products = torch.zeros(shape, device=self.device, dtype=torch.float64)
+        for here, part in X.chunks(at, max(1, n_values // (shape[0] + X.width))):
+            inside = slice(here.start - at.start, here.stop - at.start)
+            weights = (slopes[inside] @ beta).to(kernel.dtype).mul_(kernel[inside])
+            sums += weights.sum(dim=0, dtype=torch.float64)
+            products += weights.T @ part[:, : shape[1]].to(kernel.dtype)
+        return sums.cpu().numpy(), products.cpu().numpy()
+
+
+class TorchHessian(RowHessian):
+    """The Hessian of the losses of rows in one output, on a device: all of the square."""
+
+    def __init__(self, n_vectors: int, n_rows: int, device: str) -> None:
+        self.device = device
+        super().__init__(n_vectors, n_rows, 1)
+
+    def _zeros(self, n_vectors: int) -> Any:
+        torch = imported()
+        return torch.zeros((n_vectors, n_vectors), device=self.device, dtype=torch.float64)
+
+    def add(self, kernel: Any, differences: Array) -> None:
+        """Add rows of kernel values; some of these differences are zero."""
+        chosen = np.flatnonzero(differences)
+        n_each = max(1, most_values(self.device) // max(1, kernel.shape[1]))
+        for some in slices(len(chosen), n_each):
+            weights = tensor(differences[chosen[some]], self.device)
+            if len(chosen) == len(kernel):
+                rows = kernel[some].double()
+            else:
+                rows = kernel[tensor(chosen[some], self.device)].double()
+            self.column += (weights @ rows).cpu().numpy()
+            self.square.addmm_(rows.T, rows * weights[:, None])
+        self.corner += float(differences.sum())
+
+
+class TorchPenalty:
+    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta, on a device."""
+
+    def __init__(self, vectors: Array, gamma: float, device: str) -> None:
+        torch, n = imported(), len(vectors)
+        self.device = device
+        needed, free = SQUARES * 8 * n * n, free_bytes(device)
+        if needed > free:
+            raise MemoryError(
+                f"A budget of {n:,} needs {needed:,} bytes for matrices of n_vectors x n_vectors, "
+                f'but {device} has {free:,} free bytes: use a smaller budget, or device="cpu".'
+            )
+        precise = vectors.astype(np.float64)
+        precise -= precise.mean(axis=0)
+        moved = tensor(precise, device)
+        norms = moved.square().sum(dim=1)
+        square = torch.addmm(norms[:, None] + norms, moved, moved.T, alpha=-2.0)
+        square = square.clamp_min_(0.0).mul_(-gamma).exp_()
+        square.fill_diagonal_(1.0)
+        is_double = vectors.dtype == np.float64
+        self.jitter, self.dtype = jitter_of(float(square.mean()) if is_double else 0.0)
+        square.diagonal().add_(self.jitter)
+        self._square = square
+
+    def product(self, coefficients: Array) -> Array:
+        """Return A beta for the coefficients (n_outputs, n_vectors)."""
+        product: Array = (tensor(coefficients, self.device) @ self._square).cpu().numpy()
+        return product
+
+    def forces(self, coefficients: Array, vectors: Array) -> tuple[Array, Array]:
+        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
+        beta, moved = tensor(coefficients, self.device), tensor(vectors, self.device)
+        weights = (beta.T @ beta).mul_(self._square).fill_diagonal_(0.0)
+        return weights.sum(dim=1).cpu().numpy(), (weights @ moved.double()).cpu().numpy()
+
+    def factor(self, rows: TorchHessian, least: float, fit_intercept: bool) -> "TorchFactor":
+        """Factor A plus the Hessian of the losses of rows."""
+        torch = imported()
+        total = self._square + rows.square
+        largest, ridge = float(total.diagonal().max()), 0.0
+        while np.isfinite(largest) and ridge < MOST_RIDGE * max(1.0, largest):
+            lower, info = torch.linalg.cholesky_ex(total)
+            if not int(info):
+                corner = max(rows.corner, least)
+                return TorchFactor(lower, rows.column, corner, fit_intercept)
+            before, ridge = ridge, max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
+            total.diagonal().add_(ridge - before)
+        raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
+
+
+class TorchFactor(HessianFactor):
+    """The factor of the Hessian in the coefficients and the intercept of an output."""
+
+    def leverages(self, kernel: Any) -> Array:
+        """Return a' H^-1 a for each row a of a block of kernel values, followed by a one."""
+        torch, lower = imported(), self._square
+        solved = tensor(self._solved, str(lower.device))
+        found = []
+        for some in slices(len(kernel), max(1, most_values(str(lower.device)) // len(lower))):
+            rows = kernel[some].double()
+            white = torch.linalg.solve_triangular(lower, rows.T, upper=False)
+            rest = 1 - rows @ solved
+            found.append(white.square().sum(dim=0) + rest.square() / self._rest)
+        leverages: Array = torch.cat(found).cpu().numpy()
+        return leverages
+
+    def _without_intercept(self, right: Array) -> Array:
+        lower = self._square
+        columns = tensor(right.T, str(lower.device))
+        rows: Array = imported().cholesky_solve(columns, lower).T.cpu().numpy()
+        return rows
+
+
+def _kernel_of(rows: DeviceRows, matrix: Any) -> Any:
+    """Return the kernel values of all rows."""
+    torch = imported()
+    n_each = max(1, most_values(rows.device) // matrix.shape[0])
+    parts = rows.chunks(slice(0, rows.n_rows), n_each)
+    return torch.cat([torch.mm(part, matrix).exp_() for _, part in parts])
