@@ -79,7 +79,7 @@ def test_quantiles(succeed, folder, wedge):
         assert row["quantile"] == [0.1, 0.5, 0.9][k]
         loss = mean_pinball_loss(y, predicted[:, k], alpha=row["quantile"])
         assert row["pinball"] == pytest.approx(loss, rel=1e-4)
-        assert abs(row["coverage"] - row["quantile"]) < 0.05
+        assert abs(row["coverage"] - row["quantile"]) < 0.08
     assert "below the 0.9 quantile" in succeed("evaluate", "m.psvm", "wedge.csv")
     folds = json.loads(succeed("train", "wedge.csv", "-v", "3", *FAST, *given, "--json"))
     assert folds["pinball"] < 2 * found["pinball"]

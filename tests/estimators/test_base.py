@@ -525,8 +525,8 @@ def test_attributes_may_appear_while_a_search_is_looked_at():
     search = BudgetedSVCCV(10)
     name = Appearing("_name")
     name.attributes = vars(search)
-    vars(search)[name] = None
-    assert search._fitted() == {}
+    vars(search)["_model"] = vars(search)[name] = None
+    assert search._fitted() == {"_model": None}
 
 
 def test_rows_can_be_predicted_while_another_thread_fits():

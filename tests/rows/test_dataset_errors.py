@@ -189,7 +189,7 @@ def test_arguments_that_a_source_has_no_use_for(tmp_path):
     write_csv(tmp_path, X, y)
     with pytest.raises(ValueError, match="label must be a column"):
         open_dataset(tmp_path / "part-0.csv", y)
-    with pytest.raises(ValueError, match="names no file"):
+    with pytest.raises(ValueError, match="path is empty: give a file"):
         open_dataset([])
 
 

@@ -188,7 +188,7 @@ def arrow_errors(name: str) -> Iterator[None]:
 
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"{name} is damaged or cannot be read: {error}") from error
 
 
