@@ -144,6 +144,7 @@ def test_memory_that_runs_out_makes_parts_smaller(device, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "exp_", limited)
     monkeypatch.setattr(torch_rows, "LEAST_VALUES", 256)
     monkeypatch.setattr(torch_rows, "_most_values", {})
+    monkeypatch.setattr(torch_rows, "_after_errors", {})
     with pytest.warns(RuntimeWarning, match="ran out of memory: smaller parts"):
         assert_allclose(machine.decision_function(X), expected, atol=1e-5)
     with warnings.catch_warnings():  # it is said once

@@ -122,7 +122,7 @@ def test_a_search_that_was_killed_goes_on(csv, tmp_path):
 def test_rows_on_disk_have_the_scores_of_rows_in_memory(scoring, tmp_path, capsys):
     """A rare class has all of its rows in a sample: they count as few among the others."""
     random = np.random.default_rng(0)
-    rows = random.normal(size=(100_000, 4)).round(3)
+    rows = random.normal(size=(200_000, 4)).round(3)
     value = rows[:, 0] + rows[:, 1] * rows[:, 2] + 0.3 * random.normal(size=len(rows))
     path = tmp_path / "rare.csv"
     table = pd.DataFrame(rows, columns=list("abcd"))
@@ -136,7 +136,7 @@ def test_rows_on_disk_have_the_scores_of_rows_in_memory(scoring, tmp_path, capsy
     scores = [each["score"] for each in found]
     assert abs(scores[0] - scores[1]) < 0.02
     assert pocketsvm("tune", path, tmp_path / "a.psvm", *given, "--memory", "1M") == 0
-    assert re.search(r"compared on 64,\d+ of 100,000 rows", capsys.readouterr().err)
+    assert re.search(r"compared on 128,\d+ of 200,000 rows", capsys.readouterr().err)
 
 
 def test_three_classes_on_disk_have_the_score_of_their_model(tmp_path, capsys):

@@ -109,5 +109,6 @@ def test_names_of_columns_that_are_no_text_are_refused(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"first": [1.0, 2.0], "label": [0, 1]}), path)
     path.write_bytes(path.read_bytes().replace(b"first", b"\x8birst"))
-    with pytest.raises(DataError, match=r"a\.parquet is damaged or cannot be read"):
-        DataFile(str(path)).layout()
+    message = r"a\.parquet is damaged or cannot be read"
+    with DataFile(str(path)) as file, pytest.raises(DataError, match=message):
+        file.layout()

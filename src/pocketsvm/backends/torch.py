@@ -4,7 +4,8 @@ Kernel values are float32 unless rows need float64; sums over rows and matrices 
 float64. Kernel values, Hessians and their factors stay on the device.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from .torch_rows import (
     most_values,
     out_of_memory,
     resident_rows,
+    settle_values,
     tensor,
 )
 
@@ -37,8 +39,8 @@ Array = NDArray[Any]
 
 # Square matrices of float64 that are in memory together.
 SQUARES = 4
-# Results stay on the device up to this many bytes, so that it does not wait for copies.
-RESULT_BYTES = 2**28
+# Bytes of results that are copied from the device together, while it computes others.
+RESULT_BYTES = 2**23
 
 
 @dataclass(frozen=True)
@@ -156,13 +158,17 @@ class Torch(Backend):
         def decide(n_values: int) -> None:
             n_kept = max(1, RESULT_BYTES // (dtype.itemsize * n_outputs))
             n_each = max(1, n_values // (matrix.shape[1] + matrix.shape[0]))
-            for at in slices(device_rows.n_rows, n_kept):
-                shape = (at.stop - at.start, n_outputs)
-                found = torch.empty(shape, device=self.on, dtype=dtype)
-                for here, part in device_rows.chunks(at, n_each):
-                    to = found[here.start - at.start : here.stop - at.start]
-                    torch.mm(torch.mm(part, matrix).exp_(), weights, out=to)
-                keep(at, found)
+            parts, n_waiting, kept = [], 0, []
+            with ThreadPoolExecutor(1) as copier:
+                for here, part in device_rows.chunks(slice(0, device_rows.n_rows), n_each):
+                    parts.append(torch.mm(torch.mm(part, matrix).exp_(), weights))
+                    n_waiting += len(part)
+                    if n_waiting >= n_kept or here.stop == device_rows.n_rows:
+                        at = slice(here.stop - n_waiting, here.stop)
+                        kept.append(copier.submit(keep, at, torch.cat(parts)))
+                        parts, n_waiting = [], 0
+            for each in kept:  # raises what has gone wrong
+                each.result()
 
         with exact_products():
             fitting(self.on, decide)
@@ -197,11 +203,13 @@ class _Reading:
             else:
                 found = [losses.bends(decisions)]
                 nears.append(losses.near(decisions, self.reach))
-            slopes = found[0].slopes * c[:, None]
+                slopes = found[0].slopes * c[:, None]
+                pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)
             totals.append(torch.stack([c @ each.values for each in found]))
-            pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)
         total = torch.stack(totals).sum(dim=0).cpu().numpy()
         near = torch.cat(nears).cpu().numpy() if nears else np.zeros(0, dtype=bool)
+        if self.lengths:
+            return total, np.empty((len(self.intercepts) // 2, 0)), near
         return total, pulls.cpu().numpy(), near  # type: ignore[attr-defined]
 
 
@@ -248,6 +256,10 @@ class TorchRows(KernelRows):
 
         fitting(self.device, fill)
         return block
+
+    def _blocks_of(self, needed: NDArray[np.bool_]) -> Iterator[tuple[slice, Any]]:
+        """Yield all blocks: choosing rows takes longer than their kernel values."""
+        return self.blocks()
 
     def decisions(self, kernel: Any, point: Array) -> Array:
         """Return the decision values of coefficients and intercepts (n_outputs, n_vectors + 1)."""
@@ -347,6 +359,7 @@ class TorchPenalty:
                 f"A budget of {n:,} needs {needed:,} bytes for matrices of n_vectors x n_vectors, "
                 f'but {device} has {free:,} free bytes: use a smaller budget, or device="cpu".'
             )
+        settle_values(device)
         precise = vectors.astype(np.float64)
         precise -= precise.mean(axis=0)
         moved = tensor(precise, device)

@@ -32,14 +32,16 @@ VALUE_BYTES = 24
 MOST_RESIDENT = 0.4
 # The values of a matrix have addresses that matrix products like if rows are multiples of this.
 ALIGNED = 4
-# Bytes that are copied at once from pageable to pinned memory, by a thread, and to the device.
-COPIED_AT_ONCE, STAGED_AT_ONCE = 2**21, 2**25
+# Bytes that are copied at once to pinned memory, and from there to the device; and the least number
+# of rows for a thread.
+STAGED_AT_ONCE, LEAST_COPIED = 2**25, 1024
 # The memory that the CPU is taken to have, as a device of torch.
 CPU_BYTES = 2**30
 
 _lock = threading.RLock()
 _resident: WeakKeyDictionary[CheckedRows, dict[tuple[str, Any], "DeviceRows"]] = WeakKeyDictionary()
-_most_values: dict[str, int] = {}  # of devices that have run out of memory
+_most_values: dict[str, int] = {}  # the values that are worked on together on each device
+_after_errors: dict[str, int] = {}  # limits of devices that have run out of memory
 
 
 def imported() -> Any:
@@ -65,8 +67,14 @@ def free_bytes(device: str) -> int:
 
 def most_values(device: str) -> int:
     """Return how many values may be worked on together."""
-    known = _most_values.get(device, MOST_VALUES)
-    return max(LEAST_VALUES, min(known, free_bytes(device) // (2 * VALUE_BYTES)))
+    return _most_values.get(device) or settle_values(device)
+
+
+def settle_values(device: str) -> int:
+    """Find out how many values may be worked on together, from the memory that is free now."""
+    most = min(_after_errors.get(device, MOST_VALUES), free_bytes(device) // (2 * VALUE_BYTES))
+    _most_values[device] = max(LEAST_VALUES, most)
+    return _most_values[device]
 
 
 def out_of_memory() -> type[Exception]:
@@ -89,13 +97,13 @@ def fitting(device: str, work: Callable[[int], T]) -> T:
                 ) from error
             # The trace of the error holds arrays.
             error.__traceback__ = None
-        if device not in _most_values:
+        if device not in _after_errors:
             warnings.warn(
                 f"{device} ran out of memory: smaller parts of the rows follow.",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        _most_values[device] = n_values // 2
+        _most_values[device] = _after_errors[device] = max(LEAST_VALUES, n_values // 2)
         if device.startswith("cuda"):
             imported().cuda.empty_cache()
 
@@ -198,6 +206,7 @@ class DeviceRows:
         self._centre = tensor(self.centre, device, dtype)
         self._rows: Any = None
         self._sparse: Any = None
+        settle_values(device)
         if stays and self._bytes() <= MOST_RESIDENT * free_bytes(device):
             try:
                 self._stay()
@@ -242,8 +251,10 @@ class DeviceRows:
                 here = slice(at.start + part.start, at.start + part.stop)
                 yield here, self._rows[here]
             return
-        for here, part in self._moved(at, n_each):
-            yield here, self._extend(part, None)
+        for here, moved in self._moved(at, n_each):
+            for some in slices(len(moved), n_each):
+                begin = here.start + some.start
+                yield slice(begin, begin + len(moved[some])), self._extend(moved[some], None)
 
     def at(self, chosen: Any) -> Any:
         """Return the rows at some positions, a tensor, less the centre."""
@@ -281,7 +292,7 @@ class DeviceRows:
             for here in _within(at, n_each):
                 yield here, self.X[here].to(device=self.device, dtype=self.dtype)
         else:
-            n_each = max(1, min(n_each, STAGED_AT_ONCE // (self.item * max(1, self.n_features))))
+            n_each = max(1, STAGED_AT_ONCE // (self.item * max(1, self.n_features)))
             yield from self._staged(_within(at, n_each))
 
     def _dense(self, at: slice) -> Any:
@@ -330,7 +341,7 @@ class DeviceRows:
 
     def _copy(self, at: slice, to: Array, pool: Executor | None) -> None:
         """Copy rows to a buffer, in the precision of the buffer."""
-        n_each = max(1, COPIED_AT_ONCE // (to.itemsize * max(1, self.n_features)))
+        n_each = max(LEAST_COPIED, -(-len(to) // self.n_threads))
 
         def copy(some: slice) -> None:
             with np.errstate(over="ignore"):
