@@ -21,6 +21,7 @@ LAYERS = (
     ("fit",),
     ("estimators",),
     ("search", "dask", "callbacks"),
+    ("_trusted", "mlflow", "onnx"),
     ("plots",),
     ("merge_table",),
     ("paper",),

@@ -52,6 +52,7 @@ def test_public_names_exist_and_have_an_example():
         "open_dataset",
         "save_model",
         "show_versions",
+        "trusted_types",
     ]
     for name in pocketsvm.__all__:
         thing = getattr(pocketsvm, name)

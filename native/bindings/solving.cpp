@@ -240,8 +240,8 @@ nb::object solve_rows(const RowLosses& losses, AnyMatrix kernel, Vector c, doubl
     return nb::make_tuple(point, gradient, decisions, objective, predicted, steps);
 }
 
-// With lengths, points holds those of the start and then those of the direction, and only the losses
-// are not empty.
+// With lengths, points holds those of the start and then those of the direction, and only the
+// losses are not empty.
 nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const RowLosses& losses,
                       Vector c, Matrix coefficients, Vector intercepts, Vector lengths,
                       double reach, std::size_t n_threads) {

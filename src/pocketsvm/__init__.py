@@ -38,9 +38,11 @@ __all__ = [
     "open_dataset",
     "save_model",
     "show_versions",
+    "trusted_types",
 ]
 
 if TYPE_CHECKING:
+    from ._trusted import trusted_types
     from ._versions import show_versions
     from .estimators import (
         BudgetedOneClassSVM,
@@ -71,6 +73,7 @@ else:
         "open_dataset": "rows.opening",
         "save_model": "estimators.saving",
         "show_versions": "_versions",
+        "trusted_types": "_trusted",
     }
 
     def __getattr__(name):

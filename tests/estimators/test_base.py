@@ -482,15 +482,6 @@ def test_numbers_beyond_the_core_are_refused_by_name(name):
         BudgetedSVC(**{name: 2**63}).fit(X, y)
 
 
-def test_rows_that_are_not_computed_are_named():
-    LazyFrame = type("LazyFrame", (), {})
-    X, y = moons()
-    with pytest.raises(TypeError, match=r"X is a LazyFrame, .* pass X\.collect\(\)"):
-        BudgetedSVC(10).fit(LazyFrame(), y)
-    with pytest.raises(TypeError, match="X is a LazyFrame"):
-        BudgetedSVC(10).fit(X, y).predict(LazyFrame())
-
-
 def test_a_prediction_uses_one_model_if_another_thread_fits_meanwhile(monkeypatch):
     X, y = moons()
     clf, other = small_svc().fit(X, y), small_svc().fit(np.column_stack([X, X]), y)
