@@ -28,7 +28,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan fuzz arm bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan ecosystem fuzz arm windows bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -118,6 +118,7 @@ docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets ne
 
 site: $(PACKAGE) ## build the site in build/site: run the gallery, check all links; warnings are errors
 	$(PY) tools/gallery.py build/gallery
+	$(PY) tools/live_picture.py build/live/live.js
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 	$(PY) tools/check_site.py build/site
 

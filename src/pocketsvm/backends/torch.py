@@ -34,6 +34,7 @@ from .torch_rows import (
     settle_values,
     tensor,
 )
+from .torch_small_model import TorchSmallModel
 
 Array = NDArray[Any]
 
@@ -95,6 +96,10 @@ class Torch(Backend):
     def dtype(self, dtype: Any) -> Any:
         """Return torch's name of a precision."""
         return getattr(imported(), np.dtype(dtype).name)
+
+    def small_model(self, X: Array, values: Array, c: Array, penalty: float) -> TorchSmallModel:
+        """Return the model of rows whose feature scales are learnt."""
+        return TorchSmallModel(X, values, c, penalty, self.on)
 
     def batches(self, sample: Any, start: Start) -> TorchBatches:
         """Return mini-batches of rows with their weights and losses."""

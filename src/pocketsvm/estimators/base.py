@@ -97,7 +97,7 @@ class _Fitted:
             training = replace(model.training, **{self.field: value})
             estimator._model = replace(model, training=training)
         else:
-            estimator._model = replace(model, **{self.field: value})
+            estimator._model = replace(model, **{self.field: value}, integers=None)
 
     def __delete__(self, estimator: Any) -> None:
         vars(estimator).pop(self.name, None)
