@@ -17,8 +17,8 @@ from .targets import targets
 
 # The order on the page.
 ORDER = (
-    *("peers", "polish", "exact", "solver", "few", "learners", "tasks", "tuning"),
-    *("speed", "growth", "scale", "cluster"),
+    *("peers", "polish", "exact", "solver", "few", "learners", "tasks", "tuning", "scales"),
+    *("speed", "growth", "scale", "cluster", "gpu"),
 )
 TOP = (
     "Written by `make bench`, which measures everything below again. Times are the fastest of "
