@@ -17,6 +17,10 @@ PACKAGE := .venv/.package
 SECONDS ?= 60
 ARM_CXX ?= aarch64-linux-gnu-g++
 QEMU ?= qemu-aarch64
+WINDOWS_CXX ?= x86_64-w64-mingw32-g++-posix
+WINE ?= $(or $(shell command -v wine64 || command -v wine),/usr/lib/wine/wine64)
+ECOSYSTEM_TESTS := tests/rows/test_arrow_streams.py tests/rows/test_remote.py tests/test_mlflow.py \
+    tests/test_onnx.py tests/test_skops.py
 NATIVE_SOURCES := $(shell find native -name '*.?pp')
 PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 
@@ -24,7 +28,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan fuzz arm bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan ecosystem fuzz arm windows bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -64,6 +68,10 @@ tsan: $(BUILD_TOOLS) ## the native unit tests under the thread sanitizer
 	$(CMAKE) --build build/tsan --target native_tests
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/native_tests
 
+ecosystem: $(PACKAGE) ## the tests of libraries that few tests need: ibis, S3, skl2onnx, MLflow, skops
+	$(PY) -m pip install --quiet --group ecosystem
+	$(PY) -m pytest $(ECOSYSTEM_TESTS) $(ARGS)
+
 fuzz: $(PACKAGE) ## fuzz the parser of LIBSVM text and the reader of model files, SECONDS=60 each
 	@$(CHECK) sanitizers "$(CXX)"
 	$(CMAKE) -S . -B build/fuzz -G Ninja -D CMAKE_BUILD_TYPE=Debug \
@@ -84,6 +92,16 @@ arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run un
 	$(CMAKE) --build build/arm --target native_tests
 	$(QEMU) build/arm/native_tests $$(build/extension/native_tests | sed -n 's/^core: avx2, models //p')
 
+windows: $(TOOLS) ## the native unit tests for Windows, cross-compiled by mingw-w64 and run under wine
+	@$(CHECK) windows "$(WINDOWS_CXX)" "$(WINE)"
+	@$(MAKE) --no-print-directory native-test
+	$(CMAKE) -S . -B build/windows -G Ninja -D CMAKE_BUILD_TYPE=Release -D NATIVE_TESTS_ONLY=ON \
+	    -D CMAKE_SYSTEM_NAME=Windows -D CMAKE_SYSTEM_PROCESSOR=AMD64 \
+	    -D CMAKE_CXX_COMPILER="$(WINDOWS_CXX)" -D CMAKE_EXE_LINKER_FLAGS=-static
+	$(CMAKE) --build build/windows --target native_tests
+	WINEDEBUG=-all $(WINE) build/windows/native_tests.exe \
+	    $$(build/extension/native_tests | sed -n 's/^core: avx2, models //p')
+
 bench: $(PACKAGE) ## measure what this commit has not measured, in parts; ARGS="--only solver --again"
 	$(PY) -m benchmarks $(ARGS)
 
@@ -99,6 +117,7 @@ docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets ne
 
 site: $(PACKAGE) ## build the site in build/site: run the gallery, check all links; warnings are errors
 	$(PY) tools/gallery.py build/gallery
+	$(PY) tools/live_picture.py build/live/live.js
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 	$(PY) tools/check_site.py build/site
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
+
+#include "system.hpp"
 
 namespace pocketsvm::POCKETSVM_SET {
 
@@ -10,11 +11,7 @@ namespace pocketsvm::POCKETSVM_SET {
 // (its B). It is off for most events, because reading a clock costs as much as a small search.
 class Stopwatch {
   public:
-    static double now() {
-        std::timespec time;
-        clock_gettime(CLOCK_MONOTONIC, &time);
-        return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-    }
+    static double now() { return monotonic_seconds(); }
     // Without the time that reading the clock takes.
     static double seconds_since(double begin) { return less_overhead(now() - begin); }
 

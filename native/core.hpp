@@ -346,9 +346,10 @@ struct Core {
     void (*pack_rows)(const KernelView& matrix, const ScaledRows& rows, std::size_t begin,
                       std::size_t end, double* packed);
     // Adds the products of the columns of some panels with those of others, as far as these are not
-    // before them, to the upper triangle of a matrix (n_columns x n_columns).
+    // before them, times a sign, to the upper triangle of a matrix (n_columns x n_columns).
     void (*add_products)(const double* packed, std::size_t n_rows, std::size_t n_columns,
-                         const PanelRange& left, const PanelRange& right, double* square);
+                         const PanelRange& left, const PanelRange& right, double sign,
+                         double* square);
     // The weighted losses of a chunk (n_losses), and the weighted slopes and curvatures of its
     // rows, from decision values (n_rows x n_outputs). All arrays start with the first row of all.
     void (*loss_bends)(const Losses& losses, const Chunk& chunk, const double* decisions,

@@ -2,8 +2,6 @@
 // longer than many calls do.
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -14,6 +12,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "system.hpp"
 
 namespace pocketsvm {
 
@@ -33,7 +33,7 @@ class ThreadPool {
     }
 
     // Whether this process, which may be a fork of another one, has the threads.
-    bool exists() const { return process_ == getpid(); }
+    bool exists() const { return process_ == process_id(); }
 
     // Calls the function on n threads, or on as many as there are. `wait` must follow.
     void start(std::size_t n, std::function<void()> function) {
@@ -89,7 +89,7 @@ class ThreadPool {
         }
     }
 
-    const pid_t process_ = getpid();
+    const int process_ = process_id();
     const std::size_t most_;
     std::mutex mutex_;
     std::condition_variable wake_, done_;

@@ -15,9 +15,6 @@ BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 if BESIDE.is_dir():
     os.environ.setdefault("POCKETSVM_DATA", str(BESIDE))
 
-# scikit-learn checks arrays of other libraries only then.
-os.environ["SCIPY_ARRAY_API"] = "1"
-
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 

@@ -46,12 +46,14 @@ def test_public_names_exist_and_have_an_example():
         "BudgetedSVR",
         "BudgetedSVRCV",
         "MergeTable",
+        "compress",
         "golden_section",
         "load_model",
         "load_svmlight",
         "open_dataset",
         "save_model",
         "show_versions",
+        "trusted_types",
     ]
     for name in pocketsvm.__all__:
         thing = getattr(pocketsvm, name)

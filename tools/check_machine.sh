@@ -6,6 +6,7 @@
 #   check_machine.sh sanitizers CXX     its address and undefined-behaviour sanitizers
 #   check_machine.sh thread_sanitizer CXX
 #   check_machine.sh arm CXX QEMU       a cross compiler for 64-bit ARM, and what runs its programs
+#   check_machine.sh windows CXX WINE   the same for Windows
 set -u
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -117,8 +118,19 @@ check_arm() {
     done
 }
 
+check_windows() {
+    for tool in "$@"; do
+        has "$tool" ||
+            missing "for Windows, there is no '$tool'." \
+                "make windows needs a cross compiler and wine; on Debian and Ubuntu:" \
+                "    sudo apt-get install g++-mingw-w64-x86-64 wine64" \
+                "Others can be named: make windows WINDOWS_CXX=... WINE=..."
+    done
+}
+
 case ${1:-} in
     python | compiler | sanitizers | thread_sanitizer) "check_$1" "$2" ;;
     arm) shift; check_arm "$@" ;;
-    *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    windows) shift; check_windows "$@" ;;
+    *) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

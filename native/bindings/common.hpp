@@ -71,7 +71,7 @@ nb::ndarray<nb::numpy, T> make_array(std::vector<std::size_t> shape, T** data) {
     std::size_t size = 1;
     for (std::size_t n : shape) size *= n;
     *data = allocate<T>(size);
-    nb::capsule owner(*data, [](void* memory) noexcept { std::free(memory); });
+    nb::capsule owner(*data, [](void* memory) noexcept { free_aligned(memory); });
     return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
 }
 

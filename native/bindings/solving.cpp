@@ -15,7 +15,7 @@ KernelView view_of(const AnyMatrix& kernel) {
 using Square = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector scales,
-                    std::size_t n_threads) {
+                    std::size_t n_threads, bool subtract) {
     const KernelView view = view_of(kernel);
     const std::size_t n = view.n_vectors, n_chosen = chosen.shape(0);
     require(square.shape(0) == n && square.shape(1) == n,
@@ -27,7 +27,7 @@ void outer_products(Square square, AnyMatrix kernel, Positions chosen, Vector sc
     require_positions(chosen, view.n_rows);
     without_gil([&](Interrupt& interrupt) {
         return add_outer_products(*core, view, {n_chosen, n, chosen.data(), scales.data()},
-                                  square.data(), n_threads, interrupt);
+                                  subtract ? -1.0 : 1.0, square.data(), n_threads, interrupt);
     });
 }
 
@@ -240,8 +240,8 @@ nb::object solve_rows(const RowLosses& losses, AnyMatrix kernel, Vector c, doubl
     return nb::make_tuple(point, gradient, decisions, objective, predicted, steps);
 }
 
-// With lengths, points holds those of the start and then those of the direction, and only the losses
-// are not empty.
+// With lengths, points holds those of the start and then those of the direction, and only the
+// losses are not empty.
 nb::tuple read_losses(AnyMatrix vectors, double gamma, const Rows& rows, const RowLosses& losses,
                       Vector c, Matrix coefficients, Vector intercepts, Vector lengths,
                       double reach, std::size_t n_threads) {
@@ -298,7 +298,7 @@ void bind_solving(nb::module_& module) {
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
                "intercepts"_a, "n_threads"_a = 1);
     module.def("add_outer_products", &outer_products, "square"_a.noconvert(),
-               "kernel"_a.noconvert(), "chosen"_a, "scales"_a, "n_threads"_a = 1);
+               "kernel"_a.noconvert(), "chosen"_a, "scales"_a, "n_threads"_a = 1, "subtract"_a = false);
     module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);
 }
 

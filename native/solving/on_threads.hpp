@@ -113,10 +113,11 @@ inline std::vector<PanelTask> panel_tasks(std::size_t n_panels) {
     return tasks;
 }
 
-// Adds the outer products of rows to the upper triangle of a square matrix. The packed rows have a
-// bounded memory, and their number does not depend on the threads.
+// Adds the outer products of rows, times a sign, to the upper triangle of a square matrix. The
+// packed rows have a bounded memory, and their number does not depend on the threads.
 inline bool add_outer_products(const Core& core, const KernelView& kernel, const ScaledRows& all,
-                               double* square, std::size_t n_threads, Interrupt& interrupt) {
+                               double sign, double* square, std::size_t n_threads,
+                               Interrupt& interrupt) {
     constexpr std::size_t most_values = std::size_t(1) << 20, least_rows = 1024, pack_at_once = 64;
     const std::size_t n = kernel.n_vectors, n_panels = (n + core.panel - 1) / core.panel;
     const std::vector<PanelTask> tasks = panel_tasks(n_panels);
@@ -133,7 +134,8 @@ inline bool add_outer_products(const Core& core, const KernelView& kernel, const
         };
         const auto add = [&](std::size_t k, Interrupt& own) {
             if (own.requested()) return false;
-            core.add_products(packed.get(), rows.n_rows, n, tasks[k].left, tasks[k].right, square);
+            core.add_products(packed.get(), rows.n_rows, n, tasks[k].left, tasks[k].right, sign,
+                              square);
             return true;
         };
         const std::size_t n_packs = (rows.n_rows + pack_at_once - 1) / pack_at_once;

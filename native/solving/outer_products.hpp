@@ -41,9 +41,10 @@ class OuterProducts {
     }
 
     // Adds the products of the panels [left.begin, left.end) with the panels of `right`, as far as
-    // these are not before them, to the upper triangle of a square matrix.
+    // these are not before them, times a sign, to the upper triangle of a square matrix.
     static void add(const double* packed, std::size_t n_rows, std::size_t n_columns,
-                    const PanelRange& left, const PanelRange& right, double* square) {
+                    const PanelRange& left, const PanelRange& right, double sign,
+                    double* square) {
         for (std::size_t k = 0; k < n_rows; k += rows_together) {
             const std::size_t n = n_rows - k < rows_together ? n_rows - k : rows_together;
             for (std::size_t p = left.begin; p < left.end; ++p)
@@ -51,7 +52,7 @@ class OuterProducts {
                     for (std::size_t r = 0; r < panel; r += tile_rows)
                         add_tile(packed + (p * n_rows + k) * panel + r,
                                  packed + (q * n_rows + k) * panel, n,
-                                 {square, n_columns, p * panel + r, q * panel});
+                                 {square, n_columns, p * panel + r, q * panel, sign});
         }
     }
 
@@ -62,6 +63,7 @@ class OuterProducts {
     struct Place {
         double* square;
         std::size_t n, row, column;
+        double sign;
     };
 
     static void add_tile(const double* left, const double* right, std::size_t n_rows,
@@ -88,7 +90,7 @@ class OuterProducts {
             for (std::size_t l = 0; l < lanes; ++l) sums[r][l].store(found + l * L::count);
             double* to = place.square + (place.row + r) * place.n + place.column;
             for (std::size_t j = 0; j < panel && place.column + j < place.n; ++j)
-                if (place.column + j >= place.row + r) to[j] += found[j];
+                if (place.column + j >= place.row + r) to[j] += place.sign * found[j];
         }
     }
 };

@@ -110,8 +110,8 @@ void outer_products_are_summed(const Core& core, std::size_t n_vectors, std::siz
     const KernelView view{Precision::float64, n_rows, n_vectors, kernel.data()};
     const ScaledRows rows{n_chosen, n_vectors, chosen.data(), scales.data()};
     Numbers one(n_vectors * n_vectors, 1.0), three = one;
-    CHECK(add_outer_products(core, view, rows, one.data(), 1, never));
-    CHECK(add_outer_products(core, view, rows, three.data(), 3, never));
+    CHECK(add_outer_products(core, view, rows, 1, one.data(), 1, never));
+    CHECK(add_outer_products(core, view, rows, 1, three.data(), 3, never));
     CHECK(one == three);
     double worst = 0;
     for (std::size_t p = 0; p < n_vectors; ++p)

@@ -200,9 +200,8 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     model.n_outputs = 2 * n_outputs;
     lengths[0] = 0;
     const std::unique_ptr<Reader> along(core.make_reader(precision, model, lengths.data(), 2));
-    Numbers along_losses(2 * n_losses), along_pull(n_outputs * (n_vectors + 1));
-    along->read(view, of_rows, all, {along_losses.data(), along_pull.data(), nullptr});
-    CHECK(same_bits(along_pull, read_pull));
+    Numbers along_losses(2 * n_losses);
+    along->read(view, of_rows, all, {along_losses.data(), nullptr, nullptr});
     for (std::size_t o = 0; o < n_losses; ++o) CHECK(along_losses[o] == losses[o]);
 }
 

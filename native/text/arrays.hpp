@@ -1,14 +1,13 @@
 // Arrays for parsing: memory that is reused, and memory that grows in place.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
+
+#include "../system.hpp"
 
 namespace pocketsvm {
 
@@ -45,7 +44,7 @@ class GrowingArray {
         std::swap(bytes_, other.bytes_);
         return *this;
     }
-    ~GrowingArray() { free_memory(); }
+    ~GrowingArray() { free_pages(data_, bytes_); }
 
     T* data() { return data_; }
     const T* data() const { return data_; }
@@ -87,34 +86,13 @@ class GrowingArray {
 
     void resize_memory(std::size_t capacity) {
         if (capacity > (~std::size_t(0) >> 2) / sizeof(T)) throw std::bad_alloc();
-        // Large pages are several times faster to obtain than small ones. If the system has none,
-        // nothing is lost: unused memory costs nothing.
-        constexpr std::size_t page = 1 << 12, large_page = 1 << 21;
         std::size_t bytes = std::max(capacity * sizeof(T), std::size_t(1));
-        const bool large = bytes >= large_page / 4 && bytes > bytes_;
-        const std::size_t unit = large ? large_page : page;
+        const bool large = bytes >= huge_page_size / 4 && bytes > bytes_;
+        const std::size_t unit = large ? huge_page_size : page_size;
         bytes = (bytes + unit - 1) / unit * unit;
         if (bytes == bytes_) return;
-#if defined(__linux__)
-        void* const memory = data_ == nullptr ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                              : ::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE);
-        if (memory == MAP_FAILED) throw std::bad_alloc();
-        if (large) ::madvise(memory, bytes, MADV_HUGEPAGE);
-#else
-        void* const memory = std::realloc(data_, bytes);
-        if (memory == nullptr) throw std::bad_alloc();
-#endif
-        data_ = static_cast<T*>(memory);
+        data_ = static_cast<T*>(resize_pages(data_, bytes_, bytes));
         bytes_ = bytes;
-    }
-
-    void free_memory() {
-#if defined(__linux__)
-        if (data_ != nullptr) ::munmap(data_, bytes_);
-#else
-        std::free(data_);
-#endif
     }
 
     T* data_ = nullptr;

@@ -6,12 +6,7 @@
 // appended in order. Only the whole file tells whether indices count from 0 or from 1.
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
-#include <system_error>
 #include <vector>
 
 #include "arrays.hpp"
@@ -322,12 +317,10 @@ inline void read_svmlight(int file, std::uint64_t begin, std::uint64_t end, Svml
     const auto read_more = [&](std::size_t wanted) {  // false at the end of the file
         bytes.reserve(size + wanted, size);
         while (wanted > 0) {
-            const ssize_t count = ::pread(file, bytes.data() + size, wanted, off_t(origin + size));
+            const std::size_t count = read_at(file, bytes.data() + size, wanted, origin + size);
             if (count == 0) return false;
-            if (count < 0 && errno == EINTR) continue;
-            if (count < 0) throw std::system_error(errno, std::generic_category());
-            size += std::size_t(count);
-            wanted -= std::size_t(count);
+            size += count;
+            wanted -= count;
         }
         return true;
     };

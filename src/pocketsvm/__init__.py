@@ -14,9 +14,10 @@ where that pays. `fit.py` is the one road of every fit, wherever the rows are::
 
 A task of `tasks` says what y means: classes, numbers, relevance or nothing. The `estimators` check
 parameters, name the task, call `fit` and keep the model. `search` looks for the best parameters,
-`plots` draws, and `cli` is the command line. Python decides: precision, gamma, regularisation,
-seeds and the number of passes. C++ (`_core`) loops over rows, support vectors and merge candidates,
-without the GIL. `merge_table` shows the merging problem on its own.
+`compression` makes trained machines small, `plots` draws, and `cli` is the command line. Python
+decides: precision, gamma, regularisation, seeds and the number of passes. C++ (`_core`) loops over
+rows, support vectors and merge candidates, without the GIL. `merge_table` shows the merging problem
+on its own.
 
 The public names load when they are first used, so that ``import pocketsvm`` imports neither NumPy
 nor scikit-learn.
@@ -32,16 +33,20 @@ __all__ = [
     "BudgetedSVR",
     "BudgetedSVRCV",
     "MergeTable",
+    "compress",
     "golden_section",
     "load_model",
     "load_svmlight",
     "open_dataset",
     "save_model",
     "show_versions",
+    "trusted_types",
 ]
 
 if TYPE_CHECKING:
+    from ._trusted import trusted_types
     from ._versions import show_versions
+    from .compression import compress
     from .estimators import (
         BudgetedOneClassSVM,
         BudgetedRanker,
@@ -65,12 +70,14 @@ else:
         "BudgetedSVR": "estimators",
         "BudgetedSVRCV": "search",
         "MergeTable": "merge_table",
+        "compress": "compression",
         "golden_section": "merge_table",
         "load_model": "estimators.loading",
         "load_svmlight": "files.svmlight",
         "open_dataset": "rows.opening",
         "save_model": "estimators.saving",
         "show_versions": "_versions",
+        "trusted_types": "_trusted",
     }
 
     def __getattr__(name):

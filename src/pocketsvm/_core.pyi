@@ -314,11 +314,12 @@ def add_outer_products(
     chosen: NDArray[np.int64],
     scales: NDArray[np.float64],
     n_threads: int = 1,
+    subtract: bool = False,
 ) -> None:
     """Add the outer products of the chosen rows, each times its scale, to the upper triangle.
 
-    The terms of a sum are added in the order of the rows, in blocks of a fixed number of rows: the
-    bits do not depend on the threads.
+    With `subtract`, they are subtracted. The terms of a sum are added in the order of the rows, in
+    blocks of a fixed number of rows: the bits do not depend on the threads.
     """
 
 def kernel_pull(

@@ -4,10 +4,11 @@ A file is written under a temporary name in the same folder. Its writer holds a 
 the system releases when the process ends. So a temporary file that nobody has locked was left by a
 process that was killed, and the next writer in the folder removes it. Temporary folders are locked
 and removed in the same way.
+
+Windows has no such locks: there, what a killed process leaves stays until somebody removes it.
 """
 
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -18,6 +19,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 PathLike = str | os.PathLike[str]
 
@@ -38,11 +44,12 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     try:
         mode = _mode_to_keep(target)
         _remove_stale(folder, TEMPORARY, stat.S_ISREG, os.unlink)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(temporary, flags, 0o666)
         try:
             with open(descriptor, "wb") as file:
                 _lock(descriptor)
-                if mode is not None:
+                if mode is not None and hasattr(os, "fchmod"):
                     with suppress(OSError):
                         os.fchmod(descriptor, mode)
                 yield file
@@ -74,6 +81,8 @@ def _mode_to_keep(target: str) -> int | None:
 
 
 def _lock(descriptor: int) -> None:
+    if fcntl is None:
+        return
     with suppress(OSError):  # not every file system has locks
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -85,6 +94,8 @@ def _remove_stale(
     remove: Callable[[str], object],
 ) -> None:
     """Remove the files, or folders, that processes left when they were killed, and nothing else."""
+    if fcntl is None:
+        return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if pattern.fullmatch(entry.name):
@@ -117,13 +128,15 @@ def temporary_folder(prefix: str) -> Iterator[str]:
     pattern = re.compile(re.escape(prefix) + r"\w{8}")
     _remove_stale(parent, pattern, stat.S_ISDIR, shutil.rmtree)
     folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = None if fcntl is None else os.open(folder, os.O_RDONLY)
     try:
-        _lock(descriptor)
+        if descriptor is not None:
+            _lock(descriptor)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _sync_folder(folder: str) -> None:

@@ -5,6 +5,7 @@ only this module needs a fix. scikit-learn has no type annotations: the function
 """
 
 from collections.abc import Callable
+from importlib.metadata import metadata
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, validat
 
 __all__ = [
     "CallbackSupportMixin",
+    "DocLink",
     "Interval",
     "StrOptions",
     "arrive_at",
@@ -48,6 +50,26 @@ __all__ = [
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class DocLink:
+    """What the HTML representation of an estimator links to: its place in our documentation.
+
+    The address of the documentation is that of the installed package, if it names one.
+    """
+
+    _doc_link_module = "pocketsvm"
+
+    @property
+    def _doc_link_template(self) -> str:
+        urls = metadata("pocketsvm").get_all("Project-URL") or []
+        pages = dict(url.split(", ", 1) for url in urls).get("Documentation")
+        return "" if pages is None else pages.rstrip("/") + "/api/{page}/#{name}"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        room = "pocketsvm.dask" if ".dask." in type(self).__module__ else "pocketsvm"
+        page = room.rpartition(".")[2]
+        return {"page": page, "name": f"{room}.{type(self).__name__}"}
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:

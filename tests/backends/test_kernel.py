@@ -72,12 +72,35 @@ def test_kernel_values_are_float32_unless_asked_otherwise():
     assert values.dtype == np.float32
 
 
+class Seen:
+    """Notes the blocks that it is called with."""
+
+    def __init__(self, needed):
+        self.needed, self.blocks = needed, []
+
+    def __call__(self, at, values):
+        self.blocks.append((at, values.copy()))
+
+
 def test_all_blocks_are_handed_over():
-    random, rows, seen = np.random.default_rng(1), kernel_rows(), []
-    rows.pull_of(random.normal(size=(300, 2)), lambda at, values: seen.append((at, values.copy())))
-    for (at, values), (expected_at, expected) in zip(seen, rows.blocks(), strict=True):
-        assert at == expected_at
+    random, rows, seen = np.random.default_rng(1), kernel_rows(), Seen(np.ones(300, dtype=bool))
+    rows.pull_of(random.normal(size=(300, 2)), seen)
+    for (at, values), (expected_at, expected) in zip(seen.blocks, rows.blocks(), strict=True):
+        assert_array_equal(np.arange(300)[at], np.arange(300)[expected_at])
         assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize("n_kept", [0, 2])
+def test_rows_without_a_slope_or_a_use_are_left_out(n_kept, monkeypatch):
+    monkeypatch.setattr(kernel, "MOST_KEPT", 4 * BLOCK * n_kept)
+    random, rows = np.random.default_rng(1), kernel_rows()
+    slopes = random.normal(size=(300, 2)) * (np.arange(300)[:, None] % 10 == 0)
+    seen = Seen(np.arange(300) % 10 == 5)
+    found = rows.pull_of(slopes, seen)
+    assert_allclose(found, sum(rows.pull(k, slopes[at]) for at, k in rows.blocks()), atol=1e-12)
+    chosen = np.concatenate([np.arange(300)[at] for at, _ in seen.blocks])
+    expected = (np.arange(300) % 5 == 0) | (np.arange(300) < rows._n_kept)
+    assert_array_equal(chosen, np.flatnonzero(expected))
 
 
 def test_decisions_and_derivatives_are_those_of_dense_algebra():

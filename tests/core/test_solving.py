@@ -138,6 +138,8 @@ def test_outer_products_are_added_to_the_upper_triangle(dtype, n_columns, n_chos
     assert_allclose(squares[0], expected, rtol=1e-12)
     assert_array_equal(squares[0], squares[1])
     assert_array_equal(squares[0], squares[2])
+    _core.add_outer_products(squares[0], kernel, chosen, scales, subtract=True)
+    assert_allclose(squares[0], before, rtol=1e-12, atol=1e-12 * max(1, n_chosen))
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_process_ends_while_a_daemon_thread_is_in_the_core(target, n_threads):
 
 
 def test_other_threads_run_during_training(core_rows):
-    X, y, _ = noisy_data(n=10_000, d=18, dtype="float32")
+    X, y, _ = noisy_data(n=100_000, d=18, dtype="float32")
     trainer = make_trainer(X, budget=500, maintenance="gss", gamma=0.05)
     worker = threading.Thread(target=run_pass, args=(trainer, core_rows(X), y))
     ticks = 0

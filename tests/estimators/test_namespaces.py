@@ -43,6 +43,12 @@ def named(check):
     return " ".join([check.func.__name__, *given])
 
 
+@pytest.fixture(autouse=True)
+def scipy_dispatches(monkeypatch):
+    """Let scikit-learn take arrays of other libraries."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
 def has_cuda():
     try:
         return bool(device_of("cuda"))

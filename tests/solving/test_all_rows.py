@@ -48,7 +48,7 @@ def start(vectors, sample, fit_intercept=True):
 def refine(vectors, sample, point, most_near=N_ROWS, fit_intercept=True, n_threads=1):
     found = in_memory(sample, Native(n_threads))
     rows = AllRows(vectors, sample.rows.gamma, found, fit_intercept, Native(n_threads))
-    return rows.minimise(point, most_near, np.random.default_rng(0))
+    return rows.minimise(point, (most_near, most_near), np.random.default_rng(0))
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_friedman1, make_hastie_10_2, make_moons
 
+from pocketsvm.backends.small_model import SmallModel
 from pocketsvm.rows.checked import checked_rows
-from pocketsvm.solving.feature_scales import _drawn, _SmallModel, _Split, learned_scales
+from pocketsvm.solving.feature_scales import _drawn, learned_scales
 from pocketsvm.tasks.classification import class_targets
 from pocketsvm.tasks.ranking import rank_targets
 from pocketsvm.tasks.regression import value_targets
@@ -42,16 +43,12 @@ def moons():
 @pytest.mark.parametrize("penalty", [0.0, 0.5])
 def test_the_gradient_agrees_with_finite_differences(penalty):
     random = np.random.default_rng(0)
-    split = _Split(
+    model = SmallModel(
         X=random.normal(size=(200, 4)).astype(np.float32),
         values=random.normal(size=(200, 2)),
-        weights=random.uniform(0.5, 1.5, 200),
-        held_rows=np.empty((0, 4), np.float32),
-        held_values=np.empty((0, 2)),
-        held_weights=np.empty(0),
+        c=2.0 * random.uniform(0.5, 1.5, 200),
         penalty=penalty,
     )
-    model = _SmallModel(split, C=2.0)
     point = np.append(random.normal(-0.5, 0.3, 4), random.normal(size=10 * 4))
     _, gradient = model.objective(point)
     change = 1e-3 * np.eye(len(point))

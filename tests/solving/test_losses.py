@@ -318,7 +318,7 @@ def test_less_smoothing_is_closer_to_the_exact_svm(monkeypatch):
     def error(width):  # of a model that may keep all rows as vectors
         choices = Choices(hinge_width=width)
         monkeypatch.setattr(
-            settings, "Settings", lambda **given: Settings(**given, choices=choices)
+            settings, "Settings", lambda **given: Settings(**given | {"choices": choices})
         )
         clf = BudgetedSVC(100, gamma=0.1, random_state=0).fit(X[train], y[train])
         return np.abs(clf.decision_function(X[test]) - exact).mean()

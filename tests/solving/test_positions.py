@@ -217,7 +217,7 @@ def test_vectors_stay_if_few_rows_are_near_for_each_unknown(paths):
             patch.setattr(
                 settings,
                 "Settings",
-                lambda choices=choices, **given: Settings(**given, choices=choices),
+                lambda own=choices, **given: Settings(**given | {"choices": own}),
             )
             chequered_svc().fit(X, y)
         assert bool(paths) == moves

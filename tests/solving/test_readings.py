@@ -60,7 +60,7 @@ def drawn(sample, most_near, seed=SEED):
     """Return what a reading at `somewhere` draws, and which rows are near."""
     vectors, point = somewhere(sample)
     point *= 5
-    return in_memory(sample, Native()).first(vectors, point, most_near, seed), read(
+    return in_memory(sample, Native()).first(vectors, point, (most_near, most_near), seed), read(
         vectors, point, sample, Native()
     )[2]
 
@@ -91,7 +91,7 @@ def test_drawn_rows_have_the_weight_of_all(sample, most_near):
 def test_shares_keep_the_number_of_rows_within_the_limit():
     for n_near in (0, 10, 500, 5000, 90_000):
         for most_near in (100, 1000, 10_000):
-            near_share, other_share = shares_of(n_near, 100_000, most_near)
+            near_share, other_share = shares_of(n_near, 100_000, (most_near, most_near))
             n_drawn = near_share * n_near + other_share * (100_000 - n_near)
             assert 0 <= near_share <= 1
             assert 0 < other_share <= 1
@@ -115,7 +115,7 @@ def test_a_model_for_which_no_row_is_near_is_read(sample):
     point[:] = 0.0
     sample = sample.take(np.flatnonzero(sample.loss.codes == 0))
     point[0, -1] = -50.0  # no row has a loss
-    found = in_memory(sample, Native()).first(vectors, point, 100, SEED)
+    found = in_memory(sample, Native()).first(vectors, point, (100, 100), SEED)
     assert found.n_near == 0
     assert found.is_complete
     assert_allclose(found.near.c.sum(), sample.c.sum())
@@ -339,7 +339,8 @@ class Case:
 
     def first(self, most_near):
         return (
-            each.first(self.vectors, self.point, most_near, SEED) for each in (self.one, self.many)
+            each.first(self.vectors, self.point, (most_near, most_near), SEED)
+            for each in (self.one, self.many)
         )
 
 
@@ -405,6 +406,6 @@ def test_chunks_without_a_near_row_are_represented_by_the_sample(monkeypatch):
     monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
     case = Case("novelty", 77)
     case.point[:, -1] = 1e3
-    found = case.many.first(case.vectors, case.point, N, SEED)
+    found = case.many.first(case.vectors, case.point, (N, N), SEED)
     assert found.n_near == 0
     assert_allclose(found.near.c.sum(), case.sample.c.sum())

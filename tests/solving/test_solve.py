@@ -42,6 +42,7 @@ def objective_of(model, X, y, c, epsilon=None):
 def few_kept(monkeypatch, n_rows, budget):
     """Let the solver solve on a sample of this many rows first."""
     monkeypatch.setattr(solve, "MOST_KEPT", 4 * (budget + 8) * n_rows)
+    monkeypatch.setattr(solve, "FEW_VALUES", (budget + 8) * n_rows)
     monkeypatch.setattr(Settings, "most_sampled", n_rows)
 
 
@@ -228,7 +229,9 @@ def test_coefficients_come_from_all_rows_after_a_sample(monkeypatch):
 
 def _patch_choices(monkeypatch, **changes):
     choices = Choices(**changes)
-    monkeypatch.setattr(settings, "Settings", lambda **given: Settings(**given, choices=choices))
+    monkeypatch.setattr(
+        settings, "Settings", lambda **given: Settings(**given | {"choices": choices})
+    )
 
 
 @pytest.mark.usefixtures("no_moves")
@@ -253,15 +256,17 @@ def test_coefficients_converge_on_all_rows_if_the_classes_hardly_overlap(monkeyp
     assert_allclose(found, objective(objective.minimum(point)[0])[0], rtol=1e-3)
 
 
-def test_sample_size_keeps_kernel_values_in_memory():
+def test_sizes_of_samples():
     def size(budget, **choices):
         _, _, found = ready_for(BudgetedSVC(budget), *moons(20))
         return solve.sample_size(replace(found, choices=Choices(**choices)), 2)
 
-    assert size(500) == 2**28 // (4 * 516)
+    assert size(500) == 2 * (2**24 // 516)
     assert size(2000) == 64 * 2000  # more: at least so many for each vector
     assert size(50) == 512 * 50  # what the passes see
-    assert size(50, rows_per_vector=10**9) == 2**28 // (4 * 66)
+    assert size(50, rows_per_vector=10**9) == 2 * (2**24 // 66)
+    assert solve.most_rows(500, 2) == 2**28 // (4 * 516)  # their kernel values are kept
+    assert solve.most_rows(2000, 2) == 64 * 2000
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_array])

@@ -101,7 +101,9 @@ def test_a_sample_in_memory_gives_the_model_of_batches(loss, few_solved, monkeyp
     if few_solved:
         monkeypatch.setattr("pocketsvm.solving.solve.sample_size", lambda *_: 1000)
     choices = Choices(value_moves=8 * 20)  # after many moves, models differ by rounding
-    monkeypatch.setattr(settings, "Settings", lambda **given: Settings(**given, choices=choices))
+    monkeypatch.setattr(
+        settings, "Settings", lambda **given: Settings(**given | {"choices": choices})
+    )
     X, _ = problem(9000)
     y = np.sin(X[:, 0]) + X[:, 1] ** 3
     model = BudgetedSVR(8, 10.0, loss=loss, gamma=0.5, fit_intercept=False, random_state=0)

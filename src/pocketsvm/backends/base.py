@@ -131,6 +131,10 @@ class Backend(ABC):
         """Return rows in float32 and a centre that was subtracted, for the slope in positions."""
 
     @abstractmethod
+    def small_model(self, X: Array, values: Array, c: Array, penalty: float) -> Any:
+        """Return the model of rows whose feature scales are learnt: a `SmallModel`."""
+
+    @abstractmethod
     def batches(self, sample: Any, start: Start) -> Any:
         """Return mini-batches of rows with their weights and losses: `Batches`."""
 

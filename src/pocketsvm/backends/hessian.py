@@ -23,6 +23,8 @@ LEAST_JITTER = 1e-14
 PANEL = 64
 # Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
 AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
+# Columns of a Hessian that are put together at once: they fit into the second-level cache.
+ASSEMBLED = 64
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
@@ -104,7 +106,7 @@ class Penalty:
         """
         square, ridge, largest, self._factored = self._square, 0.0, 1.0, True
         while ridge < MOST_RIDGE * largest:
-            for panel in slices(len(square), FACTOR_PANEL):  # K, from the upper triangle
+            for panel in slices(len(square), ASSEMBLED):  # K, from the upper triangle
                 upper = np.triu(square[panel, panel], 1)
                 square[panel, panel] = upper + upper.T + rows.square[panel, panel].T
                 square[panel.stop :, panel] = square[panel, panel.stop :].T
@@ -160,15 +162,12 @@ class RowHessian:
 
     def add(self, kernel: Array, differences: Array) -> None:
         """Add rows of kernel values; some of these differences are zero."""
-        for sign in (1.0, -1.0):
-            chosen = np.flatnonzero(sign * differences > 0)
-            if not len(chosen):
-                continue
-            square = self.square if sign > 0 else np.zeros_like(self.square)
+        for subtract, chosen in (
+            (False, np.flatnonzero(differences > 0)),
+            (True, np.flatnonzero(differences < 0)),
+        ):
             roots = np.sqrt(np.abs(differences[chosen]))
-            _core.add_outer_products(square, kernel, chosen, roots, self.n_threads)
-            if sign < 0:
-                self.square -= square
+            _core.add_outer_products(self.square, kernel, chosen, roots, self.n_threads, subtract)
         self.column += _core.kernel_pull(kernel, differences[:, None], self.n_threads)[0]
         self.corner += float(differences.sum())
 

@@ -1,8 +1,8 @@
 """The kernel values of rows: decision values, and what the rows pull at."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,17 @@ VALUES_AT_ONCE = 2**20
 # The first block is kept and has up to this many bytes; others are computed again whenever they are
 # needed.
 MOST_KEPT = 2**28
+
+
+class Use(Protocol):
+    """What is done with blocks of kernel values besides summing them."""
+
+    @property
+    def needed(self) -> NDArray[np.bool_]:
+        """Which rows it is done with; others may be left out."""
+
+    def __call__(self, at: Any, kernel: Any, /) -> None:
+        """Do it with a block: a slice or positions of rows, and their kernel values."""
 
 
 class KernelRows:
@@ -47,12 +58,12 @@ class KernelRows:
         self.dtype = np.dtype(dtype)
         most_kept = MOST_KEPT if most_kept is None else most_kept
         block_values = BLOCK_VALUES if block_values is None else block_values
-        n_each = max(1, block_values // (len(vectors) + OUTPUT_VALUES * n_outputs))
+        self._n_each = max(1, block_values // (len(vectors) + OUTPUT_VALUES * n_outputs))
         row_bytes = self.dtype.itemsize * (len(vectors) + OUTPUT_VALUES * n_outputs)
         n_kept = min(rows.n_rows, most_kept // row_bytes)
         others = [
             slice(n_kept + at.start, n_kept + at.stop)
-            for at in slices(rows.n_rows - n_kept, n_each)
+            for at in slices(rows.n_rows - n_kept, self._n_each)
         ]
         self.slices = [slice(0, n_kept), *others] if n_kept else others
         self._n_kept = n_kept
@@ -96,17 +107,35 @@ class KernelRows:
                 decisions[at] = self.decisions(kernel, point)
         return found
 
-    def pull_of(self, slopes: Array, use: Callable[[slice, Any], None] | None = None) -> Array:
+    def pull_of(self, slopes: Array, use: Use | None = None) -> Array:
         """Return the derivative of losses with these slopes of all rows.
 
         `use` is called with the blocks of kernel values, which are at hand here.
         """
         found = np.zeros((slopes.shape[1], len(self.vectors) + 1))
-        for at, kernel in self.blocks():
+        needed = (slopes != 0).any(axis=1)
+        if use is not None:
+            needed |= use.needed
+        for at, kernel in self._blocks_of(needed):
             found += self.pull(kernel, slopes[at])
             if use is not None:
                 use(at, kernel)
         return found
+
+    def _blocks_of(self, needed: NDArray[np.bool_]) -> Iterator[tuple[Any, Any]]:
+        """Yield slices or positions of rows, and their kernel values, at least of those needed."""
+        if self.dtype == np.float64:  # these rows may be rounded, and copies of them would not be
+            yield from self.blocks()
+            return
+        if self._n_kept:
+            yield next(self.blocks())
+        others = self._n_kept + np.flatnonzero(needed[self._n_kept :])
+        for some in slices(len(others), self._n_each):
+            chosen = others[some]
+            rows = self.rows.take(chosen, self.n_threads)
+            block = np.empty((len(chosen), len(self.vectors)), dtype=self.dtype)
+            _core.fill_kernel(block, self.vectors, rows.gamma, rows.core, 0, self.n_threads)
+            yield chosen, block
 
     def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
         """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.

@@ -13,6 +13,7 @@ from .base import Backend, ClassFormula, Formula
 from .batches import Batches, Start
 from .hessian import Penalty, RowHessian, WhitenedRows
 from .kernel import MOST_KEPT, KernelRows
+from .small_model import SmallModel
 
 Array = NDArray[Any]
 
@@ -65,6 +66,10 @@ class Native(Backend):
         X = np.ascontiguousarray(rows.dense())
         centre = X.mean(axis=0, dtype=np.float64)
         return (X - centre).astype(np.float32), centre
+
+    def small_model(self, X: Array, values: Array, c: Array, penalty: float) -> SmallModel:
+        """Return the model of rows whose feature scales are learnt."""
+        return SmallModel(X, values, c, penalty)
 
     def batches(self, sample: Any, start: Start) -> Batches:
         """Return mini-batches of rows with their weights and losses."""

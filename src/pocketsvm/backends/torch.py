@@ -4,7 +4,7 @@ Kernel values are float32 unless rows need float64; sums over rows and matrices 
 float64. Kernel values, Hessians and their factors stay on the device.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +34,7 @@ from .torch_rows import (
     settle_values,
     tensor,
 )
+from .torch_small_model import TorchSmallModel
 
 Array = NDArray[Any]
 
@@ -95,6 +96,10 @@ class Torch(Backend):
     def dtype(self, dtype: Any) -> Any:
         """Return torch's name of a precision."""
         return getattr(imported(), np.dtype(dtype).name)
+
+    def small_model(self, X: Array, values: Array, c: Array, penalty: float) -> TorchSmallModel:
+        """Return the model of rows whose feature scales are learnt."""
+        return TorchSmallModel(X, values, c, penalty, self.on)
 
     def batches(self, sample: Any, start: Start) -> TorchBatches:
         """Return mini-batches of rows with their weights and losses."""
@@ -203,11 +208,13 @@ class _Reading:
             else:
                 found = [losses.bends(decisions)]
                 nears.append(losses.near(decisions, self.reach))
-            slopes = found[0].slopes * c[:, None]
+                slopes = found[0].slopes * c[:, None]
+                pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)
             totals.append(torch.stack([c @ each.values for each in found]))
-            pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)
         total = torch.stack(totals).sum(dim=0).cpu().numpy()
         near = torch.cat(nears).cpu().numpy() if nears else np.zeros(0, dtype=bool)
+        if self.lengths:
+            return total, np.empty((len(self.intercepts) // 2, 0)), near
         return total, pulls.cpu().numpy(), near  # type: ignore[attr-defined]
 
 
@@ -254,6 +261,10 @@ class TorchRows(KernelRows):
 
         fitting(self.device, fill)
         return block
+
+    def _blocks_of(self, needed: NDArray[np.bool_]) -> Iterator[tuple[slice, Any]]:
+        """Yield all blocks: choosing rows takes longer than their kernel values."""
+        return self.blocks()
 
     def decisions(self, kernel: Any, point: Array) -> Array:
         """Return the decision values of coefficients and intercepts (n_outputs, n_vectors + 1)."""

@@ -61,7 +61,7 @@ class TorchBatches:
                 self._advance()
             else:
                 self._graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(self._graph):
+                with torch.cuda.device(self.device), torch.cuda.graph(self._graph):
                     self._advance()
                 self._graph.replay()
 
@@ -90,7 +90,7 @@ class TorchBatches:
         logs, vectors, coefficients, intercepts = self._now
         factors = logs.exp()
         Z = self._rows.at(at) * (self._unit * factors)
-        kernel = _kernel(Z, vectors * factors)
+        kernel = kernel_of(Z, vectors * factors)
         return Z, kernel, (kernel @ coefficients + intercepts).double()
 
     def _advance(self) -> None:
@@ -118,7 +118,7 @@ class TorchBatches:
         weights = (slopes @ beta.T) * kernel
         pull, total = weights.T @ Z, weights.sum(dim=0)
         squares = weights.sum(dim=1) @ Z.square()
-        among = _kernel(u, u)
+        among = kernel_of(u, u)
         in_beta = kernel.T @ slopes + self._weight * (among @ beta)
         m = self._weight * among * (beta @ beta.T)
         in_u = 2 * (pull + m @ u - (total + m.sum(dim=1))[:, None] * u)
@@ -131,7 +131,7 @@ def _arrays(unknowns: Unknowns) -> tuple[Array, ...]:
     return unknowns.logs, unknowns.vectors, unknowns.coefficients, unknowns.intercepts
 
 
-def _kernel(Z: Any, u: Any) -> Any:
+def kernel_of(Z: Any, u: Any) -> Any:
     """Return the kernel values of rows and vectors."""
     exponents = imported().addmm(-u.square().sum(dim=1), Z, u.T, alpha=2.0)
     return exponents.sub_(Z.square().sum(dim=1, keepdim=True)).clamp_max_(0.0).exp_()

@@ -21,6 +21,14 @@ def export(
         str | None,
         typer.Option(help="Prefix of the names in C.", show_default="by the name of OUT"),
     ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "int16", "int8"] | None,
+        typer.Option(
+            help="Type of the numbers in C; others than float32 need a model that was compressed "
+            "to them.",
+            show_default="that of the model",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Write a model for another program."""
@@ -39,7 +47,10 @@ def export(
     if name is not None and kind != "c":
         raise typer.BadParameter("only C has names.", param_hint="--name")
     options.check_apart(out, model)
-    settings = {} if name is None else {"name": name}
+    if dtype is not None and kind != "c":
+        raise typer.BadParameter("only C has types.", param_hint="--dtype")
+    given = {"name": name, "dtype": dtype}
+    settings = {key: value for key, value in given.items() if value is not None}
     exported = export_model(read_model(model)[0], out, kind, **settings)
     if json:
         print_json(

@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._replacing import PathLike
-from .._sklearn import CallbackSupportMixin, Interval, StrOptions
+from .._sklearn import CallbackSupportMixin, DocLink, Interval, StrOptions
 from ..backends.devices import backend_of, device_of
 from ..backends.torch_rows import check_tensor
 from ..files.columns import Layout
@@ -92,7 +92,7 @@ class _Fitted:
             training = replace(model.training, **{self.field: value})
             estimator._model = replace(model, training=training)
         else:
-            estimator._model = replace(model, **{self.field: value})
+            estimator._model = replace(model, **{self.field: value}, integers=None)
 
     def __delete__(self, estimator: Any) -> None:
         vars(estimator).pop(self.name, None)
@@ -105,7 +105,7 @@ def fitted(name: str, **options: Any) -> Any:
     return _Fitted(name, **options)
 
 
-class FittedModel(BaseEstimator):
+class FittedModel(DocLink, BaseEstimator):
     """The base of all estimators: fitted attributes and predictions, which come from the model."""
 
     n_jobs: int | None
@@ -231,7 +231,7 @@ class FittedModel(BaseEstimator):
 
     def _scored(self, X: Any, **given: Any) -> tuple[Any, Any, Any, NDArray[np.float64]] | None:
         """Return targets, weights, queries and decision values of a data set, if X is one."""
-        if (dataset := as_dataset(X)) is None:
+        if (dataset := as_dataset(X, alone=given.get("y") is None)) is None:
             return None
         check_alone(**given)
         check_is_fitted(self)
@@ -322,7 +322,7 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """Fit the model to rows in memory, or to a data set."""
         task, start = self._what(), self._start(stream=False)
-        dataset = as_dataset(X)
+        dataset = as_dataset(X, alone=self._uses_y and y is None)
         if dataset is None:
             given = given_data(X, y, sample_weight, **more)
             source = self._in_memory(X, y, sample_weight, start, **more)

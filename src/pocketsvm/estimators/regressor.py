@@ -304,7 +304,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or data set
             The rows. A data set takes the place of X and y, and need not fit into memory: what
-            `pocketsvm.open_dataset` returns, a ``pyarrow.dataset.Dataset``, or any object whose
+            `pocketsvm.open_dataset` returns, a query or a table (see there), or any object whose
             method ``batches()`` yields ``(X, y)`` or ``(X, y, sample_weight)``. It may have several
             targets, as ``open_dataset(..., label=["a", "b"])`` has.
 

@@ -8,6 +8,7 @@
                                               │
                                  Batch ◄──────┘      (reader: what every format gives)
 
+- `remote` finds the files of a URL, and opens them.
 - `compression` opens a file as a stream of bytes. The first bytes tell whether it is compressed.
   Damaged and truncated files are refused here.
 - `file` is the front door. A `DataFile` opens a path or standard input, tells its format, and picks
@@ -17,7 +18,7 @@
 - `svmlight` reads LIBSVM text into CSR rows; `load_svmlight` is its public function. `chunks` cuts
   the text and parses the chunks side by side.
 - `delimited` (CSV, TSV) and `parquet` read tables with pyarrow; `arrow` is what they share, and
-  `tables` reads the fragments of a ``pyarrow.dataset.Dataset``.
+  `tables` reads the fragments of a ``pyarrow.dataset.Dataset``, and streams of Arrow.
 - `columns` finds features and label among the columns of a table, by name or by position.
 - `memory` compares what a file or a fit will allocate with the memory there is.
 - `errors` has the one exception for what is wrong with a file. It carries hints about `Options`,

@@ -223,6 +223,9 @@ def _numbers(column: Any) -> Any:
 def _strings(column: Any) -> Any:
     import pyarrow as pa
 
+    if pa.types.is_dictionary(column.type):  # its texts may have a type that is not cast with it
+        words = column.dictionary.cast(pa.string())
+        column = pa.DictionaryArray.from_arrays(column.indices, words)
     return column.cast(pa.string())
 
 
@@ -258,7 +261,7 @@ def _labels(column: Any) -> Labels:
 
     kind = column.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    encoded = (column if is_number else column.cast(pa.string())).dictionary_encode()
+    encoded = (column if is_number else _strings(column)).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
     names = [label.strip() for label in encoded.dictionary.cast(pa.string()).to_pylist()]
     values = encoded.dictionary.to_numpy(zero_copy_only=False) if is_number else None

@@ -95,12 +95,19 @@ def _check_lines(descriptor: int, size: int, name: str) -> None:
     """
     for begin in range(0, size - MAX_LINE, MAX_LINE):
         end = begin + MAX_LINE
-        while begin < end and (block := os.pread(descriptor, min(PROBE, end - begin), begin)):
+        while begin < end and (block := _read_at(descriptor, min(PROBE, end - begin), begin)):
             if b"\n" in block:
                 break
             begin += len(block)
         else:
             raise _too_long(name)
+
+
+def _read_at(descriptor: int, size: int, position: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, position)
+    os.lseek(descriptor, position, os.SEEK_SET)  # Windows: no other thread reads yet
+    return os.read(descriptor, size)
 
 
 def _too_long(name: str) -> DataError:

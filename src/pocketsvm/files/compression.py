@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from .errors import DataError
+from .remote import is_remote, is_url
 
 MAX_HEAD = 1 << 24  # bytes read ahead at most: a file of binary data may have no line ends
 
@@ -41,7 +42,7 @@ def _open_zstd(file: Any) -> Stream:
 
 def _open_zip(file: Any) -> Stream:
     """Open the only member of a ZIP archive."""
-    if not isinstance(file, io.FileIO):
+    if not is_seekable(file):
         raise DataError("it is a ZIP archive, which can be read from a file, but not from a pipe.")
     try:
         archive = zipfile.ZipFile(file)
@@ -104,7 +105,7 @@ def decompressed(file: Stream) -> Stream:
     return file
 
 
-def peeked(stream: Stream, n_bytes: int, n_lines: int = 0) -> tuple[Stream, bytes]:
+def peeked(stream: Any, n_bytes: int, n_lines: int = 0) -> tuple[Stream, bytes]:
     """Read at least so many bytes and lines, if there are; return them and the whole stream."""
     parts: list[bytes] = []
     n_read = n_ends = 0
@@ -115,7 +116,7 @@ def peeked(stream: Stream, n_bytes: int, n_lines: int = 0) -> tuple[Stream, byte
         n_read += len(block)
         n_ends += block.count(b"\n")
     head = b"".join(parts)
-    if isinstance(stream, io.FileIO) and _is_regular(stream):
+    if is_seekable(stream):
         stream.seek(0)
         return stream, head
     return _Rewound(head, stream), head
@@ -150,6 +151,8 @@ def named_errors(name: str) -> Iterator[None]:
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise DataError(f"{name} is damaged and cannot be decompressed: {error}") from error
     except OSError as error:
+        if error.errno is None and is_url(name):
+            raise DataError(f"{name} cannot be read: {error}") from error
         if error.errno is None:  # a library refuses the content; the device works
             raise DataError(f"{name} is damaged: {error}") from error
         raise OSError(error.errno, os.strerror(error.errno), name) from error
@@ -164,8 +167,13 @@ def whole(file: Any, name: str) -> Iterator[None]:
         raise DataError(f"{name} became shorter while it was read: rows at its end are missing")
 
 
+def is_seekable(stream: Any) -> bool:
+    """Whether a stream is a file that can be read at any position."""
+    return is_remote(stream) or (isinstance(stream, io.FileIO) and _is_regular(stream))
+
+
 def regular_size(file: Any) -> int:
-    """Return the bytes of a file that can be read at any position; 0 for every other stream."""
+    """Return the bytes of a file of this machine that can be read at any position, else 0."""
     if not isinstance(file, io.FileIO) or not _is_regular(file):
         return 0
     return os.fstat(file.fileno()).st_size

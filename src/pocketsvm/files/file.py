@@ -17,6 +17,7 @@ from .columns import Layout, Options
 from .compression import Stream, decompressed, named_errors, peeked, whole, without_suffix
 from .errors import DataError
 from .reader import BYTE_ORDER_MARK, SURELY, Batch, Opened, Reader
+from .remote import open_binary
 
 FORMATS = names(FILES)
 HEAD_BYTES = 1 << 16  # bytes that tell the format: enough rows to tell a header from data
@@ -70,7 +71,7 @@ class DataFile:
             if path == "-":
                 self._file = sys.stdin.buffer
             else:
-                self._file = stack.enter_context(open(path, "rb", buffering=0))
+                self._file = stack.enter_context(open_binary(path))
             self._content, self._head = peeked(decompressed(self._file), HEAD_BYTES, HEAD_LINES)
             self.format = _format(self._head, path, self.options)
             self.kind: type[Reader] = named(FILES, self.format).load()

@@ -4,7 +4,6 @@ A file that pandas wrote may hold the index of the data frame in columns of its 
 not data, and are left out unless the user or the model names them.
 """
 
-import io
 import json
 import shutil
 import tempfile
@@ -13,8 +12,10 @@ from typing import Any
 
 from .arrow import DROP, ArrowTable, arrow_errors, check_table_memory, other_label
 from .columns import Layout, Selection
+from .compression import is_seekable
 from .errors import DataError
 from .reader import Batch, Opened
+from .remote import open_binary
 
 BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
 # Bytes of memory that a fit takes for each value and each row.
@@ -41,7 +42,7 @@ class ParquetTable(ArrowTable):
 
         super().__init__(file.name, file.options)
         stream, options = file.stream, file.options
-        if not isinstance(stream, io.FileIO):  # Parquet is read from its end
+        if not is_seekable(stream):  # Parquet is read from its end
             copy = file.stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             shutil.copyfileobj(stream, copy)
             stream = copy
@@ -62,7 +63,8 @@ class ParquetTable(ArrowTable):
         """Estimate the memory of a fit; the metadata of the file has the number of values."""
         import pyarrow.parquet as parquet
 
-        found = parquet.read_metadata(path)
+        with open_binary(path) as file:
+            found = parquet.read_metadata(file)
         return int(found.num_rows * (found.num_columns * VALUE_BYTES + ROW_BYTES))
 
     def _check_chunks(self) -> None:
@@ -82,7 +84,7 @@ class ParquetTable(ArrowTable):
 
     def _select_data(self, named: set[str | int | None]) -> None:
         """Leave out the columns of a pandas index that nobody names."""
-        left_out = _index_columns(self.schema.metadata) - named
+        left_out = index_columns(self.schema.metadata) - named
         self.fields = [field for field in self.schema if field.name not in left_out]
         self.names = [field.name for field in self.fields]
         self.words = frozenset(k for k, field in enumerate(self.fields) if is_text(field.type))
@@ -135,7 +137,7 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:
+def index_columns(metadata: dict[bytes, bytes] | None) -> set[str]:
     """Return the columns that hold the index of a pandas data frame.
 
     pandas describes the frame in the metadata of the file. A range index is described there by its

@@ -17,6 +17,7 @@ from .columns import Layout, delimiter_of, listed
 from .compression import decompressed, named_errors, regular_size, whole
 from .errors import DataError
 from .reader import MAYBE, NO, SURELY, Batch, Labels, Opened, Reader
+from .remote import open_binary
 
 # A row that has at least one feature.
 ROW = re.compile(rb"\s*[^\s:,;\"]+(\s+qid:\S+)?\s+\+?\d+:[^\s,;\"]+(\s|$)")
@@ -158,7 +159,7 @@ class ParsedText:
     @classmethod
     def of_file(cls, path: str, n_threads: int) -> Self:
         """Parse a file, which may be compressed."""
-        with named_errors(path), open(path, "rb", buffering=0) as file, whole(file, path):
+        with named_errors(path), open_binary(path) as file, whole(file, path):
             text = decompressed(file)
             parsed = cls(path, regular_size(file) * (1 if text is file else EXPANSION))
             for chunk, line in parsed_chunks(text, path, n_threads):

@@ -11,9 +11,9 @@ Where rows are:
   results. A `Scanner` refuses rows that change between two readings. A new source is one class.
 - `chunk` has the raw rows, targets, weights and queries of one piece, and the place that errors
   name.
-- `memory` is the source for arrays. `dataset` is that for files, for a ``pyarrow.dataset.Dataset``
-  and for any object with ``batches()``; `npy` is that for a NumPy file. `opening` has
-  `open_dataset`.
+- `memory` is the source for arrays. `dataset` is that for files, for tables and queries
+  of other libraries, and for any object with ``batches()``; `npy` is that for a NumPy file.
+  `opening` has `open_dataset`.
 - `cache` keeps parsed text, and `ahead` reads the next batch in time.
 - `runs` cuts chunks at the ends of queries.
 

@@ -13,6 +13,7 @@ from sklearn.utils import assert_all_finite, check_X_y
 from .. import _core
 from .._sklearn import has_callbacks, validate_data
 from ..files.columns import Layout
+from ..files.tables import is_frame, is_stream
 from .columns import as_numbers, check_finite, features_of
 from .sparse import check_structure, safe_to_convert, sorted_copy, with_own_structure
 
@@ -140,7 +141,7 @@ def check_rows_and_targets(
 def _validate(
     estimator: Any, X: Any, y: Any, reset: bool, layout: Layout | None, **options: Any
 ) -> Any:
-    if callable(getattr(X, "batches", None)):
+    if callable(getattr(X, "batches", None)) or (is_stream(X) and not is_frame(X)):
         raise TypeError(
             "X must be rows in memory, but is a data set: call this method for each of the batches "
             "that its batches() yields."

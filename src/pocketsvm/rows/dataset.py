@@ -20,7 +20,8 @@ from ..files.compression import SUFFIXES
 from ..files.errors import DataError, Hint, hints_for_datasets
 from ..files.file import DataFile
 from ..files.reader import Batch, Reader
-from ..files.tables import FragmentTable
+from ..files.remote import RemotePath, is_url
+from ..files.tables import ArrowStream, FragmentTable, is_frame, is_stream
 from .ahead import read_ahead
 from .cache import TextCache, cache_message
 from .chunk import Chunk, Needs, checked_chunk
@@ -63,6 +64,9 @@ class Stamp:
     @classmethod
     def of(cls, path: str) -> "Stamp":
         """Return the stamp of a file."""
+        if is_url(path):
+            info = RemotePath.of(path).info()
+            return cls(path, info.size, info.mtime_ns or 0)
         found = os.stat(path)
         return cls(path, found.st_size, found.st_mtime_ns)
 
@@ -419,7 +423,7 @@ def read_options(options: Options, needs: Needs, like: Layout | None) -> Options
 
 @dataclass(eq=False, repr=False)
 class ArrowDataset(Dataset):
-    """A ``pyarrow.dataset.Dataset``."""
+    """A ``pyarrow.dataset.Dataset``, or an object that gives its rows as a stream of Arrow."""
 
     dataset: Any
     options: Options = field(default_factory=Options)
@@ -428,11 +432,14 @@ class ArrowDataset(Dataset):
 
     @staticmethod
     def takes(X: Any) -> bool:
-        """Whether an object is one of pyarrow's data sets."""
-        return type(X).__module__.startswith("pyarrow.") and hasattr(X, "get_fragments")
+        """Whether an object is one of pyarrow's data sets, or a stream that is not in memory."""
+        is_dataset = type(X).__module__.startswith("pyarrow.") and hasattr(X, "get_fragments")
+        return is_dataset or (is_stream(X) and not is_frame(X))
 
     def __post_init__(self) -> None:
-        self.name = "the data set"
+        if is_stream(self.dataset):
+            self.dataset = ArrowStream(self.dataset)
+        self.name = getattr(self.dataset, "name", "the data set")
         table = self._table(prepared_options(self.options, self.preparing))
         self.options = training_options(table.named_options(), table.names)
 

@@ -13,6 +13,8 @@ import numpy as np
 from ..files.columns import Options
 from ..files.errors import hints_for_datasets
 from ..files.file import FORMATS
+from ..files.remote import found_at, is_url
+from ..files.tables import is_frame, is_stream
 from .dataset import ArrowDataset, BatchesDataset, FileDataset
 from .npy import NpyDataset
 from .preparation import Preparing
@@ -27,13 +29,30 @@ ONE_SHOT = (
 )
 
 
-def as_dataset(X: Any) -> Any:
-    """Return the data set that takes the place of X; None if X is anything else."""
+def as_dataset(X: Any, *, alone: bool = False) -> Any:
+    """Return the data set that takes the place of X; None if X is anything else.
+
+    A data frame is one only if targets are wanted and X is `alone`: then they are in its columns.
+    """
     if hasattr(X, "opened"):
         return X
-    if hasattr(X, "__next__"):
-        raise TypeError(ONE_SHOT)
+    _check_repeats(X)
+    if alone and is_frame(X):
+        return ArrowDataset(X)
     return next((kind(X) for kind in KINDS if kind.takes(X)), None)
+
+
+def _check_repeats(X: Any) -> None:
+    """Refuse what gives its rows only once."""
+    if not hasattr(X, "__next__"):
+        return
+    if is_stream(X):
+        raise TypeError(
+            f"A {type(X).__name__} gives its rows only once, and fit reads them several times. "
+            "Pass the table, query or data set that it comes from, or read all of it into a table, "
+            "or call partial_fit for each batch."
+        )
+    raise TypeError(ONE_SHOT)
 
 
 def open_dataset(
@@ -50,7 +69,7 @@ def open_dataset(
     format: str | None = None,
     n_jobs: int | None = -1,
 ) -> Any:
-    r"""Open rows on disk, which need not fit into memory, for `fit`.
+    r"""Open rows that need not fit into memory, for `fit`.
 
     No row is read yet. `fit` reads the rows several times, in batches: the first reading counts
     them, learns the preparation and draws a sample, which finds the support vectors; the solver
@@ -59,10 +78,14 @@ def open_dataset(
 
     Parameters
     ----------
-    path : str or path-like, an iterable of them, or a pyarrow.dataset.Dataset
+    path : str or path-like, an iterable of them, or an object with rows
         A file, a folder (all of its files, in the order of their names), or a pattern such as
         ``"rows/*.parquet"``. Formats are Parquet, CSV, TSV, LIBSVM text, all of them compressed or
-        not. A NumPy file (``.npy``) is opened alone.
+        not. A NumPy file (``.npy``) is opened alone. A URL, such as ``"s3://bucket/rows"`` or
+        ``"gs://bucket/rows/*.parquet"``, names files as a path does. An object with rows is a
+        ``pyarrow.dataset.Dataset``, a LazyFrame of polars, or anything with the method
+        ``__arrow_c_stream__``: a table or data frame, a relation of DuckDB, an expression of ibis.
+        It must give the same rows in the same order each time.
 
     label : str, int, list of these or array, default=None
         The label's column, by name or number (from 1; -1 is the last). By default the one named
@@ -154,8 +177,7 @@ def open_dataset(
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
     preparing = Preparing(scaler, impute, one_hot)
-    if hasattr(path, "__next__"):
-        raise TypeError(ONE_SHOT)
+    _check_repeats(path)
     columns = [] if label is None or isinstance(label, np.ndarray) else [label]
     columns = [str(each) for each in (label if isinstance(label, list | tuple) else columns)]
     options = Options(
@@ -166,7 +188,7 @@ def open_dataset(
         targets=tuple(columns[1:]),
         features=None if features is None else tuple(map(str, features)),
     )
-    if hasattr(path, "get_fragments"):
+    if hasattr(path, "get_fragments") or is_stream(path):
         with hints_for_datasets():
             return ArrowDataset(path, options, dtype, preparing)
     paths = found_files(path)
@@ -175,6 +197,8 @@ def open_dataset(
     if any(name.endswith(".npy") for name in paths):
         if len(paths) > 1:
             raise ValueError(f"A NumPy file is opened alone, but path names {len(paths)} files.")
+        if is_url(paths[0]):
+            raise ValueError(f"{paths[0]}: a NumPy file must be on a disk of this machine.")
         if features is not None or sample_weight is not None:
             raise ValueError("features and sample_weight are for tables, not for NumPy files.")
         return NpyDataset(paths[0], label, dtype, preparing, qid)
@@ -204,6 +228,8 @@ def found_files(path: Paths) -> list[str]:
     if not isinstance(path, str | os.PathLike):
         return [name for each in path for name in found_files(each)]
     text = os.fspath(path)
+    if is_url(text):
+        return found_at(text)
     if os.path.isdir(text):
         found = sorted(
             str(file)

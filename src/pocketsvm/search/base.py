@@ -270,7 +270,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         task, probe = self._what(), copy.copy(self)
         probe.__dict__.pop("_model", None)
         classifies = not task.needs.numbers
-        dataset = as_dataset(X)
+        dataset = as_dataset(X, alone=y is None)
         if dataset is None:
             rows, y = check_rows_and_targets(probe, X, y, reset=True)
             check_consistent_length(rows.X, groups)

@@ -13,11 +13,13 @@ import numpy as np
 from ..backends.base import Backend
 from .newton import minimise
 from .problem import Array, Problem, row_products
-from .readings import LENGTHS, First, Readings
+from .readings import LENGTHS, First, Limits, Readings
 from .sample import Sample
 
 # The largest number of rounds.
 MOST_ROUNDS = 20
+# From this round on, samples of near rows grow.
+GROWING = 2
 # A round ends where a step gains less than this share of its first step.
 FORCING = 0.1
 
@@ -88,10 +90,18 @@ class AllRows:
         self.fit_intercept, self.backend = fit_intercept, backend
         self.penalty = backend.penalty(vectors, gamma)
 
-    def minimise(self, point: Array, most_near: int, random: np.random.Generator) -> Refined:
-        """Minimise the objective from a point on, with at most so many rows in memory."""
-        here, steps = self._scan(point, most_near, random), 0
-        for _ in range(MOST_ROUNDS):
+    def minimise(self, point: Array, limits: Limits, random: np.random.Generator) -> Refined:
+        """Minimise the objective from a point on.
+
+        If more near rows than the first limit would have to be in memory, some of them represent
+        all: about the second limit, and twice as many in each further round if two do not suffice.
+        """
+        (most, drawn), steps = limits, 0
+        here = self._scan(point, limits, random)
+        for k in range(MOST_ROUNDS):
+            if k >= GROWING:
+                drawn = min(2 * drawn, most)
+                limits = most, drawn
             problem = self._problem(here)
             place = problem.place(here.point)
             problem.correct(place, here.gradient)
@@ -100,9 +110,9 @@ class AllRows:
             if not solution.steps:
                 break
             steps += solution.steps
-            before, here = here, self._scan(solution.place.point, most_near, random)
+            before, here = here, self._scan(solution.place.point, limits, random)
             if (here.objective > before.objective).any():
-                here = self._between(before, here, most_near, random)
+                here = self._between(before, here, limits, random)
                 if np.array_equal(here.point, before.point):
                     break
         return Refined(
@@ -120,8 +130,8 @@ class AllRows:
         near = here.first.near
         return Problem(self.vectors, near, self.fit_intercept, self.backend, self.penalty)
 
-    def _scan(self, point: Array, most_near: int, random: np.random.Generator) -> _Scanned:
-        first = self.readings.first(self.vectors, point, most_near, int(random.integers(2**63)))
+    def _scan(self, point: Array, limits: Limits, random: np.random.Generator) -> _Scanned:
+        first = self.readings.first(self.vectors, point, limits, int(random.integers(2**63)))
         penalised = self.penalty.product(point[:, :-1])
         gradient = first.pull.copy()
         gradient[:, :-1] += penalised
@@ -134,7 +144,7 @@ class AllRows:
         return sums.sum(keepdims=True) if first.near.loss.coupled else sums
 
     def _between(
-        self, before: _Scanned, after: _Scanned, most_near: int, random: np.random.Generator
+        self, before: _Scanned, after: _Scanned, limits: Limits, random: np.random.Generator
     ) -> _Scanned:
         """Go only a part of the way if the objective of all rows has grown."""
         direction = after.point - before.point
@@ -145,4 +155,4 @@ class AllRows:
             quadratic = 0.5 * row_products(moved, self.penalty.product(moved))
             tried.append(loss + self._per_loss(before.first, quadratic))
         length = np.append(0.0, LENGTHS)[np.argmin(tried, axis=0)][:, None]
-        return self._scan(before.point + length * direction, most_near, random)
+        return self._scan(before.point + length * direction, limits, random)

@@ -30,11 +30,12 @@ class _OneBlasThread:
         self._inside: set[threading.Thread] = set()
         self._before: list[tuple[Any, int]] = []  # libraries and their numbers of threads
         # A fork waits while a thread sets a library, whose locks the child would inherit.
-        os.register_at_fork(
-            before=lambda: self._lock.acquire(),
-            after_in_parent=lambda: self._lock.release(),
-            after_in_child=self._begin_child,
-        )
+        if hasattr(os, "register_at_fork"):  # Windows does not fork
+            os.register_at_fork(
+                before=lambda: self._lock.acquire(),
+                after_in_parent=lambda: self._lock.release(),
+                after_in_child=self._begin_child,
+            )
 
     def __enter__(self) -> None:
         try:

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.blas import dsyrk
 from scipy.optimize import OptimizeResult, minimize
 
+from ..backends.base import Backend
 from ..rows.checked import CheckedRows
 from ..training.settings import Choices, Parameters
 from ..training.targets import Targets
@@ -29,8 +28,6 @@ from .blas import ONE_BLAS_THREAD
 
 Array = NDArray[Any]
 
-# The matrix of the linear system has a Cholesky factor in float64 with this on its diagonal.
-JITTER = 1e-6
 # Pairs of steps and gradients that L-BFGS keeps.
 MEMORY = 20
 # Vectors stay within this many times the largest values of the rows.
@@ -82,7 +79,7 @@ def learned_scales(
     varies = spreads > 0
     if not varies.any():
         return None if auto else np.ones(rows.n_features)
-    split = _split(X[:, varies], targets, choices, random)
+    split = _split(X[:, varies], targets, choices, random, parameters.backend)
     with ONE_BLAS_THREAD:
         best = _learned(split, choices, random)
         if auto:
@@ -113,6 +110,9 @@ class _Split:
 
     penalty : float
         The penalty on logarithms of scales that differ.
+
+    backend : Backend
+        Computes kernel values.
     """
 
     X: Array
@@ -122,8 +122,13 @@ class _Split:
     held_values: Array
     held_weights: Array
     penalty: float
+    backend: Backend
 
-    def held_errors(self, model: "_SmallModel", point: Array) -> Array:
+    def model(self, C: float) -> Any:
+        """Return the small model of the rows that train."""
+        return self.backend.small_model(self.X, self.values, C * self.weights, self.penalty)
+
+    def held_errors(self, model: Any, point: Array) -> Array:
         """Return the mean squared error of each row that is held out."""
         residuals = model.decisions(self.held_rows, point) - self.held_values
         errors: Array = np.square(residuals).mean(axis=1)
@@ -169,7 +174,9 @@ def _standardised(X: Array) -> tuple[Array, Array]:
     return X, spreads * unit
 
 
-def _split(X: Array, targets: Targets, choices: Choices, random: np.random.Generator) -> _Split:
+def _split(
+    X: Array, targets: Targets, choices: Choices, random: np.random.Generator, backend: Backend
+) -> _Split:
     """Hold some rows out at random."""
     order = random.permutation(len(X))
     n_held = round(choices.held_share * len(X))
@@ -186,6 +193,7 @@ def _split(X: Array, targets: Targets, choices: Choices, random: np.random.Gener
         values[held],
         weights[held],
         penalty,
+        backend,
     )
 
 
@@ -243,7 +251,7 @@ def _run(
     Without scales to start from, it starts from the best of a few kernel widths. `alike` gives all
     features one scale.
     """
-    model = _SmallModel(split, C)
+    model = split.model(C)
     n_features = split.X.shape[1]
     chosen = random.permutation(len(split.X))[:n_vectors]
     vectors = split.X[chosen].astype(np.float64).ravel()
@@ -297,98 +305,3 @@ def _run(
     )
     assert best is not None
     return best
-
-
-class _SmallModel:
-    """A model with squared loss; a point holds log s and the vectors, in standardised features."""
-
-    def __init__(self, split: _Split, C: float) -> None:
-        self._X, self._values, self._c = split.X, split.values, C * split.weights
-        self._squares = np.square(split.X)
-        self._penalty = split.penalty * self._c.sum()
-        self.point = np.empty(0)
-        self._coefficients, self._intercepts = np.empty((0, 0)), np.empty(0)
-
-    def decisions(self, X: Array, point: Array) -> Array:
-        """Return the decision values of rows; `solve` was called with this point."""
-        scales, u = self._unpacked(point)
-        decisions: Array = _kernel(X * scales.astype(np.float32), u) @ self._coefficients
-        return decisions + self._intercepts
-
-    def solve(self, point: Array) -> tuple[Array, Array, Array, Array]:
-        """Solve for the coefficients.
-
-        Returns the scaled rows, the kernel values in single and double precision, and those among
-        the vectors.
-        """
-        scales, u = self._unpacked(point)
-        Z = self._X * scales.astype(np.float32)
-        kernel, among = _kernel(Z, u), _kernel_among(u)
-        double = kernel.astype(np.float64)
-        n_vectors, c = len(u), self._c
-        weighted = double * np.sqrt(c)[:, None]
-        matrix = np.empty((n_vectors + 1, n_vectors + 1))
-        # dsyrk fills the upper triangle of a matrix in Fortran's order: the lower one here.
-        matrix[:-1, :-1] = dsyrk(1.0, weighted.T, trans=0, lower=1)
-        matrix[:-1, :-1] += among
-        matrix[np.diag_indices(n_vectors)] += JITTER
-        matrix[-1, :-1], matrix[-1, -1] = c @ double, c.sum()
-        values = c[:, None] * self._values
-        right = np.vstack([double.T @ values, values.sum(axis=0)])
-        solution = cho_solve(cho_factor(matrix, lower=True, check_finite=False), right)
-        self.point = point.copy()
-        self._coefficients, self._intercepts = solution[:-1], solution[-1]
-        return Z, kernel, double, among
-
-    def objective(self, point: Array) -> tuple[float, Array]:
-        """Return the objective and its gradient, with the coefficients solved for.
-
-        The objective is minimal in the coefficients, so its gradient is that for fixed ones. With
-        z = s x, u = s v, w_ij = k_ij sum_o slope_io beta_jo, and m_jl = k_jl sum_o beta_jo beta_lo,
-        it is
-
-            g_j = 2 (sum_i w_ij (z_i - u_j) + sum_l m_jl (u_l - u_j))      in u_j, s g_j in v_j,
-            -2 (sum_ij w_ij z_i^2 - sum_j u_j sum_i w_ij z_i) + sum_j u_j g_j    in log s.
-        """
-        Z, kernel, double, among = self.solve(point)
-        scales, u = self._unpacked(point)
-        beta = self._coefficients
-        residuals = double @ beta + self._intercepts - self._values
-        slopes = self._c[:, None] * residuals
-        value = 0.5 * float((slopes * residuals).sum() + (beta * (among @ beta)).sum())
-        weights = slopes.astype(np.float32) @ beta.T.astype(np.float32)
-        weights *= kernel
-        pull = (weights.T @ Z).astype(np.float64)
-        total = weights.sum(axis=0, dtype=np.float64)
-        m = among * (beta @ beta.T)
-        in_u = 2 * (pull + m @ u - (total + m.sum(axis=1))[:, None] * u)
-        squares = weights.sum(axis=1, dtype=np.float64) @ self._squares
-        in_log = -2 * (np.square(scales) * squares - (u * pull).sum(axis=0))
-        in_log += (u * in_u).sum(axis=0)
-        deviation = point[: len(scales)] - point[: len(scales)].mean()
-        value += self._penalty * float(np.square(deviation).mean())
-        in_log += 2 * self._penalty / len(scales) * deviation
-        unit = float(self._c.sum())
-        return value / unit, np.append(in_log, (in_u * scales).ravel()) / unit
-
-    def _unpacked(self, point: Array) -> tuple[Array, Array]:
-        """Return the scales and the scaled vectors of a point."""
-        n_features = self._X.shape[1]
-        scales = np.exp(point[:n_features])
-        return scales, point[n_features:].reshape(-1, n_features) * scales
-
-
-def _kernel(Z: Array, u: Array) -> Array:
-    """Return the kernel values of scaled rows and vectors, in single precision."""
-    exponents: Array = Z @ (2 * u.T).astype(np.float32)
-    exponents -= np.square(Z).sum(axis=1)[:, None]
-    exponents -= np.square(u).sum(axis=1).astype(np.float32)
-    np.minimum(exponents, 0.0, out=exponents)
-    return np.exp(exponents, out=exponents)
-
-
-def _kernel_among(u: Array) -> Array:
-    """Return the kernel values among scaled vectors."""
-    squares = np.square(u).sum(axis=1)
-    kernel: Array = np.exp(np.minimum(2 * u @ u.T - squares[:, None] - squares, 0.0))
-    return kernel

@@ -33,8 +33,6 @@ MOST_STEPS = 200
 # Where few rows bend, a step may be thousands of times too long.
 FLAT = 0.1
 MOST_TRIALS = 30
-# Objectives below this count as zero.
-TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +86,9 @@ def minimise(
     """Minimise the objective from a place on.
 
     The tolerance is a share of each output's objective, or of the one given: that of the problem
-    itself means nothing if there is a linear term. Steps also end where one gains less than this
-    share (`forcing`) of the first.
+    itself means nothing if there is a linear term. An objective below the mean of all outputs
+    counts as this mean. Steps also end where one gains less than this share (`forcing`) of the
+    first.
     """
     least, active = 0.0, np.ones(problem.shape[0], dtype=bool)
     predicted = np.zeros(problem.shape[0])
@@ -101,7 +100,7 @@ def minimise(
         else:  # few rows bend at zero
             direction = problem.bounded_direction(bends, random)
         predicted = np.where(active, -row_products(bends.gradient, direction), predicted)
-        total = np.maximum(bends.objective if objective is None else objective, TINY)
+        total = problem.comparable(bends.objective if objective is None else objective)
         gains = problem.per_loss(predicted) / total  # shares of the objectives
         if problem.has_bound:
             gains *= BOUND_FACTOR * total / np.maximum(total, least_total)

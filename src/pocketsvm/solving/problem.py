@@ -14,7 +14,6 @@ and intercepts.
 The rows of a problem may stand for more rows. Then a linear term corrects the gradient.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +32,8 @@ Array = NDArray[Any]
 
 # Where a Hessian is made of a sample of rows or pairs, there are this many for each vector.
 ROWS_PER_VECTOR = 32
+# The same for the first step from zero, whose Hessian is a bound.
+BOUND_ROWS_PER_VECTOR = 8
 # Hessians follow the curvatures of rows up to this share of the mean curvature.
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
@@ -88,6 +89,25 @@ class Bends:
     gradient: Array
     slopes: Array
     curvatures: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """How the curvatures of rows have changed: it is called with blocks of their kernel values."""
+
+    hessians: list[RowHessian]
+    differences: list[Array]
+
+    @property
+    def needed(self) -> NDArray[np.bool_]:
+        """The rows whose curvature has changed in an output."""
+        needed: NDArray[np.bool_] = np.any([each != 0 for each in self.differences], axis=0)
+        return needed
+
+    def __call__(self, at: Any, kernel: Any) -> None:
+        """Add the changes of some rows."""
+        for hessian, difference in zip(self.hessians, self.differences, strict=True):
+            hessian.add(kernel, difference[at])
 
 
 class Problem:
@@ -180,8 +200,8 @@ class Problem:
             gradient[:, -1] = 0.0
         return gradient
 
-    def _changing(self, curvatures: Array) -> Callable[[slice, Array], None] | None:
-        """Return a function of blocks of kernel values that keeps the Hessians up to date."""
+    def _changing(self, curvatures: Array) -> "Changes | None":
+        """Return what keeps the Hessians up to date."""
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
         if self.sample.loss.has_pairs or n_outputs * n_vectors**2 > MOST_HESSIANS:
             return None
@@ -193,12 +213,7 @@ class Problem:
             hessian.differences(column, float(column.sum()) * least)
             for hessian, column in zip(self._hessians, curvatures.T, strict=True)
         ]
-
-        def change(at: slice, kernel: Array) -> None:
-            for hessian, difference in zip(self._hessians, differences, strict=True):
-                hessian.add(kernel, difference[at])
-
-        return change
+        return Changes(self._hessians, differences)
 
     def _objective(self, place: Place, losses: Array) -> Array:
         quadratic = 0.5 * row_products(place.point[:, :-1], place.penalised)
@@ -223,6 +238,12 @@ class Problem:
     def per_loss(self, sums: Array) -> Array:
         """Add up the sums of all outputs if one loss couples them."""
         return sums.sum(keepdims=True) if self.sample.loss.coupled else sums
+
+    def comparable(self, objectives: Array) -> Array:
+        """Return objectives of outputs, or their mean where that is larger, in their own units."""
+        units = 1.0 / self.sample.loss.largest_curvatures[: self.n_losses]
+        floor = units * np.mean(objectives / units)
+        return np.maximum(np.maximum(objectives, floor), np.finfo(float).tiny)
 
     def newton_direction(
         self,
@@ -272,7 +293,7 @@ class Problem:
         """Return Newton's direction for the largest curvatures that the losses can have."""
         direction, bounds = np.zeros(self.shape), self.sample.loss.largest_curvatures
         for o in np.unique(bounds, return_index=True)[1]:  # outputs with the same bound share it
-            n_rows, same = ROWS_PER_VECTOR * self.shape[1], bounds == bounds[o]
+            n_rows, same = BOUND_ROWS_PER_VECTOR * self.shape[1], bounds == bounds[o]
             curvatures = thinned(self.sample.c * bounds[o], n_rows, random, self.n_threads)
             factor = self._factor(int(o), None, curvatures, random, None)
             direction[same] = -factor.solve(bends.gradient[same])

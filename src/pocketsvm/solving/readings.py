@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..backends.base import Backend
+from ..backends.slices import in_order, slices
 from ..rows.checked import Dtype, Rows, checked_rows
 from ..rows.chunk import Chunk
 from ..rows.chunk import joined as join_chunks
@@ -28,12 +29,18 @@ from .sample import Sample, sample_of
 Array = NDArray[Any]
 T = TypeVar("T")
 
+# How many near rows are returned, with some that stand for the others: all up to the first number,
+# and else about the second one.
+Limits = tuple[int, int]
+
 # The lengths that a scan along a direction tries.
 LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.01])
 NO_LENGTHS = np.empty(0)
 # Rows that are not near may get a loss: some of them, drawn at random, stand for all of them. There
 # are this many for each near row, and at least so many.
 OTHERS_PER_NEAR, LEAST_OTHERS = 0.25, 1024
+# Weights that a thread sums up at once.
+WEIGHTS_AT_ONCE = 2**17
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +181,7 @@ class ReadFirst:
     encode: Callable[[Any], Sample]
     vectors: Array
     point: Array
-    most_near: int
+    limits: Limits
     seed: int
     shares: tuple[float, float] | None
     backend: Backend
@@ -184,9 +191,9 @@ class ReadFirst:
         sample = self.encode(rows)
         losses, pull, near = read(self.vectors, self.point, sample, self.backend)
         n_near = int(np.count_nonzero(near))
-        shares = self.shares or shares_of(n_near, len(near), self.most_near)
+        shares = self.shares or shares_of(n_near, len(near), self.limits)
         chosen = self._drawn(sample, near, shares, first)
-        near_c = float(sample.c @ near)
+        near_c, other_c = weights_of(sample.c, near, self.backend.n_threads)
         return PartOfFirst(
             losses=losses,
             pull=pull,
@@ -194,7 +201,7 @@ class ReadFirst:
             rows=rows if len(chosen) == len(near) else rows.take(chosen),
             is_near=near[chosen],
             near_c=near_c,
-            other_c=float(sample.c @ ~near),
+            other_c=other_c,
         )
 
     def _drawn(
@@ -226,11 +233,21 @@ class ReadFirst:
         )
 
 
-def shares_of(n_near: float, n_rows: int, most_near: int) -> tuple[float, float]:
+def weights_of(c: Array, near: NDArray[np.bool_], n_threads: int) -> tuple[float, float]:
+    """Return the sum of the weights of the rows that are near, and of all others."""
+
+    def sums(at: slice) -> Array:
+        return np.array([c[at] @ near[at], c[at] @ ~near[at]])
+
+    near_c, other_c = sum(in_order(sums, slices(len(c), WEIGHTS_AT_ONCE), n_threads), np.zeros(2))
+    return float(near_c), float(other_c)
+
+
+def shares_of(n_near: float, n_rows: int, limits: Limits) -> tuple[float, float]:
     """Return the shares of the near rows and of the others that are drawn."""
-    most_near = int(most_near / (1 + OTHERS_PER_NEAR))
-    near_share = 1.0 if n_near <= most_near else most_near / n_near
-    n_others = max(OTHERS_PER_NEAR * min(n_near, most_near), LEAST_OTHERS)
+    most, drawn = (int(limit / (1 + OTHERS_PER_NEAR)) for limit in limits)
+    near_share = 1.0 if n_near <= most else drawn / n_near
+    n_others = max(OTHERS_PER_NEAR * near_share * n_near, LEAST_OTHERS)
     return near_share, min(1.0, n_others / max(n_rows - n_near, 1))
 
 
@@ -293,15 +310,15 @@ class Readings:
     is_one_chunk: bool = True
     part: Sample | None = None
 
-    def first(self, vectors: Array, point: Array, most_near: int, seed: int) -> First:
-        """Sum over all rows at a point; about `most_near` near rows are returned at most."""
+    def first(self, vectors: Array, point: Array, limits: Limits, seed: int) -> First:
+        """Sum over all rows at a point; all near rows are returned, or some of them if many are."""
         shares = None
         if not self.is_one_chunk:
             assert self.part is not None
             _, _, is_near = read(vectors, point, self.part, self.backend)
-            shares = shares_of(is_near.mean() * self.n_rows, self.n_rows, most_near)
+            shares = shares_of(is_near.mean() * self.n_rows, self.n_rows, limits)
         found: PartOfFirst = self.rows.scan(
-            ReadFirst(self.encode, vectors, point, most_near, seed, shares, self.backend)
+            ReadFirst(self.encode, vectors, point, limits, seed, shares, self.backend)
         )
         near = self._weighted(found)
         is_complete = int(np.count_nonzero(found.is_near)) == found.n_near
@@ -337,7 +354,7 @@ def standing_for(sample: Sample, near: NDArray[np.bool_], random: np.random.Gene
     """Return the near rows, and some that stand for all others."""
     if near.all():
         return sample
-    _, share = shares_of(int(np.count_nonzero(near)), len(near), len(near))
+    _, share = shares_of(int(np.count_nonzero(near)), len(near), (len(near), len(near)))
     if sample.loss.has_pairs:  # weights would not keep the losses of whole queries
         share = 0.0
     chosen = np.flatnonzero(near | (random.random(len(near)) < share))

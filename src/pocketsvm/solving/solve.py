@@ -30,8 +30,9 @@ from .sample import ROWS_TO_COUNT, Sample, sample_of
 
 Array = NDArray[Any]
 
-# Rows that represent all of them, for each vector, even if their kernel values are not kept.
-LEAST_ROWS_PER_VECTOR = 64
+# Rows that represent very many: so many that they have this number of kernel values, and at least
+# so many for each vector.
+FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 32
 # How often vectors are moved again on more rows, if rows that were not near got a loss.
 MOST_WIDER = 3
 # Not converged if one more step would gain more than half this share of the objective.
@@ -223,7 +224,8 @@ class Solver:
         seed, sample = int(random.integers(2**63)), (rows, targets)
         if whole is not None:
             n_rows = sample_size(settings, targets.n_problems)
-            sample = sampled(rows, targets, settings, n_rows, seed)
+            least = n_rows // (4 * targets.n_problems)
+            sample = sampled(rows, targets, settings, n_rows, seed, least)
         part = sample_of(*sample, settings)
         if whole is not None:
             whole = replace(whole, part=part)
@@ -323,7 +325,8 @@ class Solver:
     def _refined(self, vectors: Array, point: Array) -> Answer:
         assert self.whole is not None
         rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common)
-        found = rows.minimise(point, most_rows(len(vectors), len(point)), self._random)
+        sizes = len(vectors), len(point)
+        found = rows.minimise(point, (most_rows(*sizes), few_rows(*sizes)), self._random)
         norm = self._norm(found.gradient)
         return Answer(
             vectors,
@@ -426,14 +429,20 @@ class Solver:
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:
-    """Return the number of rows that are solved at once."""
-    return min(most_rows(settings.budget, n_outputs), settings.most_sampled)
+    """Return the number of rows of the sample that is solved first."""
+    return min(2 * few_rows(settings.budget, n_outputs), settings.most_sampled)
+
+
+def few_rows(n_vectors: int, n_outputs: int) -> int:
+    """Return the number of rows that represent very many."""
+    few = FEW_VALUES // (n_vectors + OUTPUT_VALUES * n_outputs)
+    return max(few, LEAST_ROWS_PER_VECTOR * n_vectors)
 
 
 def most_rows(n_vectors: int, n_outputs: int) -> int:
-    """Return the number of rows that represent all: their kernel values should fit into memory."""
+    """Return the largest number of near rows: their kernel values should fit into memory."""
     kept = MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
-    return max(kept, LEAST_ROWS_PER_VECTOR * n_vectors)
+    return max(kept, 2 * LEAST_ROWS_PER_VECTOR * n_vectors)
 
 
 def effective_dimension(sample: Sample) -> float:

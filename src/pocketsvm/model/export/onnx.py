@@ -84,20 +84,7 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     except ImportError as error:
         raise ImportError("export_onnx needs onnx: pip install 'pocketsvm[onnx]'") from error
     found = Exportable.of(estimator)
-    model, labels = found.model, None
-    graph = _Graph(onnx, found.given)
-    graph.rows = _add_inputs(graph, found)
-    if model.classes is None:
-        outputs = [_add_value(graph, found)]
-    else:
-        values, labels = _label_values(model.classes)
-        if found.calibrated:
-            outputs = [_add_calibrated(graph, found)]
-        else:
-            outputs = [_add_decision(graph, found, 0, "decision")]
-            if model.loss == "log_loss":
-                outputs.insert(0, _add_probabilities(graph, model))
-        outputs.insert(0, _add_label(graph, values, found))
+    graph, outputs, labels = written(onnx, found)
     inputs = _inputs(graph, found)
     domains = [("", OPSET), (TEXT_DOMAIN, TEXT_OPSET)][: 1 + bool(found.inputs.texts)]
     proto = onnx.helper.make_model(
@@ -112,6 +99,23 @@ def export_onnx(estimator: Any, path: PathLike) -> Exported:
     return write(path, proto.SerializeToString(), graph.table_size, labels)
 
 
+def written(onnx: Any, found: Exportable) -> "tuple[Graph, list[Any], list[Any] | None]":
+    """Return the graph of a model, the descriptions of its outputs, and its labels."""
+    model, labels = found.model, None
+    graph = Graph(onnx, found.given)
+    graph.rows = _add_inputs(graph, found)
+    if model.classes is None:
+        return graph, [_add_value(graph, found)], None
+    values, labels = _label_values(model.classes)
+    if found.calibrated:
+        outputs = [_add_calibrated(graph, found)]
+    else:
+        outputs = [_add_decision(graph, found, 0, "decision")]
+        if model.loss == "log_loss":
+            outputs.insert(0, _add_probabilities(graph, model))
+    return graph, [_add_label(graph, values, found), *outputs], labels
+
+
 def _properties(exported: Exportable) -> dict[str, str]:
     """Return the names of the features, and those of the texts among them."""
     model = exported.model
@@ -124,7 +128,7 @@ def _properties(exported: Exportable) -> dict[str, str]:
     return found
 
 
-class _Graph:
+class Graph:
     """The nodes and constants of a graph; the output of a node has the name of the node.
 
     Parameters
@@ -145,11 +149,13 @@ class _Graph:
         self.table_size = 0
 
     def add(self, operator: str, inputs: list[str], name: str, **attributes: Any) -> str:
+        """Add a node, and return its name."""
         node = self.helper.make_node(operator, inputs, [name], name=name, **attributes)
         self.nodes.append(node)
         return name
 
     def constant(self, name: str, array: ArrayLike) -> str:
+        """Add a constant, and return its name."""
         # ascontiguousarray makes a vector of a number.
         tensor = self.from_array(np.asarray(array, order="C"), name)
         self.constants.append(tensor)
@@ -157,6 +163,7 @@ class _Graph:
         return name
 
     def cast(self, value: str, dtype: DTypeLike) -> str:
+        """Add a cast of a value, and return its name."""
         return self.node("Cast", value, to=self.dtype(dtype))
 
     def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
@@ -178,13 +185,15 @@ class _Graph:
         return rows
 
     def value(self, name: str, dtype: DTypeLike, shape: list[Any]) -> Any:
+        """Describe an input or an output."""
         return self.helper.make_tensor_value_info(name, self.dtype(dtype), shape)
 
     def dtype(self, dtype: DTypeLike) -> int:
+        """Return ONNX's number of a dtype."""
         return int(self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
-def _add_decision(graph: _Graph, exported: Exportable, k: int, name: str) -> Any:
+def _add_decision(graph: Graph, exported: Exportable, k: int, name: str) -> Any:
     """Add ``exp(-gamma |x - s|^2) @ dual_coef.T + intercept`` of a model; describe the output."""
     model = exported.members[k]
     dtype = model.vectors.dtype
@@ -220,7 +229,7 @@ def _add_decision(graph: _Graph, exported: Exportable, k: int, name: str) -> Any
     return graph.value(name, dtype, ["batch"])
 
 
-def _add_value(graph: _Graph, exported: Exportable) -> Any:
+def _add_value(graph: Graph, exported: Exportable) -> Any:
     """Add the predicted numbers; several quantiles are sorted."""
     model = exported.model
     if not isinstance(model.quantile, tuple):
@@ -235,7 +244,7 @@ def _add_value(graph: _Graph, exported: Exportable) -> Any:
     return graph.value("value", dtype, ["batch", n_outputs])
 
 
-def _add_probabilities(graph: _Graph, model: Model) -> Any:
+def _add_probabilities(graph: Graph, model: Model) -> Any:
     """Add the probabilities of the classes, under the name that scikit-learn's converters use."""
     assert model.classes is not None
     if len(model.intercept) > 1:
@@ -247,7 +256,7 @@ def _add_probabilities(graph: _Graph, model: Model) -> Any:
     return graph.value("probabilities", model.vectors.dtype, ["batch", len(model.classes)])
 
 
-def _add_calibrated(graph: _Graph, exported: Exportable) -> Any:
+def _add_calibrated(graph: Graph, exported: Exportable) -> Any:
     """Add the calibrated probabilities: the mean of those of all members."""
     calibrated, dtype = exported.calibrated, exported.dtype
     assert calibrated is not None
@@ -300,7 +309,7 @@ def _precision(model: Model, centre: Array) -> np.dtype[Any]:
     return np.dtype(np.float32 if enough else np.float64)
 
 
-def _add_preparation(graph: _Graph, exported: Exportable, k: int) -> str:
+def _add_preparation(graph: Graph, exported: Exportable, k: int) -> str:
     """Add the steps before the kernel, in float64; return the name of the prepared rows."""
     operations, dtype = exported.operations[k], exported.dtype
     if operations:
@@ -308,7 +317,7 @@ def _add_preparation(graph: _Graph, exported: Exportable, k: int) -> str:
     return "X" if exported.given == dtype else graph.cast("X", dtype)
 
 
-def _add_inputs(graph: _Graph, exported: Exportable) -> str:
+def _add_inputs(graph: Graph, exported: Exportable) -> str:
     """Add the numbers of texts; return the name of the rows with all columns in their order."""
     texts, n_inputs = exported.inputs.texts, exported.inputs.n_inputs
     if not any(exported.operations):
@@ -328,7 +337,7 @@ def _add_inputs(graph: _Graph, exported: Exportable) -> str:
     return graph.node("Gather", rows, graph.table(np.argsort(order)), axis=1)
 
 
-def _inputs(graph: _Graph, exported: Exportable) -> list[Any]:
+def _inputs(graph: Graph, exported: Exportable) -> list[Any]:
     """Return the descriptions of the inputs: numbers and, if there are any, texts."""
     n_texts = len(exported.inputs.texts)
     n_numbers = exported.inputs.n_inputs - n_texts
@@ -346,7 +355,7 @@ def _label_values(classes: Array) -> tuple[Array, list[Any]]:
     raise ValueError(f"ONNX has no labels like {classes!r}: they must fit int64 or be strings.")
 
 
-def _add_label(graph: _Graph, labels: Array, exported: Exportable) -> Any:
+def _add_label(graph: Graph, labels: Array, exported: Exportable) -> Any:
     model = exported.model
     if exported.calibrated:
         codes = graph.node("ArgMax", "probabilities", axis=1, keepdims=0)

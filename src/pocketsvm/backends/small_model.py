@@ -1,0 +1,108 @@
+"""The small model whose feature scales are learnt: its coefficients, its objective and gradient."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk
+
+Array = NDArray[Any]
+
+# The matrix of the linear system has a Cholesky factor in float64 with this on its diagonal.
+JITTER = 1e-6
+
+
+class SmallModel:
+    """A model with squared loss; a point holds log s and the vectors, in standardised features."""
+
+    def __init__(self, X: Array, values: Array, c: Array, penalty: float) -> None:
+        self._X, self._values, self._c = X, values, c
+        self._squares = np.square(X)
+        self._penalty = penalty * self._c.sum()
+        self.point = np.empty(0)
+        self._coefficients, self._intercepts = np.empty((0, 0)), np.empty(0)
+
+    def decisions(self, X: Array, point: Array) -> Array:
+        """Return the decision values of rows; `solve` was called with this point."""
+        scales, u = self._unpacked(point)
+        decisions: Array = _kernel(X * scales.astype(np.float32), u) @ self._coefficients
+        return decisions + self._intercepts
+
+    def solve(self, point: Array) -> tuple[Array, Array, Array, Array]:
+        """Solve for the coefficients.
+
+        Returns the scaled rows, the kernel values in single and double precision, and those among
+        the vectors.
+        """
+        scales, u = self._unpacked(point)
+        Z = self._X * scales.astype(np.float32)
+        kernel, among = _kernel(Z, u), _kernel_among(u)
+        double = kernel.astype(np.float64)
+        n_vectors, c = len(u), self._c
+        weighted = double * np.sqrt(c)[:, None]
+        matrix = np.empty((n_vectors + 1, n_vectors + 1))
+        # dsyrk fills the upper triangle of a matrix in Fortran's order: the lower one here.
+        matrix[:-1, :-1] = dsyrk(1.0, weighted.T, trans=0, lower=1)
+        matrix[:-1, :-1] += among
+        matrix[np.diag_indices(n_vectors)] += JITTER
+        matrix[-1, :-1], matrix[-1, -1] = c @ double, c.sum()
+        values = c[:, None] * self._values
+        right = np.vstack([double.T @ values, values.sum(axis=0)])
+        solution = cho_solve(cho_factor(matrix, lower=True, check_finite=False), right)
+        self.point = point.copy()
+        self._coefficients, self._intercepts = solution[:-1], solution[-1]
+        return Z, kernel, double, among
+
+    def objective(self, point: Array) -> tuple[float, Array]:
+        """Return the objective and its gradient, with the coefficients solved for.
+
+        The objective is minimal in the coefficients, so its gradient is that for fixed ones. With
+        z = s x, u = s v, w_ij = k_ij sum_o slope_io beta_jo, and m_jl = k_jl sum_o beta_jo beta_lo,
+        it is
+
+            g_j = 2 (sum_i w_ij (z_i - u_j) + sum_l m_jl (u_l - u_j))      in u_j, s g_j in v_j,
+            -2 (sum_ij w_ij z_i^2 - sum_j u_j sum_i w_ij z_i) + sum_j u_j g_j    in log s.
+        """
+        Z, kernel, double, among = self.solve(point)
+        scales, u = self._unpacked(point)
+        beta = self._coefficients
+        residuals = double @ beta + self._intercepts - self._values
+        slopes = self._c[:, None] * residuals
+        value = 0.5 * float((slopes * residuals).sum() + (beta * (among @ beta)).sum())
+        weights = slopes.astype(np.float32) @ beta.T.astype(np.float32)
+        weights *= kernel
+        pull = (weights.T @ Z).astype(np.float64)
+        total = weights.sum(axis=0, dtype=np.float64)
+        m = among * (beta @ beta.T)
+        in_u = 2 * (pull + m @ u - (total + m.sum(axis=1))[:, None] * u)
+        squares = weights.sum(axis=1, dtype=np.float64) @ self._squares
+        in_log = -2 * (np.square(scales) * squares - (u * pull).sum(axis=0))
+        in_log += (u * in_u).sum(axis=0)
+        deviation = point[: len(scales)] - point[: len(scales)].mean()
+        value += self._penalty * float(np.square(deviation).mean())
+        in_log += 2 * self._penalty / len(scales) * deviation
+        unit = float(self._c.sum())
+        return value / unit, np.append(in_log, (in_u * scales).ravel()) / unit
+
+    def _unpacked(self, point: Array) -> tuple[Array, Array]:
+        """Return the scales and the scaled vectors of a point."""
+        n_features = self._X.shape[1]
+        scales = np.exp(point[:n_features])
+        return scales, point[n_features:].reshape(-1, n_features) * scales
+
+
+def _kernel(Z: Array, u: Array) -> Array:
+    """Return the kernel values of scaled rows and vectors, in single precision."""
+    exponents: Array = Z @ (2 * u.T).astype(np.float32)
+    exponents -= np.square(Z).sum(axis=1)[:, None]
+    exponents -= np.square(u).sum(axis=1).astype(np.float32)
+    np.minimum(exponents, 0.0, out=exponents)
+    return np.exp(exponents, out=exponents)
+
+
+def _kernel_among(u: Array) -> Array:
+    """Return the kernel values among scaled vectors."""
+    squares = np.square(u).sum(axis=1)
+    kernel: Array = np.exp(np.minimum(2 * u @ u.T - squares[:, None] - squares, 0.0))
+    return kernel
