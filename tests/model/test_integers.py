@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pocketsvm import BudgetedSVC, compress, load_model, load_svmlight
 from pocketsvm.model import Model
+from pocketsvm.model.export import export_onnx
 from pocketsvm.model.integers import SHIFTS, TABLE, Integers, exp2_minus
 
 (INTEGERS,) = (path for path in GOLDEN if path.stem.startswith("integers"))
@@ -154,3 +155,12 @@ FORGED = {
 def test_forged_integers_are_refused(path, name):
     change, reason = FORGED[name]
     refused_after(change, INTEGERS, path, reason)
+
+
+def test_onnx_gives_the_labels_of_the_model_in_floating_point(tmp_path):
+    ort = pytest.importorskip("onnxruntime")
+    model = load_model(INTEGERS)
+    export_onnx(model, tmp_path / "m.onnx")
+    X = np.random.default_rng(0).normal(scale=5, size=(300, 3)).astype(np.float32)
+    labels, _ = ort.InferenceSession(tmp_path / "m.onnx").run(None, {"X": X})
+    assert_array_equal(labels, model.predict(X))
