@@ -15,7 +15,7 @@ from pocketsvm.files.reader import SURELY, Batch, Labels, Reader
 
 def test_names_endings_and_titles_follow_from_a_list():
     assert names(FILES) == ("libsvm", "csv", "tsv", "parquet")
-    assert listed(EXPORTS) == "LIBSVM, ONNX or a C header"
+    assert listed(EXPORTS) == "LIBSVM, ONNX, a C header or a JavaScript module"
     assert by_ending(FILES, "rows/A.PQ").name == "parquet"
     assert by_ending(FILES, "rows.txt") is None
     assert named(EXPORTS, "c").load().__name__ == "export_c"

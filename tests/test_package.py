@@ -46,6 +46,7 @@ def test_public_names_exist_and_have_an_example():
         "BudgetedSVR",
         "BudgetedSVRCV",
         "MergeTable",
+        "compress",
         "golden_section",
         "load_model",
         "load_svmlight",

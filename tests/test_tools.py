@@ -1,9 +1,13 @@
 """The tools: those that build the site, and the one that fuzzes model files."""
 
+import json
 import random
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mkdocs.exceptions import PluginError
 
@@ -209,3 +213,17 @@ def test_changed_files_are_refused_or_hold_a_model_that_works(tmp_path, name):
     for _ in range(400):
         target(fuzz_models.mutate(content, rng))
     assert 10 < target.n_models < 300
+
+
+def test_models_of_the_live_picture_predict():
+    import live_picture
+
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node")
+    function, shown = live_picture.model(24)
+    X, y = live_picture.spirals(200, seed=3)
+    program = f"const m = {function}; console.log(JSON.stringify({X.tolist()}.map(m.predict)))"
+    done = subprocess.run([node, "-e", program], capture_output=True, text=True, check=True)
+    assert np.mean(np.array(json.loads(done.stdout)) == y) > 0.95
+    assert len(shown["vectors"]) == 24

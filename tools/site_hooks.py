@@ -1,7 +1,8 @@
 """Hooks of MkDocs: pages that are made when the site is built, public names, and formulas.
 
 The gallery's pages come from ``build/gallery``, which ``tools/gallery.py`` writes, and the
-changelog from ``CHANGELOG.md``. A line ``::: module`` in a page stands for a list of the names in
+changelog from ``CHANGELOG.md``. The script of the live picture comes from ``build/live``, which
+``tools/live_picture.py`` writes. A line ``::: module`` in a page stands for a list of the names in
 the module's ``__all__``, and for a description of each from its docstring. Formulas become MathML,
 which browsers draw without a script.
 """
@@ -21,6 +22,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "build" / "gallery"
+LIVE = ROOT / "build" / "live" / "live.js"
 MODULE = re.compile(r"^::: ([\w.]+)$", flags=re.MULTILINE)
 FORMULA = re.compile(
     r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</(?:span|div)>', flags=re.DOTALL
@@ -31,6 +33,10 @@ def on_config(config: MkDocsConfig) -> None:
     """List the pages of the gallery in the navigation."""
     if not (GALLERY / "index.md").exists():
         raise PluginError("There is no gallery. Run: python tools/gallery.py build/gallery")
+    if not LIVE.exists():
+        raise PluginError(
+            "There is no live picture. Run: python tools/live_picture.py " + str(LIVE)
+        )
     pages = sorted(path.name for path in GALLERY.glob("*.md"))
     pages.insert(0, pages.pop(pages.index("index.md")))
     for entry in config.nav or []:
@@ -44,6 +50,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "changelog.md", abs_src_path=str(ROOT / "CHANGELOG.md")))
     for path in sorted(GALLERY.iterdir()):
         files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
+    files.append(File.generated(config, "assets/live.js", abs_src_path=str(LIVE)))
     return files
 
 

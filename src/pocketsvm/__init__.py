@@ -14,9 +14,10 @@ where that pays. `fit.py` is the one road of every fit, wherever the rows are::
 
 A task of `tasks` says what y means: classes, numbers, relevance or nothing. The `estimators` check
 parameters, name the task, call `fit` and keep the model. `search` looks for the best parameters,
-`plots` draws, and `cli` is the command line. Python decides: precision, gamma, regularisation,
-seeds and the number of passes. C++ (`_core`) loops over rows, support vectors and merge candidates,
-without the GIL. `merge_table` shows the merging problem on its own.
+`compression` makes trained machines small, `plots` draws, and `cli` is the command line. Python
+decides: precision, gamma, regularisation, seeds and the number of passes. C++ (`_core`) loops over
+rows, support vectors and merge candidates, without the GIL. `merge_table` shows the merging problem
+on its own.
 
 The public names load when they are first used, so that ``import pocketsvm`` imports neither NumPy
 nor scikit-learn.
@@ -32,6 +33,7 @@ __all__ = [
     "BudgetedSVR",
     "BudgetedSVRCV",
     "MergeTable",
+    "compress",
     "golden_section",
     "load_model",
     "load_svmlight",
@@ -44,6 +46,7 @@ __all__ = [
 if TYPE_CHECKING:
     from ._trusted import trusted_types
     from ._versions import show_versions
+    from .compression import compress
     from .estimators import (
         BudgetedOneClassSVM,
         BudgetedRanker,
@@ -67,6 +70,7 @@ else:
         "BudgetedSVR": "estimators",
         "BudgetedSVRCV": "search",
         "MergeTable": "merge_table",
+        "compress": "compression",
         "golden_section": "merge_table",
         "load_model": "estimators.loading",
         "load_svmlight": "files.svmlight",

@@ -51,6 +51,7 @@ EXPORTS = (
     Format("libsvm", "LIBSVM", "model.export.libsvm", "export_libsvm", (".model", ".libsvm")),
     Format("onnx", "ONNX", "model.export.onnx", "export_onnx", (".onnx",)),
     Format("c", "a C header", "model.export.c", "export_c", (".h",)),
+    Format("js", "a JavaScript module", "model.export.js", "export_js", (".mjs", ".js")),
 )
 
 

@@ -158,6 +158,7 @@ def polished(
         dual_coef=model.dual_coef,
         intercept=model.intercept,
         training=replace(model.training, reservoir=training.reservoir),
+        integers=None,
     )
 
 

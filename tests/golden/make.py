@@ -37,6 +37,7 @@ from pocketsvm import (
     BudgetedRanker,
     BudgetedSVC,
     BudgetedSVR,
+    compress,
     save_model,
 )
 from pocketsvm.model import Model
@@ -226,6 +227,12 @@ def feature_scales():
     return clf.fit(X, y), X[:5]
 
 
+def integers():
+    X, y = make_blobs(300, n_features=3, centers=3, cluster_std=2.0, random_state=1)
+    clf = BudgetedSVC(30, feature_scales=[1.3, 0.0, 0.4], max_iter=3, random_state=0).fit(X, y)
+    return compress(clf, X, budget=9, dtype="int8", random_state=0), X[:5]
+
+
 def write(name, clf, X):
     model = Model.of(clf)
     rows, stem = np.asarray(X), f"{name}-v{VERSION}"
@@ -262,6 +269,7 @@ KINDS = {
     "quantiles": quantiles,
     "several-targets": several_targets,
     "feature-scales": feature_scales,
+    "integers": integers,
     "novelty": novelty,
     "ranking": ranking,
 }

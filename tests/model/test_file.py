@@ -104,6 +104,7 @@ def test_there_is_a_golden_file_of_every_kind():
         "feature-scales",
         "float64",
         "huber",
+        "integers",
         "novelty",
         "prepared",
         "prepared-steps",

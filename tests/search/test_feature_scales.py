@@ -40,7 +40,7 @@ def learner(monkeypatch):
 def test_an_array_gives_the_search_of_multiplied_rows():
     X, y = problem()
     one = few(feature_scales=SCALES, gammas=None).fit(X, y)
-    other = few(gammas=None).fit(X * SCALES, y)
+    other = few(gammas=None, feature_scales=None).fit(X * SCALES, y)
     assert one.best_params_ == other.best_params_
     assert one.best_score_ == other.best_score_
     assert_array_equal(one.gammas_, other.gammas_)
@@ -54,7 +54,7 @@ def test_a_regression_takes_an_array():
     scales = [1.0, 2.0, 1.0, 1.0, 0.5, 0.0]
     given = {"budget": 20, "Cs": [1.0, 10.0], "cv": 3, "random_state": 0}
     one = BudgetedSVRCV(feature_scales=scales, **given).fit(X, y)
-    other = BudgetedSVRCV(**given).fit(X * np.array(scales, np.float32), y)
+    other = BudgetedSVRCV(feature_scales=None, **given).fit(X * np.array(scales, np.float32), y)
     assert one.best_params_ == other.best_params_
     assert one.best_score_ == other.best_score_
 
@@ -94,7 +94,7 @@ def test_auto_makes_two_searches_and_takes_the_better_one(learner):
     assert found.best_params_ == {"C": found.C_, "gamma": found.gamma_, "feature_scales": "learn"}
     tried = [each["feature_scales"] for each in found.cv_results_["params"]]
     assert set(tried) == {None, "learn"}
-    plain = few().fit(noise, y)
+    plain = few(feature_scales=None).fit(noise, y)
     assert found.best_score_ > plain.best_score_
     is_plain = np.array([each is None for each in tried])
     assert found.cv_results_["mean_test_score"][is_plain].max() == plain.best_score_

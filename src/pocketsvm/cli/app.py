@@ -19,6 +19,7 @@ COMMANDS = {
     "predict": "Predict the rows of a data file: one label per line, in their order.",
     "evaluate": "Compare a model's predictions with the labels of a data file.",
     "tune": "Find the best C and gamma by cross-validation, and train a model with them.",
+    "compress": "Make a trained SVM small.",
     "inspect": "Show what is in a model file.",
     "export": "Write a model for another program.",
     "data": "The paper's data sets: list and download them.",

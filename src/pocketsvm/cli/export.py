@@ -21,6 +21,14 @@ def export(
         str | None,
         typer.Option(help="Prefix of the names in C.", show_default="by the name of OUT"),
     ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "int16", "int8"] | None,
+        typer.Option(
+            help="Type of the numbers in C; others than float32 need a model that was compressed "
+            "to them.",
+            show_default="that of the model",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Write a model for another program."""
@@ -37,9 +45,15 @@ def export(
             param_hint="--to",
         )
     if name is not None and kind != "c":
-        raise typer.BadParameter("only C has names.", param_hint="--name")
+        raise typer.BadParameter(
+            "it names the functions of C code, and the other formats have none; leave it out.",
+            param_hint="--name",
+        )
     options.check_apart(out, model)
-    settings = {} if name is None else {"name": name}
+    if dtype is not None and kind != "c":
+        raise typer.BadParameter("only C has types.", param_hint="--dtype")
+    given = {"name": name, "dtype": dtype}
+    settings = {key: value for key, value in given.items() if value is not None}
     exported = export_model(read_model(model)[0], out, kind, **settings)
     if json:
         print_json(
@@ -53,5 +67,8 @@ def export(
         )
         return
     show(f"{out} has {exported.file_size:,} bytes; its tables take {exported.table_size:,}")
-    if exported.labels is not None:
+    if exported.names is not None:
+        pairs = zip(exported.labels or (), exported.names, strict=True)
+        show(f"it returns {', '.join(f'{label} for {text!r}' for label, text in pairs)}")
+    elif exported.labels is not None:
         show(f"its labels are {', '.join(map(str, exported.labels))}")

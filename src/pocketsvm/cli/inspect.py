@@ -35,6 +35,7 @@ def inspect(model: options.ModelFile, json: options.Json = False) -> None:
 
 
 def _describe(path: str) -> dict[str, Any]:
+    from ..compression.sizes import size_of
     from ..model.container import VERSION
     from .saved import Saved
 
@@ -52,6 +53,8 @@ def _describe(path: str) -> dict[str, Any]:
         "feature_names": saved.layout.names,
         "label_column": label + 1 if isinstance(label, int) else label,
         "precision": svm.support_vectors_.dtype.name,
+        "type": saved.model.dtype,
+        "bytes_in_c": size_of(saved.model, saved.model.dtype),
         "gamma": svm.gamma_,
         "feature_scales": _scales(saved.model),
         "alpha": svm.alpha_,

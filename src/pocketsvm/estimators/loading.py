@@ -99,15 +99,15 @@ def read_machine(
                 "it holds a CalibratedClassifierCV, which only `pocketsvm export` takes. Use "
                 "pocketsvm.load_model in Python."
             )
-        return _machine(model), extra
+        return machine_of(model), extra
 
 
 def _estimator(model: Model) -> Any:
     """Return the machine of a model, or a pipeline if there is a preparation."""
     if model.preparation is None:
-        return _machine(model)
+        return machine_of(model)
     # The names are those of the rows before the preparation.
-    machine = _machine(replace(model, feature_names=None, preparation=None))
+    machine = machine_of(replace(model, feature_names=None, preparation=None))
     model.preparation.set_names(model.feature_names)
     return join(model.preparation.steps, machine)
 
@@ -126,7 +126,7 @@ def _calibrated(model: Calibrated) -> Any:
     return join(outer, machine)
 
 
-def _machine(model: Model) -> BudgetedMachine:
+def machine_of(model: Model) -> BudgetedMachine:
     """Return the fitted machine of a model."""
     machine = _unfitted(model)
     check_parameters(machine)

@@ -13,6 +13,8 @@ import numpy as np
 from ..rows.precision import FLOAT32_GAMMA
 from ..training.regularisation import ALPHA_RANGE
 from .container import Array, Described, Entry, take
+from .integers_file import check_values as check_integers
+from .integers_file import expected as expected_of_integers
 from .model import TASKS
 from .preparation import expected as expected_of_steps
 from .reservoir import expected as expected_of_rows
@@ -77,6 +79,7 @@ def check_shapes(sections: Sections, entries: Mapping[str, Entry]) -> int:
         expected["training.weight"] = ("float64", (n_outputs,))
     if "training.vectors" in entries or n_state != n_vectors:
         expected["training.vectors"] = (dtype.name, (n_state, n_features))
+    expected |= expected_of_integers(sections, entries)
     compare(expected, entries)
     state_bytes = n_state * n_features * dtype.itemsize
     return label_bytes + name_bytes + step_bytes + state_bytes + reservoir_bytes
@@ -251,6 +254,7 @@ def check_values(arrays: Mapping[str, Array]) -> None:
             _check_norms(name, arrays[name])
     _check_sums(arrays)
     _check_state(arrays)
+    check_integers(arrays)
 
 
 def _check_norms(name: str, vectors: Array) -> None:

@@ -12,6 +12,7 @@ from ..profile import Profile
 from ..training.state import PassState, VectorSet
 from .check import MAX_STEPS, task_of
 from .container import Array, take
+from .integers_file import restore as restore_integers
 from .model import Model, Training
 from .preparation import Preparation
 from .reservoir import restore
@@ -39,6 +40,7 @@ def decode(sections: Sections, arrays: Mapping[str, Array]) -> tuple[Model, dict
         preparation=_preparation(sections, arrays),
         training=_training(sections, arrays, classes),
         feature_scales=arrays.get("feature_scales.values"),
+        integers=restore_integers(sections, arrays),
         task=task["name"],
         loss=task["loss"],
         quantile=_quantile(task.get("quantile")),

@@ -11,6 +11,7 @@ import numpy as np
 from ..profile import Profile
 from ..training.state import VectorSet
 from .container import DTYPES, Array
+from .integers_file import describe as describe_integers
 from .model import TASKS, Model, Training
 from .reservoir import describe
 from .sections import Section
@@ -47,6 +48,8 @@ def encode(model: Model, extra: Mapping[str, Any]) -> dict[str, Section]:
     if model.feature_scales is not None:
         scales = np.asarray(model.feature_scales, dtype=np.float64)
         sections["feature_scales"] = Section(arrays={"values": scales})
+    if model.integers is not None:
+        sections["integers"] = Section(*describe_integers(model.integers))
     reservoir = model.training.reservoir
     if reservoir is not None and reservoir.rows is not None:
         sections["reservoir"] = describe(reservoir, reservoir.rows, model.classes)

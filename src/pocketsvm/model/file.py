@@ -29,6 +29,8 @@ A model file is an array file (`container`) whose header has these sections (`se
                  arrays positions, priorities, weight unless all are one; codes of the classes, or
                  targets; and rows, or, if they are sparse, data, indices and ends, where each row
                  ends. They are prepared, and not yet multiplied by the feature scales.
+"integers"       The same model in integers (`integers`): shift and coefficient_shift; arrays
+                 features, offsets, factors, steps, vectors, coefficients and intercepts.
 "calibration"    Models whose decision values are calibrated: see `calibrated_file`. A file
                  with this section has no other one but "classes" and "extra".
 "extra"          The `extra` of `write_model`: "values", and arrays of any name.

@@ -13,6 +13,7 @@ from ..rows.feature_scales import FeatureScales, scaling_steps
 from ..rows.preparation import Steps, names_after
 from ..rows.stream import StreamReservoir
 from ..training.state import VectorSet
+from .integers import Integers
 from .preparation import Preparation, split
 
 Array = NDArray[Any]
@@ -98,6 +99,9 @@ class Model:
     feature_scales : ndarray of shape (n_features,) or None
         What the features are multiplied by, after the preparation; None means one.
 
+    integers : Integers or None
+        The same model in integers, for C; None if it has not been rounded.
+
     task : {"classification", "regression", "novelty", "ranking"}
         What the decision values are for.
 
@@ -128,6 +132,7 @@ class Model:
     preparation: Preparation | None = None
     training: Training | None = None
     feature_scales: NDArray[np.float64] | None = None
+    integers: Integers | None = None
     task: str = field(kw_only=True)
     loss: str = field(kw_only=True)
     quantile: float | tuple[float, ...] | None = field(default=None, kw_only=True)
@@ -144,6 +149,21 @@ class Model:
         if self.feature_scales is None:
             return self.vectors
         return FeatureScales(self.feature_scales).restored(self.vectors)
+
+    @property
+    def dtype(self) -> str:
+        """The smallest type that holds vectors and coefficients: of integers, or of real numbers.
+
+        Only a model that was made for it has integers, or fits into float16.
+        """
+        if self.integers is not None:
+            return self.integers.dtype
+        with np.errstate(over="ignore"):
+            is_half = all(
+                np.array_equal(numbers.astype(np.float16), numbers)
+                for numbers in (self.vectors, self.dual_coef)
+            )
+        return "float16" if is_half and len(self.vectors) else str(self.vectors.dtype.name)
 
     @property
     def prepared_names(self) -> list[str]:

@@ -28,6 +28,7 @@ SECTIONS = {
     "training": True,
     "feature_names": False,
     "reservoir": False,
+    "integers": False,
     "calibration": True,
     "extra": False,
 }

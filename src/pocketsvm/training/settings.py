@@ -394,3 +394,60 @@ class SearchChoices:
 
 
 SEARCH_CHOICES = SearchChoices()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressionChoices:
+    """Constants of the compression of a given machine.
+
+    Attributes
+    ----------
+    C : float
+        The C of a model that imitates decision values, in units of their spread: large, because
+        these values have no noise.
+
+    most_margin, most_odds : float
+        Decision values to imitate are clipped to this size: far from the boundary, their size does
+        not matter. The second number is for the loss "log_loss", whose values are log odds.
+
+    near : float
+        In novelty detection, a row with the value zero counts one over this, one with a value of
+        mean size about one.
+
+    held_out, most_held_out : float and int
+        The share of the rows that the report is measured on, and their largest number.
+
+    rows_per_vector, least_learnt : int
+        Decision values are imitated on at most so many rows for each vector, or on so many in all.
+
+    moves, window, tolerance : int, int and float
+        Without rows, vectors make at most so many steps, until so many in a row reduce the squared
+        distance, relative to the given function, by less than this each.
+
+    rounded_rows : int
+        The number of rows on which coefficients are solved for after rounding.
+
+    rounding : float
+        The error of a kernel value in integers that coefficients are penalised for.
+
+    precision : float
+        A budget for a tolerance is the smallest one up to this factor.
+    """
+
+    C: float = 1000.0
+    most_margin: float = 3.0
+    most_odds: float = 8.0
+    near: float = 0.02
+    held_out: float = 0.1
+    most_held_out: int = 2000
+    rows_per_vector: int = 128
+    least_learnt: int = 10_000
+    moves: int = 200
+    window: int = 5
+    tolerance: float = 1e-4
+    rounded_rows: int = 10_000
+    rounding: float = 2.0**-17
+    precision: float = 1.1
+
+
+COMPRESSION_CHOICES = CompressionChoices()

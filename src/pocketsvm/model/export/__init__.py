@@ -1,4 +1,4 @@
-"""Models for other programs: LIBSVM's text format, ONNX, a C header.
+"""Models for other programs: LIBSVM's text format, ONNX, a C header, a JavaScript module.
 
 Each export takes a fitted estimator, or its `pocketsvm.model.Model`, and writes one file in one
 step. Exported models only predict; a model from a model file (`pocketsvm.load_model`) can also be
@@ -13,10 +13,19 @@ from ..._formats import EXPORTS
 from ..._replacing import PathLike
 from .c import export_c
 from .common import Exported
+from .js import export_js
 from .libsvm import export_libsvm
 from .onnx import export_onnx
 
-__all__ = ["FORMATS", "Exported", "export_c", "export_libsvm", "export_model", "export_onnx"]
+__all__ = [
+    "FORMATS",
+    "Exported",
+    "export_c",
+    "export_js",
+    "export_libsvm",
+    "export_model",
+    "export_onnx",
+]
 
 FORMATS: dict[str, Callable[..., Exported]] = {each.name: each.load() for each in EXPORTS}
 
@@ -32,11 +41,11 @@ def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exp
     path : str or path-like
         The file.
 
-    to : {"libsvm", "onnx", "c"}
+    to : {"libsvm", "onnx", "c", "js"}
         The format.
 
     **options
-        Options of the format: `name` for "c".
+        Options of the format: `name`, `dtype` and `X` for "c".
 
     Returns
     -------
@@ -45,7 +54,7 @@ def export_model(estimator: Any, path: PathLike, to: str, **options: Any) -> Exp
 
     See Also
     --------
-    export_libsvm, export_onnx, export_c : The formats, with their conventions.
+    export_libsvm, export_onnx, export_c, export_js : The formats, with their conventions.
 
     Examples
     --------

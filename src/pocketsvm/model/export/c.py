@@ -1,12 +1,8 @@
 """Export to C: one C99 header that needs only the standard library's ``expf``."""
 
-import os
 import re
-import textwrap
-import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +10,12 @@ import numpy as np
 from ..._replacing import PathLike
 from ..container import Array
 from ..model import Model
-from .c_code import COLUMNS, Code, Table, braces, literals, real_name
+from .c_code import Code, Table, braces, literals, real_name
+from .c_integers import integer_header, integer_table
+from .c_text import checksum_of, comment_of, label_table, name_of, string_table
 from .common import INT32, Exportable, Exported, cast, integer_labels, max_exponent, write
 
+TYPES = ("float32", "float16", "int16", "int8")
 HEADER = """\
 /* A support vector machine with a Gaussian kernel, written by pocketsvm {version}.
  *
@@ -31,6 +30,21 @@ HEADER = """\
 #define {NAME}_FEATURES {n_inputs}
 #define {NAME}_VECTORS {n_vectors}
 #define {NAME}_OUTPUTS {n_outputs}
+
+"""
+HALF = """\
+/* A number of float16, from its bits. */
+static inline float {name}_half(uint16_t bits)
+{{
+    union {{ uint32_t bits; float value; }} found;
+    const uint32_t exponent = bits >> 10 & 31u, fraction = bits & 1023u;
+    if (exponent == 0) {{
+        const float tiny = (float)fraction * 5.9604645e-08f;
+        return bits >> 15 ? -tiny : tiny;
+    }}
+    found.bits = (uint32_t)(bits >> 15) << 31 | (exponent + 112u) << 23 | fraction << 13;
+    return found.value;
+}}
 
 """
 PREPARE = """\
@@ -48,12 +62,12 @@ static inline void {member}_decision(const {given} *x, {real} *out)
     for (int j = 0; j < {n_vectors}; ++j) {{
         {real} distance = {zero};
         for (int i = 0; i < {n_features}; ++i) {{
-            const {real} difference = {row}[i] - {member}_vectors[j][i];
+            const {real} difference = {row}[i] - {vector};
             distance += difference * difference;
         }}
         const {real} exponent = {gamma} * distance;
         const {real} kernel = {exp}(exponent < {bound} ? -exponent : -{bound});
-        for (int o = 0; o < {n_values}; ++o) out[o] += {member}_coefficients[j][o] * kernel;
+        for (int o = 0; o < {n_values}; ++o) out[o] += {coefficient} * kernel;
     }}
 }}
 """
@@ -221,7 +235,14 @@ static inline void {name}_calibrate(
 """
 
 
-def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exported:
+def export_c(
+    estimator: Any,
+    path: PathLike,
+    name: str | None = None,
+    *,
+    dtype: str | None = None,
+    X: Any = None,
+) -> Exported:
     """Write a C99 header with the whole model: constant tables and two functions.
 
     With the name "model", ``void model_decision(const float *x, float *out)`` writes the
@@ -244,6 +265,16 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     name : str, default=None
         The prefix of the include guard, functions, tables and macros. None means the name of the
         file without its last suffix, made an identifier: ``tumours-v2.h`` gives ``tumours_v2``.
+
+    dtype : {"float32", "float16", "int16", "int8"}, default=None
+        The type of the tables. None means the one that the model was made for. Types but "float32"
+        need a model that `pocketsvm.compress` has made for them. With "float16", the tables are
+        half as large, and the computation is the same. With "int16" and "int8", it is in integers:
+        see the notes.
+
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows, of which the comment of a header in integers says how many get the label of the model
+        in floating point.
 
     Returns
     -------
@@ -268,6 +299,13 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     from all vectors get the same class, which depends on the sum of the coefficients if the
     intercept is zero.
 
+    In integers, ``void model_quantise(const float *x, int16_t *row)`` makes a row of
+    ``MODEL_COLUMNS`` integers, with the scaler of a pipeline folded in; a device can store such
+    rows. ``model_predict`` and ``void model_decision(const int16_t *row, int64_t *out)`` take it.
+    Decision values are in units of ``MODEL_UNIT``, and probabilities, of type ``uint16_t``, in
+    units of 1 / 65535. The header includes only ``<stdint.h>`` and calls no function.
+    `pocketsvm.model.integers` is the same arithmetic in NumPy.
+
     A program can include several models if their names differ in more than upper and lower case.
     If two different models have the same name, the program does not compile.
 
@@ -284,19 +322,26 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     132
     """
     if name is None:
-        name = _name_of(path)
+        name = name_of(path)
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(
             f"name must be an identifier of C that starts with a letter, got {name!r}."
         )
     found = Exportable.of(estimator)
-    words = _words(found, name)
+    kind = _kind(found, dtype)
+    if kind in ("int8", "int16"):
+        content, table_size, labels = integer_header(found, Model.of(estimator), name, X)
+        return write(path, content.encode("ascii"), table_size, labels)
+    words = _words(found, name, kind) | _access(name, kind)
     bodies = [_body(found, k, words) for k in range(len(found.members))]
     predict, labels = _predict(found, words), None
     tables = [table for body in bodies for table in body.tables] + _text_tables(found, words)
-    if found.model.classes is not None:
-        table, labels = _label_table(found.model.classes, words)
+    names = None
+    if (classes := found.model.classes) is not None:
+        table, labels = label_table(classes, words)
         tables.append(table)
+        if integer_labels(classes, INT32) is None:
+            names = [str(label) for label in classes.tolist()]
     if found.calibrated:
         tables += _calibration_tables(found, words)
     words["table_size"] = f"{sum(table.size for table in tables):,}"
@@ -304,11 +349,37 @@ def export_c(estimator: Any, path: PathLike, name: str | None = None) -> Exporte
     parts = ["".join(table.text for table in tables)]
     parts += [template.format(**words) + "\n" for template in shared]
     parts += [CODE.format(**words)] if words["cases"] else []
+    parts += [HALF.format(**words)] if words["kind"] == "float16" else []
     parts += [body.text for body in bodies]
-    words["checksum"] = _checksum("".join(parts))
+    words["checksum"] = checksum_of("".join(parts))
     content = HEADER.format(**words) + "".join(parts) + (predict + FOOTER).format(**words)
     table_size = sum(table.size for table in tables)
-    return write(path, content.encode("ascii"), table_size, labels)
+    return replace(write(path, content.encode("ascii"), table_size, labels), names=names)
+
+
+def _kind(found: Exportable, dtype: str | None) -> str:
+    """Return the type of the tables; refuse one that the model was not made for."""
+    made = found.model.dtype if not found.calibrated else found.dtype.name
+    if dtype is None:
+        return made
+    if dtype not in TYPES:
+        raise ValueError(f"dtype must be one of {', '.join(TYPES)}, got {dtype!r}.")
+    if dtype not in ("float32", made):
+        call = f"pocketsvm.compress(model, X, budget={len(found.model.vectors)}, dtype={dtype!r})"
+        raise ValueError(
+            f"This model was not made for {dtype}. Make one that is solved for its rounding "
+            f"errors: {call}."
+        )
+    return found.dtype.name
+
+
+def _access(name: str, kind: str) -> dict[str, str]:
+    """Return how the code reads numbers of the tables."""
+    words = {"kind": kind, "vector": "{member}_vectors[j][i]"}
+    words["coefficient"] = "{member}_coefficients[j][o]"
+    if kind == "float16":
+        words = {key: f"{name}_half({text})" for key, text in words.items()} | {"kind": kind}
+    return words
 
 
 @dataclass(frozen=True)
@@ -343,7 +414,9 @@ def _body(found: Exportable, k: int, words: dict[str, Any]) -> _Body:
         code.line(f"for (int i = 0; i < {n_features}; ++i) out[i] = ({words['real']}){row}[i];")
         text = PREPARE.format(**own, statements="".join(f"{line}\n" for line in code.lines))
         own["prepare"] = CALL_PREPARE.format(**own)
-    tables = _number_tables(model, member, found.dtype) + code.tables
+    for access in ("vector", "coefficient"):
+        own[access] = words[access].format(member=member)
+    tables = _number_tables(model, member, found.dtype, words["kind"]) + code.tables
     return _Body(tables, code.functions, text + DECISION.format(**own))
 
 
@@ -377,18 +450,7 @@ def _predict_labels(model: Model) -> str:
     return predict + (PROBABILITIES_TWO if two else PROBABILITIES_SEVERAL)
 
 
-def _name_of(path: PathLike) -> str:
-    """Return the stem of a file as an identifier that starts with a letter."""
-    name = re.sub("[^A-Za-z0-9_]+", "_", Path(os.fsdecode(path)).stem).strip("_")
-    return name if name[:1].isalpha() else f"model_{name}".rstrip("_")
-
-
-def _checksum(text: str) -> str:
-    """Return a number in C that tells models of the same name apart."""
-    return f"0x{zlib.crc32(text.encode('ascii')):08x}"
-
-
-def _words(found: Exportable, name: str) -> dict[str, Any]:
+def _words(found: Exportable, name: str, kind: str) -> dict[str, Any]:
     """Return the words that fill the templates."""
     model, texts = found.model, found.inputs.texts
     is_float = found.dtype == np.float32
@@ -406,11 +468,12 @@ def _words(found: Exportable, name: str) -> dict[str, Any]:
         "n_features": model.vectors.shape[1],
         "n_inputs": found.inputs.n_inputs,
         "columns": "columns" if found.operations[0] else "features",
-        "include": "#include <string.h>\n" if texts else "",
+        "include": "#include <stdint.h>\n" * (kind == "float16")
+        + "#include <string.h>\n" * bool(texts),
         "cases": "".join(CASE.format(i=i, name=name, n=len(each)) for i, each in texts.items()),
         "n_outputs": n_outputs,
         "s": "" if n_outputs == 1 else "s",
-        "features": _comment(model.feature_names),
+        "features": comment_of(model.feature_names),
         "real": real,
         "given": given,
         "precision": f"{real} throughout" if real == given else f"{given} up to the kernel",
@@ -424,24 +487,16 @@ def _words(found: Exportable, name: str) -> dict[str, Any]:
     }
 
 
-def _comment(names: Array | None) -> str:
-    """List the features in a comment; characters that could end it are replaced."""
-    if names is None:
-        return ""
-    safe = [re.sub("[^A-Za-z0-9 .,:()%+_-]", "_", name) for name in names.tolist()]
-    listed = ", ".join(f"{i}: {name}" for i, name in enumerate(safe))
-    lines = textwrap.wrap(f"Features: {listed}.", COLUMNS - len(" * "))
-    return " *\n" + "".join(f" * {line}\n" for line in lines)
-
-
-def _number_tables(model: Model, member: str, dtype: np.dtype[Any]) -> list[Table]:
+def _number_tables(model: Model, member: str, dtype: np.dtype[Any], kind: str) -> list[Table]:
     """Return the tables of the kernel and its coefficients."""
-    arrays = {
-        "vectors": model.vectors,
-        "coefficients": cast(model.dual_coef.T, dtype),
-        "intercepts": cast(model.intercept, dtype),
-    }
-    return [_number_table(f"{member}_{name}", array) for name, array in arrays.items()]
+    arrays = {"vectors": model.vectors, "coefficients": cast(model.dual_coef.T, dtype)}
+    tables = [
+        integer_table(f"{member}_{name}", array.astype(np.float16).view(np.uint16))
+        if kind == "float16"
+        else _number_table(f"{member}_{name}", array)
+        for name, array in arrays.items()
+    ]
+    return [*tables, _number_table(f"{member}_intercepts", cast(model.intercept, dtype))]
 
 
 def _number_table(name: str, array: Array) -> Table:
@@ -468,31 +523,5 @@ def _text_tables(found: Exportable, words: dict[str, Any]) -> list[Table]:
     tables = []
     for i, texts in found.inputs.texts.items():
         declaration = f"static const char *const {words['name']}_texts_{i}[{len(texts)}]"
-        tables.append(_string_table(declaration, texts))
+        tables.append(string_table(declaration, texts))
     return tables
-
-
-def _string_table(declaration: str, texts: list[str]) -> Table:
-    """Return a table of texts; pointers are not counted: their size depends on the machine."""
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    size = sum(len(text) + 1 for text in encoded)
-    return Table(f"{declaration} = {braces(list(map(_string, encoded)))};\n\n", size)
-
-
-def _label_table(classes: Array, words: dict[str, Any]) -> tuple[Table, list[int]]:
-    """Return a table of the labels, and what predict returns for each of them."""
-    integers = integer_labels(classes, INT32)
-    declaration = f"{words['name']}_labels[{len(classes)}]"
-    if integers is not None:
-        text = f"static const int {declaration} = {braces(list(map(str, integers)))};\n\n"
-        return Table(text, 4 * len(integers)), integers
-    texts = [str(label) for label in classes.tolist()]
-    table = _string_table(f"static const char *const {declaration}", texts)
-    return table, list(range(len(classes)))
-
-
-def _string(text: bytes) -> str:
-    """Write a string literal; characters that are not plain ASCII become octal escapes."""
-    plain = (32 <= byte < 127 and byte not in b'"\\?' for byte in text)
-    characters = zip(text, plain, strict=True)
-    return '"' + "".join(chr(b) if is_plain else f"\\{b:03o}" for b, is_plain in characters) + '"'
