@@ -72,7 +72,7 @@ ecosystem: $(PACKAGE) ## the tests of libraries that few tests need: ibis, S3, s
 	$(PY) -m pip install --quiet --group ecosystem
 	$(PY) -m pytest $(ECOSYSTEM_TESTS) $(ARGS)
 
-fuzz: $(PACKAGE) ## fuzz the parser of LIBSVM text and the reader of model files, SECONDS=60 each
+fuzz: $(PACKAGE) ## fuzz the readers of LIBSVM text, model files, checkpoints and tables, SECONDS=60 each
 	@$(CHECK) sanitizers "$(CXX)"
 	$(CMAKE) -S . -B build/fuzz -G Ninja -D CMAKE_BUILD_TYPE=Debug \
 	    -D NATIVE_TESTS_ONLY=ON -D SANITIZE=address,undefined
@@ -82,6 +82,7 @@ fuzz: $(PACKAGE) ## fuzz the parser of LIBSVM text and the reader of model files
 	    -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ build/fuzz/texts native/fuzz/corpus
 	-$(PY) -m pip install --quiet --group fuzz
 	$(PY) tools/fuzz_models.py $(SECONDS) build/fuzz
+	$(PY) tools/fuzz_files.py $$((2 * $(SECONDS))) build/fuzz
 
 arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run under qemu
 	@$(CHECK) arm "$(ARM_CXX)" "$(QEMU)"
@@ -157,12 +158,14 @@ $(BUILD_TOOLS): pyproject.toml
 	@touch $@
 
 $(TOOLS): $(BUILD_TOOLS)
+	@echo "installing the development tools in .venv: a minute or two"
 	$(PY) -m pip install --quiet --group dev
 	@touch $@
 
 # The package, editable: Python edits count at once, native ones at the next make.
 $(PACKAGE): $(TOOLS) CMakeLists.txt $(NATIVE_SOURCES) $(PYTHON_SOURCES)
 	@$(CHECK) compiler "$(CXX)"
+	@echo "compiling pocketsvm: the first time, this takes minutes; later, only what has changed"
 	$(PY) -m pip install --quiet --no-build-isolation --check-build-dependencies \
 	    --config-settings build-dir=build/extension --editable '.[experiments]'
 	@touch $@

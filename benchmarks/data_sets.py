@@ -24,6 +24,7 @@ from pocketsvm.paper.datasets.generated import susy_like
 
 from .datasets import functions, hard
 from .datasets.cases import CASES
+from .datasets.flights import FLIGHTS, flights
 from .datasets.generated import many_classes, sparse_rows
 from .datasets.novelties import NOVELTIES
 from .datasets.paper import paper_task
@@ -104,6 +105,7 @@ class StudySet:
     """Rows with the settings to train with, found by cross-validation on standardised columns.
 
     `gamma` is in units of one over the number of features. `epsilon` is given for regressions.
+    With `scales`, feature scales are learnt from the rows, too.
     """
 
     label: str
@@ -111,6 +113,7 @@ class StudySet:
     C: float
     gamma: float
     epsilon: float | None = None
+    scales: bool = False
 
     def task(self) -> Task:
         """Return standardised columns, and standardised targets of a regression."""
@@ -139,24 +142,56 @@ STUDY = (
     StudySet("moons", study_made(datasets.make_moons, noise=0.3), 10, 4),
     StudySet("circles", study_made(datasets.make_circles, noise=0.2, factor=0.6), 1, 0.25),
     StudySet("shells", study_made(datasets.make_gaussian_quantiles, **SHELLS), 100, 0.25),
-    StudySet("ten normal variables", study_made(datasets.make_hastie_10_2), 100, 0.25),
-    StudySet("clusters", study_made(datasets.make_classification, **CLUSTERS), 1, 1),
-    StudySet("six classes", study_made(datasets.make_classification, **SIX), 1, 1),
-    StudySet("breast cancer", bundled(datasets.load_breast_cancer), 10, 0.25),
-    StudySet("Friedman 1 (R²)", study_made(datasets.make_friedman1, noise=1), 100, 0.25, EPSILON),
-    StudySet("Friedman 2 (R²)", study_made(datasets.make_friedman2, noise=100), 10, 0.25, EPSILON),
+    StudySet("ten normal variables", study_made(datasets.make_hastie_10_2), 100, 0.25, scales=True),
+    StudySet("clusters", study_made(datasets.make_classification, **CLUSTERS), 1, 1, scales=True),
+    StudySet("six classes", study_made(datasets.make_classification, **SIX), 1, 1, scales=True),
+    StudySet("breast cancer", bundled(datasets.load_breast_cancer), 10, 0.25, scales=True),
+    StudySet(
+        "Friedman 1 (R²)",
+        study_made(datasets.make_friedman1, noise=1),
+        100,
+        0.25,
+        EPSILON,
+        scales=True,
+    ),
+    StudySet(
+        "Friedman 2 (R²)",
+        study_made(datasets.make_friedman2, noise=100),
+        10,
+        0.25,
+        EPSILON,
+        scales=True,
+    ),
     StudySet("Friedman 3 (R²)", study_made(datasets.make_friedman3, noise=0.1), 100, 1, EPSILON),
-    StudySet("diabetes (R²)", bundled(datasets.load_diabetes), 1, 0.25, EPSILON),
+    StudySet("diabetes (R²)", bundled(datasets.load_diabetes), 1, 0.25, EPSILON, scales=True),
 )
 STUDY_CASES = CASES  # further rows of the study, each difficult in one respect
 
 # --- the tables -----------------------------------------------------------------------------------
 
-# Real data sets with training and test rows, if their files exist.
+NOISY_MOONS = "moons, 20 columns of noise"
+
+
+def noisy_moons() -> Task:
+    """Return moons among columns of noise.
+
+    The study has moons without such columns, and no feature scales are learnt from them.
+    """
+    X, y = datasets.make_moons(10_000, noise=0.2, random_state=7)
+    noise = np.random.default_rng(5).standard_normal((len(X), 20))
+    X = StandardScaler().fit_transform(np.hstack([X, noise])).astype(np.float32)
+    half = len(X) // 2
+    rows = TrainTest(X[:half], y[:half], X[half:], y[half:])
+    return Task(NOISY_MOONS, rows, 1.0, 1 / X.shape[1])
+
+
+# Data sets with training and test rows; real ones if their files exist.
 TASKS: dict[str, Callable[[], Task | None]] = {
     **{data_set.name: partial(paper_task, data_set.name) for data_set in registry.DATA_SETS},
     **{data_set.label: data_set.load for data_set in TUNED},
     FASHION: fashion_mnist,
+    FLIGHTS: flights,
+    NOISY_MOONS: noisy_moons,
 }
 # Functions that generate rows of any number, and tasks.
 GENERATORS = (

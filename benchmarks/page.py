@@ -17,7 +17,7 @@ from .targets import targets
 
 # The order on the page.
 ORDER = (
-    *("peers", "polish", "exact", "solver", "few", "learners", "tasks", "tuning"),
+    *("peers", "polish", "exact", "solver", "few", "learners", "tasks", "tuning", "scales"),
     *("speed", "growth", "scale", "gpu", "cluster"),
 )
 TOP = (

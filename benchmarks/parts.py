@@ -8,6 +8,7 @@ from pocketsvm.paper.toolkit.tables import Table
 from . import (
     cluster,
     exact,
+    feature_scales,
     few_rows,
     gpu,
     growth,
@@ -55,6 +56,7 @@ PARTS = {
     "solver": Part("Solver", solver.measure, ("jobs",)),
     "learners": Part("Probabilities, quantiles, squared errors", learners.measure, ("jobs",)),
     "tasks": Part("Novelty detection and ranking", tasks.measure),
+    "scales": Part("Feature scales", feature_scales.measure, ("jobs",)),
     "gpu": Part("GPU", gpu.measure),
     "tuning": Part("Tuning", tuning.measure, ("jobs",)),
 }

@@ -61,8 +61,8 @@ OF_THE_PASSES = (
     "most_passes",
 )
 
-# What a variant changes: fields of `Choices`, and "polish" as in the estimators. The default is an
-# empty change.
+# What a variant changes: fields of `Choices`, and "polish" and "feature_scales" as in the
+# estimators. The default is an empty change.
 Changes = Mapping[str, Any]
 
 # The choices, with a smaller and a larger value of each.
@@ -98,6 +98,39 @@ VARIED_THOROUGH: dict[str, tuple[Any, ...]] = {
     "thorough_rounds": (1, 10),
     "thorough_tolerance": (1e-6, 1e-4),
 }
+# The same, of feature_scales="learn".
+VARIED_SCALES: dict[str, tuple[Any, ...]] = {
+    "most_scale_rows": (2500, NO_LIMIT),
+    "held_share": (0.08, 0.3),
+    "scale_vectors": (((50, 0.1), (150, 1.0)), ((200, 0.1), (600, 1.0))),
+    "scale_gain": (0.0, 0.05),
+    "scale_widths": ((0.125,), (0.5,)),
+    "scale_steps": (15, 120),
+    "scale_range": ((-14.0, 8.0), (-3.0, 2.0)),
+    "scale_penalty": (0.0, 0.005),
+}
+# The same, of feature_scales="auto".
+VARIED_AUTO: dict[str, tuple[Any, ...]] = {
+    "most_scale_features": (8, NO_LIMIT),
+    "least_scale_rows": (100, NO_LIMIT),
+}
+# The same, of feature_scales="learn" and polish="thorough".
+VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
+    "batches": (1000, 10_000),
+    "batch_rows": (1024, NO_LIMIT),
+    "batch_scales": (0.03, 0.3),
+    "batch_vectors": (0.01, 0.1),
+    "batch_coefficients": (0.03, 0.3),
+}
+# What is varied, and what all its variants have in common.
+SCALES, AUTO = {"feature_scales": "learn"}, {"feature_scales": "auto"}
+ALL_VARIED: tuple[tuple[dict[str, tuple[Any, ...]], dict[str, str]], ...] = (
+    (VARIED, {}),
+    (VARIED_THOROUGH, {"polish": "thorough"}),
+    (VARIED_SCALES, SCALES),
+    (VARIED_AUTO, AUTO),
+    (VARIED_BATCHES, SCALES | {"polish": "thorough"}),
+)
 
 
 def _comparison_of(name: str, values: tuple[Any, ...], common: Changes) -> dict[str, Changes]:
@@ -108,7 +141,7 @@ def _comparison_of(name: str, values: tuple[Any, ...], common: Changes) -> dict[
 def _shown(value: Any) -> str:
     if value == NO_LIMIT:
         return "no limit"
-    return str(value) if isinstance(value, bool) else f"{value:,}"
+    return str(value) if isinstance(value, bool | tuple) else f"{value:,}"
 
 
 COMPARISONS: dict[str, dict[str, Changes]] = {
@@ -121,10 +154,16 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
         "with moves if they are cheap": {},
         "with moves until they gain nothing": {"polish": "thorough"},
     },
-    **{f"`{name}`": _comparison_of(name, values, {}) for name, values in VARIED.items()},
+    "Feature scales": {
+        "one gamma": {},
+        "learnt": SCALES,
+        "learnt if that is better": AUTO,
+        "learnt, with moves until they gain nothing": SCALES | {"polish": "thorough"},
+    },
     **{
-        f"`{name}`": _comparison_of(name, values, {"polish": "thorough"})
-        for name, values in VARIED_THOROUGH.items()
+        f"`{name}`": _comparison_of(name, values, common)
+        for varied, common in ALL_VARIED
+        for name, values in varied.items()
     },
 }
 
@@ -146,6 +185,7 @@ class Split:
             stratify=y if data.epsilon is None else None,
         )
         checked, self.targets = _targets(X, y, data.epsilon)
+        self.task, self.training = task, (X, y)
         self.rows = training_rows(checked, task.gamma)
         self.held_out = checked_rows(held_out)
         self.alpha, self.budget, self.seed = 1 / (len(y) * data.C), budget, seed
@@ -153,6 +193,8 @@ class Split:
 
     def score(self, changes: Changes) -> float:
         """Return the accuracy on the held-out rows, or R², in per cent."""
+        if "feature_scales" in changes:
+            return self._score_of_scales(**changes)
         settings = self._settings(changes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -163,6 +205,21 @@ class Split:
             return 100 * float(r2_score(self.truth, values[:, 0]))
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
         return 100 * float(np.mean(self.targets.classes[codes] == self.truth))
+
+    def _score_of_scales(
+        self, feature_scales: str, polish: bool | str = True, **choices: Any
+    ) -> float:
+        """Return the score of an estimator; scales that were learnt carry the width."""
+        estimator = self.task.budgeted(
+            self.budget, self.seed, gamma="scale", feature_scales=feature_scales, polish=polish
+        )
+        estimator._choices = Choices(**choices)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            estimator.fit(*self.training)
+        if not hasattr(estimator, "feature_scales_"):
+            return self.score({})
+        return 100 * float(estimator.score(self.held_out.X, self.truth))
 
     def _settings(self, changes: Changes) -> Settings:
         changes = dict(changes)
@@ -217,13 +274,19 @@ def _jobs(results: Results) -> Iterator[tuple[Any, ...]]:
                 missing = [
                     changes
                     for changes in _variants()
-                    if None in results.of([_line(data.label, seed, budget, changes)])
+                    if _applies(changes, data)
+                    and None in results.of([_line(data.label, seed, budget, changes)])
                 ]
                 if missing:
                     yield _run_variants, data.label, budget, seed, missing
         for case in CASES:
             if None in results.of([_line(case, seed)]):
                 yield _run_case, case, seed
+
+
+def _applies(changes: Changes, data: StudySet) -> bool:
+    """Whether a variant is measured on a data set."""
+    return data.scales or "feature_scales" not in changes
 
 
 def _variants() -> list[Changes]:
@@ -234,7 +297,7 @@ def _variants() -> list[Changes]:
 
 def _name(changes: Changes) -> str:
     """Return a text that identifies a variant; raise ValueError if nothing has such a name."""
-    known = {"polish", *(field.name for field in fields(Choices))}
+    known = {"polish", "feature_scales", *(field.name for field in fields(Choices))}
     if unknown := set(changes) - known:
         raise ValueError(f"there is no choice {min(unknown)!r}; there are {sorted(known)}")
     return ", ".join(f"{name}={changes[name]}" for name in sorted(changes)) or "default"
@@ -307,7 +370,8 @@ def _comparison(variants: Mapping[str, Changes], which: int, results: Results) -
     default = {
         (data.label, data.budgets[which]): scores
         for data in STUDY
-        if len(scores := _scores(results, "score", data.label, data.budgets[which], {}))
+        if all(_applies(changes, data) for changes in variants.values())
+        and len(scores := _scores(results, "score", data.label, data.budgets[which], {}))
     }
     titles = [f"{label}, {budget}" for label, budget in default]
     table = Table("comparison", "", headings("data, B", *titles))

@@ -201,7 +201,7 @@ def test_all_estimators_take_an_array(kind):
         ([1.0, -1.0, 1.0, 1.0], "not negative, but the one of feature 1 .* is -1.0"),
         ([1.0, np.nan, 1.0, 1.0], "finite numbers .* feature 1 .* is nan"),
         ([1.0, 1.0, np.inf, 1.0], "feature 2 .* is inf"),
-        ([0.0] * 4, "all feature_scales are zero"),
+        ([0.0] * 4, "All feature_scales are zero"),
         (["a", "b", "c", "d"], "must be None, 'learn', 'auto' or a list of numbers"),
         ([[1.0, 1.0], [1.0, 1.0]], "must be None, 'learn', 'auto' or a list of numbers"),
         ([], "must be None, 'learn', 'auto' or a list of numbers"),

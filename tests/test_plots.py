@@ -469,3 +469,14 @@ def test_a_model_that_weighs_all_features_alike_has_nothing_to_draw(moons):
         FeatureScalesDisplay.from_estimator(BudgetedSVC())
     with pytest.raises(TypeError, match="Expected an estimator of pocketsvm"):
         FeatureScalesDisplay.from_estimator(LogisticRegression().fit(X, Y))
+
+
+def test_the_legend_lists_only_lines_that_are_there():
+    """Far from the other class, there is no boundary; close to the rows, there is a margin."""
+    X, y = np.array([[-3.0, 0.0], [-2.9, 0.1], [3.0, 0.0], [3.0, 0.2]] * 5), [0, 0, 1, 1] * 5
+    clf = BudgetedSVC(8, C=1.0, gamma=0.05, random_state=0).fit(X, y)
+    one_side = BoundaryDisplay.from_estimator(clf, X[:2], margin=0.0)
+    assert "boundary" not in legend_texts(one_side)
+    assert "margin" not in legend_texts(one_side) or one_side._has_margin
+    both = BoundaryDisplay.from_estimator(clf, X)
+    assert legend_texts(both)[:2] == ["boundary", "margin"]

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score, balanced_accuracy_score, r2_score
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    r2_score,
+    roc_auc_score,
+)
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, SVR
 
@@ -18,6 +23,7 @@ from pocketsvm.paper.datasets.files import TrainTest
 from pocketsvm.paper.datasets.problems import Problem
 
 ACCURACY, BALANCED, PRECISION, R2 = "accuracy", "balanced accuracy", "average precision", "R²"
+AUC = "AUC"
 CACHE_MEGABYTES = 1000  # of the exact machines: enough for the kernel rows that they need again
 
 
@@ -41,7 +47,7 @@ class Task:
 
     measure : str
         How predictions of the test rows are judged: `ACCURACY`, the mean over the classes of it,
-        average precision of the last class, or `R2`.
+        average precision of the last class, the area under its ROC curve, or `R2`.
 
     sample_weight : ndarray or None
         Weights of the training rows.
@@ -81,6 +87,10 @@ class Task:
         X, y = self.rows.X_test, self.rows.y_test
         if self.measure == PRECISION:
             return 100 * float(average_precision_score(y == y.max(), model.decision_function(X)))
+        if self.measure == AUC:
+            has_decisions = hasattr(model, "decision_function")
+            values = model.decision_function(X) if has_decisions else model.predict_proba(X)[:, 1]
+            return 100 * float(roc_auc_score(y == y.max(), values))
         predicted = model.predict(X)
         if self.measure == R2:
             return 100 * float(r2_score(y, predicted))

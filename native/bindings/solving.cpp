@@ -298,7 +298,8 @@ void bind_solving(nb::module_& module) {
     module.def("kernel_decisions", &kernel_decisions, "kernel"_a.noconvert(), "coefficients"_a,
                "intercepts"_a, "n_threads"_a = 1);
     module.def("add_outer_products", &outer_products, "square"_a.noconvert(),
-               "kernel"_a.noconvert(), "chosen"_a, "scales"_a, "n_threads"_a = 1, "subtract"_a = false);
+               "kernel"_a.noconvert(), "chosen"_a, "scales"_a, "n_threads"_a = 1,
+               "subtract"_a = false);
     module.def("kernel_pull", &kernel_pull, "kernel"_a.noconvert(), "slopes"_a, "n_threads"_a = 1);
 }
 

@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_friedman1, make_moons
 
 from benchmarks import data_sets, study
 from benchmarks.data_sets import StudySet, made
@@ -14,7 +14,7 @@ from pocketsvm.training.settings import Choices
 
 SMALL = (
     StudySet("moons", made(make_moons, 400, noise=0.2), 10.0, 4.0),
-    StudySet("waves (R²)", made(functions.waves, 400, noise=0.1), 10.0, 1.0, epsilon=0.1),
+    StudySet("waves (R²)", made(functions.waves, 400, noise=0.1), 10.0, 1.0, 0.1, scales=True),
 )
 
 
@@ -29,7 +29,7 @@ def small(monkeypatch):
 def results(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "SEEDS", range(2))
     monkeypatch.setattr(study, "CASES", {"100 rows": study.CASES["100 rows"]})
-    names = ("Polishing", "`fills`", "`hinge_width`")
+    names = ("Polishing", "`fills`", "`hinge_width`", "`scale_steps`")
     monkeypatch.setattr(study, "COMPARISONS", {name: study.COMPARISONS[name] for name in names})
     return Results(tmp_path / "results.csv", study.COLUMNS, tuple(study.KEY))
 
@@ -38,8 +38,9 @@ def results(tmp_path, monkeypatch):
 
 
 def test_every_choice_is_varied_below_and_above():
-    varied = study.VARIED | study.VARIED_THOROUGH
-    assert list(varied) == [field.name for field in fields(Choices)]
+    varied = {name: values for some, _ in study.ALL_VARIED for name, values in some.items()}
+    assert set(varied) == {field.name for field in fields(Choices)}
+    assert len(varied) == sum(len(some) for some, _ in study.ALL_VARIED)
     for name, values in varied.items():
         default = getattr(Choices(), name)
         assert default not in values
@@ -49,15 +50,15 @@ def test_every_choice_is_varied_below_and_above():
 
 
 def test_every_variant_changes_what_exists_and_one_default_is_shown():
+    commons = {f"`{name}`": common for some, common in study.ALL_VARIED for name in some}
     for title, variants in study.COMPARISONS.items():
-        thorough = "thorough" in title
-        plain = [
-            not set(changes) - ({"polish"} if thorough else set()) for changes in variants.values()
-        ]
-        assert plain.count(True) == 1, title
+        common = commons.get(title, {})
+        assert list(variants.values()).count(common) == 1, title
         for changes in variants.values():
-            choices = {name: value for name, value in changes.items() if name != "polish"}
-            assert Choices(**choices) != Choices() or "polish" in changes or not changes, changes
+            assert set(common.items()) <= set(changes.items()), title
+            parameters = "polish", "feature_scales"
+            choices = {key: value for key, value in changes.items() if key not in parameters}
+            assert Choices(**choices) != Choices() or len(changes) > len(choices) or not changes
 
 
 def test_names_identify_variants():
@@ -91,6 +92,25 @@ def test_choices_change_the_model():
     assert split.score({"polish": False}) != default
 
 
+def test_feature_scales_are_learnt_by_choices():
+    rows = made(make_friedman1, 1600, noise=1.0)
+    split = study.Split(StudySet("Friedman 1", rows, 10.0, 0.25, 0.1, scales=True), 20, 0)
+    learnt = split.score(study.SCALES)
+    assert learnt > split.score({}) + 2
+    assert split.score(study.AUTO) == pytest.approx(learnt, abs=2)
+    assert split.score(study.SCALES | {"scale_steps": 1}) < learnt
+    # With too few rows for "auto", the score is that of one gamma.
+    assert split.score(study.AUTO | {"least_scale_rows": 5000}) == split.score({})
+    few = study.SCALES | {"polish": "thorough", "batches": 20, "batch_rows": 100}
+    assert split.score(few) != learnt
+
+
+def test_variants_of_feature_scales_are_measured_on_some_data_sets():
+    learns = [data for data in data_sets.STUDY if study._applies(study.SCALES, data)]
+    assert 5 < len(learns) < len(data_sets.STUDY)
+    assert all(study._applies({"polish": False}, data) for data in data_sets.STUDY)
+
+
 # --- data -----------------------------------------------------------------------------------------
 
 
@@ -111,11 +131,17 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path):
     for function, *arguments in jobs:
         results.add(function(*arguments))
     assert list(study._jobs(results)) == []
-    assert {row["variant"] for row in results.rows if "variant" in row} == {
-        study._name(changes) for changes in study._variants()
+    every = {study._name(changes) for changes in study._variants()}
+    some = {study._name(changes) for changes in study._variants() if "feature_scales" in changes}
+    variants = {
+        data: {row["variant"] for row in results.rows if row["data"] == data and "variant" in row}
+        for data in ("moons", "waves (R²)")
     }
+    assert variants == {"moons": every - some, "waves (R²)": every}
+    assert len(some) == 3
     page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
     assert "| **True** | – | – |" in page
+    assert "| data, B | waves (R²), 10 |" in page
     assert "| 100 rows |" in page
     assert "20,000 test rows" in page

@@ -71,3 +71,11 @@ def test_calibrated_models_are_exported(succeed, refuse, folder, moons):
     assert found["labels"] == [0, 1]
     message = "holds a CalibratedClassifierCV, which only `pocketsvm export` takes"
     refuse(["predict", "calibrated.psvm", "moons.txt"], 1, message)
+
+
+def test_labels_that_are_texts_are_named(succeed, folder):
+    (folder / "pets.csv").write_text("a,label\n" + "1,cat\n2,dog\n3,dog\n0,cat\n" * 9)
+    succeed("train", "pets.csv", "pets.psvm", "-B", "4")
+    said = succeed("export", "pets.psvm", "pets.h")
+    assert "it returns 0 for 'cat', 1 for 'dog'" in said
+    assert "its labels" not in said

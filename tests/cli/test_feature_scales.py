@@ -38,7 +38,7 @@ def test_numbers_are_a_list_or_a_file(succeed, folder, blobs, given):
         ("often", "'often' is not none, learn or auto, and neither numbers with commas nor", 2),
         ("1,2,x", "'1,2,x' is not none, learn or auto", 2),
         ("1,-2,1", "feature 1 (counted from 0) is -2.0", 2),
-        ("0,0,0", "all feature_scales are zero", 2),
+        ("0,0,0", "All feature_scales are zero", 2),
         ("words.txt", "'word' in words.txt is not a number", 2),
         ("1,2", "feature_scales has 2 numbers, but the kernel sees 3 features", 1),
     ],
@@ -81,9 +81,9 @@ def test_learnt_scales_are_kept_shown_and_drawn(succeed, noisy):
     ("options", "message"),
     [
         (["m.psvm", "--plot", "m.doc"], "'m.doc' ends in none of"),
-        (["m.png", "--plot", "m.png"], "m.png is the model, too"),
+        (["m.png", "--plot", "m.png"], "the model is written to m.png"),
         (["-v", "3", "--plot", "m.png"], "-v writes no model to draw"),
-        (["m.psvm", "--plot", "blobs.csv"], "blobs.csv is read; it would be overwritten"),
+        (["m.psvm", "--plot", "blobs.csv"], "blobs.csv is an input of this command"),
     ],
 )
 def test_pictures_that_cannot_be_drawn_are_refused(refuse, blobs, options, message):

@@ -40,4 +40,8 @@ def test_what_is_kept_beside_the_model_is_checked(call, folder, extra):
     X, y = make_moons(100, random_state=0)
     save_model(BudgetedSVC(5, random_state=0).fit(X, y), "m.psvm", extra=extra)
     code, _, err = call("inspect", "m.psvm")
-    assert (code, err) == (1, "pocketsvm: m.psvm: what is kept beside the model is damaged.\n")
+    assert (code, err) == (
+        1,
+        "pocketsvm: m.psvm: what it says about the columns and labels of its training file is "
+        "damaged.\n",
+    )

@@ -79,7 +79,7 @@ def test_quantiles(succeed, folder, wedge):
         assert row["quantile"] == [0.1, 0.5, 0.9][k]
         loss = mean_pinball_loss(y, predicted[:, k], alpha=row["quantile"])
         assert row["pinball"] == pytest.approx(loss, rel=1e-4)
-        assert abs(row["coverage"] - row["quantile"]) < 0.05
+        assert abs(row["coverage"] - row["quantile"]) < 0.08
     assert "below the 0.9 quantile" in succeed("evaluate", "m.psvm", "wedge.csv")
     folds = json.loads(succeed("train", "wedge.csv", "-v", "3", *FAST, *given, "--json"))
     assert folds["pinball"] < 2 * found["pinball"]
@@ -105,7 +105,7 @@ def test_one_quantile_and_other_losses(succeed, folder, wedge):
         (["--regression", "--loss", "huber", "--quantiles", "0.5"], "the loss quantile"),
         (["--loss", "huber"], "'loss' parameter of BudgetedSVC must be"),
         (["--regression", "--loss", "log_loss"], "'loss' parameter of BudgetedSVR must be"),
-        (["--rank", "--loss", "hinge"], "it has no meaning with --rank"),
+        (["--rank", "--loss", "hinge"], "models trained with --rank have no such parameter"),
     ],
 )
 def test_wrong_losses_are_refused(refuse, wedge, arguments, message):

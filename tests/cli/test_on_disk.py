@@ -145,7 +145,7 @@ def test_a_folder_is_evaluated_as_one_file(succeed, parts, data):
 
 def test_folders_that_cannot_be_evaluated_are_refused(refuse, succeed, parts):
     succeed("train", "all.csv", "m.psvm", *TINY)
-    refuse(["evaluate", "m.psvm", "none/*.csv"], 1, "no file matches none/*.csv")
+    refuse(["evaluate", "m.psvm", "none/*.csv"], 1, "No file matches none/*.csv")
     weighted = ["evaluate", "m.psvm", "text", "--weights"]
     refuse([*weighted, "mass"], 1, "0.csv has no column 'mass'")
     for k in range(3):
@@ -161,7 +161,7 @@ def test_folders_that_cannot_be_evaluated_are_refused(refuse, succeed, parts):
     [
         (["train", "text", "-v", "3"], 1, "-v needs all rows in memory"),
         (["train", "text", "m.psvm", "--memory", "much"], 2, "is not a size"),
-        (["train", "nowhere/*.csv", "m.psvm"], 1, "no file matches nowhere/*.csv"),
+        (["train", "nowhere/*.csv", "m.psvm"], 1, "No file matches nowhere/*.csv"),
         (["train", "text", "m.psvm", "--label", "size"], 1, "has no column 'size'"),
         (["train", "text", "m.psvm", "--class-weight", "up"], 2, "is not LABEL=WEIGHT"),
     ],

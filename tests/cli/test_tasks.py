@@ -97,8 +97,12 @@ def test_a_test_file_of_novelties_is_scored(succeed, normal):
     [
         (["--nu", "0"], 2, "The 'nu' parameter of BudgetedOneClassSVM must be a float in"),
         (["--nu", "1.5"], 2, "range (0.0, 1.0]"),
-        (["-c", "3"], 2, "Invalid value for --c: it has no meaning with --one-class"),
-        (["--no-intercept"], 2, "--no-intercept: it has no meaning with --one-class"),
+        (
+            ["-c", "3"],
+            2,
+            "Invalid value for --c: models trained with --one-class have no such parameter",
+        ),
+        (["--no-intercept"], 2, "--no-intercept: models trained with --one-class have no such"),
         (["--rank"], 2, "--one-class and --rank exclude each other"),
         (["--regression"], 2, "--regression and --one-class exclude each other"),
         (["--class-weight", "balanced"], 2, "there are no classes with --one-class"),
@@ -110,7 +114,11 @@ def test_options_without_meaning_are_refused(refuse, normal, options, code, mess
 
 
 def test_nu_is_only_for_novelty_detection(refuse, normal):
-    refuse(["train", "normal.csv", "m.psvm", "--nu", "0.2"], 2, "--nu: it is only for --one-class")
+    refuse(
+        ["train", "normal.csv", "m.psvm", "--nu", "0.2"],
+        2,
+        "--nu: it is the share of outliers, and needs --one-class",
+    )
 
 
 # --- ranking --------------------------------------------------------------------------------------

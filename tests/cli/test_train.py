@@ -301,7 +301,7 @@ def test_columns_that_no_row_uses_cost_nothing(succeed, folder, scale, gamma):
     ("arguments", "code", "message"),
     [
         (["train", "none.txt", "m.psvm"], 1, "none.txt: No such file or directory"),
-        (["train", "moons.txt", "no/folder/m.psvm"], 1, "there is no folder"),
+        (["train", "moons.txt", "no/folder/m.psvm"], 1, "There is no folder"),
         (["train", "moons.txt", "."], 1, "not a regular file"),
         (["train", "moons.txt", "/dev/full"], 1, "not a regular file"),
         (["train", "moons.txt"], 2, "MODEL file to write, or -v FOLDS"),
@@ -325,7 +325,11 @@ def test_columns_that_no_row_uses_cost_nothing(succeed, folder, scale, gamma):
         (["train", "blobs.csv", "m.psvm", "--label", "leaf"], 1, "no column 'leaf'"),
         (["train", "blobs.csv", "m.psvm", "--label", "a", "--drop", "tree"], 1, "--regression"),
         (["train", "moons.txt", "m.psvm", "--unknown"], 2, "--unknown"),
-        (["train", "moons.txt", "moons.txt"], 2, "moons.txt is read; it would be overwritten"),
+        (
+            ["train", "moons.txt", "moons.txt"],
+            2,
+            "moons.txt is an input of this command, and would be overwritten",
+        ),
     ],
 )
 def test_errors(refuse, moons, blobs, arguments, code, message):

@@ -167,7 +167,7 @@ def test_three_classes_on_disk_have_the_score_of_their_model(tmp_path, capsys):
         (["-c", "1", "--log2c", "1,2,1"], "--c or --log2c, not both"),
         (["--scoring", "luck"], "no score 'luck'"),
         (["--plot", "map.doc"], "'map.doc' ends in none of"),
-        (["--plot", "a.png"], "a.png is the model, too"),
+        (["--plot", "a.png"], "the model is written to a.png"),
         (["-v", "1"], "Invalid value for '-v'"),
         (["-B", "1"], "Invalid value for '--budget'"),
         (["--scale", "log"], "'log' is not one of 'none'"),
@@ -190,7 +190,7 @@ def test_what_fails_leaves_nothing_behind(csv, tmp_path, capsys):
     assert pocketsvm("tune", tmp_path / "none.csv", model, *grid) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["moons.csv"]
     said = capsys.readouterr().err
-    assert "there is no folder" in said
+    assert "There is no folder" in said
     content = csv.read_bytes()
     assert pocketsvm("tune", csv, csv, *grid) == 2
     assert pocketsvm("tune", csv, model, *grid, "--plot", csv) == 2

@@ -19,8 +19,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import MERGING, REMOVING
 from sklearn.base import clone
 
-from pocketsvm import BudgetedSVC, _core
+from pocketsvm import BudgetedSVC, BudgetedSVCCV, _core
+from pocketsvm.estimators import base
 from pocketsvm.profile import Profile
+from pocketsvm.rows.checked import check_rows
 
 # --- parameters -----------------------------------------------------------------------------------
 
@@ -471,3 +473,68 @@ def test_memory_in_addition_to_the_data(labels):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 4 + 1 + 2
+
+
+@pytest.mark.parametrize("name", ["budget", "max_iter"])
+def test_numbers_beyond_the_core_are_refused_by_name(name):
+    X, y = moons()
+    with pytest.raises(ValueError, match=rf"The '{name}' parameter .* must be an int in the range"):
+        BudgetedSVC(**{name: 2**63}).fit(X, y)
+
+
+def test_a_prediction_uses_one_model_if_another_thread_fits_meanwhile(monkeypatch):
+    X, y = moons()
+    clf, other = small_svc().fit(X, y), small_svc().fit(np.column_stack([X, X]), y)
+    expected = clf.decision_function(X)
+
+    def check(estimator, *arguments, **options):
+        clf._model = other._model
+        return check_rows(estimator, *arguments, **options)
+
+    monkeypatch.setattr(base, "check_rows", check)
+    assert_array_equal(clf.decision_function(X), expected)
+
+
+class Appearing(str):
+    """The name of an attribute: whoever looks at it lets another attribute appear."""
+
+    attributes: dict
+
+    def __hash__(self):
+        return super().__hash__()
+
+    def __eq__(self, other):
+        self.attributes[f"_appeared_{len(self.attributes)}"] = None
+        return super().__eq__(other)
+
+    def endswith(self, *arguments):
+        return self == "" or super().endswith(*arguments)
+
+
+def test_attributes_may_appear_while_a_search_is_looked_at():
+    """As they do if another thread fits the same search."""
+    search = BudgetedSVCCV(10)
+    name = Appearing("_name")
+    name.attributes = vars(search)
+    vars(search)["_model"] = vars(search)[name] = None
+    assert search._fitted() == {"_model": None}
+
+
+def test_rows_can_be_predicted_while_another_thread_fits():
+    X, y = moons()
+    clf = BudgetedSVC(10, random_state=0).fit(X, y)
+    expected, errors = clf.predict(X), []
+
+    def fit():
+        try:
+            for _ in range(20):
+                clf.fit(X, y)
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=fit)
+    thread.start()
+    while thread.is_alive():
+        assert_array_equal(clf.predict(X), expected)
+    thread.join()
+    assert not errors

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.testing import assert_array_equal
 
 from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR, save_model
 from pocketsvm.callbacks import Checkpoint
-from pocketsvm.estimators.checkpoint_file import read_checkpoint
+from pocketsvm.estimators import checkpoint_file
+from pocketsvm.estimators.checkpoint_file import read_checkpoint, write_checkpoint
 
 N = 4000
 
@@ -261,3 +263,65 @@ def test_warm_starts_go_on(tmp_path):
     first.set_callbacks(checkpoint).fit(X, y)
     assert_array_equal(first._state.vectors, expected._state.vectors)
     assert_array_equal(first.dual_coef_, expected.dual_coef_)
+
+
+def kept(path, **changes):
+    """Write the checkpoint of a fit that was interrupted, with other values."""
+    X, y = halves()
+    clf = BudgetedSVC(4, random_state=0).set_callbacks(Checkpoint(path, every=0), StopAfter(1))
+    with pytest.raises(InterruptedFitError):
+        clf.fit(X, y)
+    identity, progress = read_checkpoint(path)
+    for name, value in changes.items():
+        setattr(progress, name, value)
+    write_checkpoint(path, identity, progress)
+    return BudgetedSVC(4, random_state=0).set_callbacks(Checkpoint(path, every=0)), X, y
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"passes_done": 1}, "its passes_done is not what a fit writes"),
+        ({"part_rows": -1}, "its part_rows is not what"),
+        ({"sums": None}, "its sums is not what"),
+        ({"vectors": None, "passes_done": True}, "its passes are complete, but have no result"),
+        ({"vectors": [1.0]}, "its passes have another result than vectors"),
+    ],
+)
+def test_a_checkpoint_with_other_values_is_refused(changes, problem, tmp_path):
+    path = tmp_path / "a.checkpoint"
+    clf, X, y = kept(path, **changes)
+    with pytest.raises(ValueError, match=rf"a\.checkpoint.*{problem}"):
+        clf.fit(X, y)
+
+
+def test_a_checkpoint_with_arrays_that_do_not_fit_is_refused(tmp_path):
+    path = tmp_path / "a.checkpoint"
+    clf, X, y = kept(path)
+    identity, progress = read_checkpoint(path)
+    state = progress.vectors.states[0]
+    for name in ("coefficients", "births", "generator"):
+        wrong = replace(state, **{name: getattr(state, name)[1:]})
+        progress.vectors = replace(progress.vectors, states=(wrong,))
+        write_checkpoint(path, identity, progress)
+        with pytest.raises(ValueError, match=r"a\.checkpoint.*do not fit each other"):
+            clf.fit(X, y)
+
+
+def test_a_checkpoint_that_lacks_a_value_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.checkpoint"
+    clf, X, y = kept(path)
+    monkeypatch.setitem(checkpoint_file.KINDS, "PassState", checkpoint_file.VectorSet)
+    with pytest.raises(ValueError, match=r"a\.checkpoint.*do not belong together"):
+        clf.fit(X, y)
+
+
+def test_a_fit_goes_on_if_its_checkpoint_cannot_be_written(tmp_path):
+    X, y = problem()
+    clf = BudgetedSVC(15, random_state=0)
+    expected = clf.fit(X, y)
+    clf = BudgetedSVC(15, random_state=0)
+    clf.set_callbacks(Checkpoint(tmp_path / "missing" / "a.checkpoint", every=0))
+    with pytest.warns(UserWarning, match=r"a\.checkpoint cannot be written: .* The fit goes on"):
+        found = clf.fit(X, y)
+    assert_same_model(found, expected)

@@ -38,6 +38,7 @@ def test_half_life_follows_a_stream_that_drifts():
     assert np.mean(forgetting[-20:]) > np.mean(keeping[-20:]) + 0.1
 
 
+@pytest.mark.filterwarnings("ignore:After more than:pocketsvm.estimators.drift.DriftWarning")
 def test_drift_is_warned_about():
     with pytest.warns(DriftWarning, match="More than 90% of the rows .* set half_life"):
         stream(small_svc(budget=100, gamma=0.5), 120)
@@ -96,3 +97,34 @@ def test_half_life_must_be_a_number_of_rows(half_life):
     X, y = moons()
     with pytest.raises(ValueError, match="half_life"):
         small_svc(half_life=half_life).partial_fit(X, y, classes=[0, 1])
+
+
+def wide_stream(n_batches, *, gamma, **settings):
+    """Fit rows of 50 features, of which three matter; a large gamma finds no structure."""
+    rng = np.random.default_rng(0)
+    clf = small_svc(budget=50, gamma=gamma, **settings)
+    for _ in range(n_batches):
+        X = rng.normal(size=(1000, 50))
+        noise = 0.7 * rng.normal(size=1000)
+        clf.partial_fit(X, X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + noise > 0.8, classes=[False, True])
+    return clf
+
+
+def test_a_long_stream_that_nothing_is_learnt_from_is_warned_about():
+    message = "not better than predicting the most frequent class, which .* set alpha"
+    with pytest.warns(DriftWarning, match=message):
+        wide_stream(12, gamma=0.1)
+
+
+@pytest.mark.parametrize(
+    ("n_batches", "settings"),
+    [
+        (10, {"gamma": 0.1}),  # not long yet
+        (14, {"gamma": 0.02}),
+        (12, {"gamma": 0.1, "class_weight": {True: 3.0}}),  # another aim than accuracy
+    ],
+)
+def test_other_streams_are_not_warned_about(n_batches, settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DriftWarning)
+        wide_stream(n_batches, **settings)

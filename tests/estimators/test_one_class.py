@@ -228,3 +228,17 @@ def test_a_large_data_set_is_sampled(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     scaled.fit(open_dataset(tmp_path / "rows.npy", scaler=StandardScaler()))
     assert abs((scaled.predict(X) == -1).mean() - 0.1) < 0.01
+
+
+@pytest.mark.parametrize("weight", [1e38, 1e-100])
+def test_weights_beyond_the_range_of_scores_are_refused(weight):
+    X = ring()
+    with pytest.raises(ValueError, match=r"mean of sample_weight is 1e.* between 1e-30 and 1e\+30"):
+        small().fit(X, sample_weight=np.full(len(X), weight))
+
+
+@pytest.mark.parametrize("weight", [1e29, 1e-29])
+def test_the_unit_of_weights_decides_nothing(weight):
+    X = ring()
+    found = small().fit(X, sample_weight=np.full(len(X), weight))
+    assert_array_equal(found.predict(everywhere()), small().fit(X).predict(everywhere()))

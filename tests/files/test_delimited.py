@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from pocketsvm.files import Layout, delimited
+from pocketsvm.files import DataError, DataFile, Layout, Options, delimited
 
 from .samples import LABELS, ROWS, csv_text, read, spelled, stream
 
@@ -35,7 +35,7 @@ def test_a_header_is_recognised(write):
     [
         ("0,1,kind\n" + "2.5,4,cat\n3,1,dog\n" * 10_000, "'kind' stands in no other row"),
         ("400,401,kind\n2.5,4,cat\n3,1,cat\n", "'kind' stands in no other row"),
-        ("0,1,2\n2.5,4,1\n3,1,0\n", "first row counts from 0"),
+        ("0,1,2\n2.5,4,1\n3,1,0\n", "the first row is 0, 1, 2 and so on, which may be names or"),
     ],
 )
 def test_an_ambiguous_header_is_refused(write, text, reason):
@@ -191,3 +191,25 @@ def test_rows_are_counted_across_blocks(write, monkeypatch):
     rows[-1] = "3,inf,x"
     with pytest.raises(ValueError, match="row 9002, column 'b'"):
         read(write("\n".join(rows), "a.csv"))
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_decimal_commas_are_recognised(sep, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(sep.join(["a", "b", "y"]) + f"\n39,1{sep}-,5{sep}1,25\n+2{sep}0,5{sep}7\n")
+    with DataFile(str(path)) as file:
+        (batch,) = file.batches(file.layout(), labels=True)
+    assert_array_equal(batch.X, [[39.1, -0.5], [2.0, 0.5]])
+    assert_array_equal(batch.labels.numbers(), [1.25, 7])
+
+
+def test_decimal_marks_that_are_mixed_are_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a;b;y\n39,1;0.5;1\n2;0.25;2\n")
+    message = r"'39,1' is not a number.*Options\(decimal=','\)"
+    with DataFile(str(path)) as file, pytest.raises(DataError, match=message):
+        list(file.batches(file.layout()))
+    path.write_text('a,b,y\n"39,1",5,1\n2,"0,25",2\n')
+    with DataFile(str(path), Options(decimal=",")) as file:
+        (batch,) = file.batches(file.layout())
+    assert_array_equal(batch.X, [[39.1, 5], [2, 0.25]])

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
-from pocketsvm.files import Layout
+from pocketsvm.files import DataError, DataFile, Layout
 
 from .samples import parquet_bytes, read, spelled, stream
 
@@ -102,3 +103,12 @@ def test_missing_values_booleans_and_texts(write):
     rows = [[1.0, 1.0, "oak"], [None, None, None], [None, 0.0, "ash"]]
     assert [[None if v != v else v for v in row] for row in table.X.tolist()] == rows
     assert table.layout.texts == [2]
+
+
+def test_names_of_columns_that_are_no_text_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"first": [1.0, 2.0], "label": [0, 1]}), path)
+    path.write_bytes(path.read_bytes().replace(b"first", b"\x8birst"))
+    message = r"a\.parquet is damaged or cannot be read"
+    with DataFile(str(path)) as file, pytest.raises(DataError, match=message):
+        file.layout()

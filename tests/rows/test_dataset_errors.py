@@ -189,7 +189,7 @@ def test_arguments_that_a_source_has_no_use_for(tmp_path):
     write_csv(tmp_path, X, y)
     with pytest.raises(ValueError, match="label must be a column"):
         open_dataset(tmp_path / "part-0.csv", y)
-    with pytest.raises(ValueError, match="names no file"):
+    with pytest.raises(ValueError, match="path is empty: give a file"):
         open_dataset([])
 
 
@@ -248,3 +248,30 @@ def test_a_label_that_is_no_number_is_named(folder, form):
     frame.to_parquet(path) if form == "parquet" else frame.to_csv(path, index=False)
     with pytest.raises(DataError, match=rf"rows.{form}: the label 'high' is not a number, which"):
         BudgetedSVR(4).fit(open_dataset(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is no NumPy file of numbers, or is damaged: No data left in file"),
+        (b"text,1\n", "is no NumPy file of numbers, or is damaged"),
+        (None, "holds several arrays"),
+    ],
+)
+@pytest.mark.parametrize("is_label", [False, True])
+def test_a_numpy_file_that_cannot_be_read_is_named(content, message, is_label, tmp_path):
+    path = tmp_path / "wrong.npy"
+    if content is None:
+        with path.open("wb") as file:
+            np.savez(file, a=np.ones(3), b=np.ones(3))
+    else:
+        path.write_bytes(content)
+    np.save(tmp_path / "rows.npy", np.ones((3, 2)))
+    opened, label = (tmp_path / "rows.npy", path) if is_label else (path, None)
+    with pytest.raises(DataError, match=rf"wrong\.npy {message}"):
+        open_dataset(opened, label=label)
+
+
+def test_an_empty_list_of_files_is_refused():
+    with pytest.raises(ValueError, match="path is empty: give a file, a folder or a pattern"):
+        open_dataset([])

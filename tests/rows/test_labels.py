@@ -58,3 +58,12 @@ def test_classes_are_sorted_labels_of_the_same_type(y):
 def test_targets_of_a_regression_are_no_classes():
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         labels.find_classes(np.array([0.5, 1.7, 2.2]))
+
+
+@pytest.mark.parametrize("texts", [("a", "a\0"), ("a\0", "a"), ("a", "a\0", "b")])
+def test_labels_that_differ_by_a_trailing_zero_character_are_told_apart(texts):
+    y = np.array([texts[k % len(texts)] for k in range(120)], dtype=object)
+    X = np.array([[texts.index(label)] for label in y], dtype=float)
+    clf = small_svc(budget=12).fit(X, y)
+    assert clf.predict(X).tolist() == y.tolist()
+    assert clf.score(X, y) == 1.0

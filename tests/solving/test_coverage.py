@@ -7,13 +7,19 @@ import pytest
 from exact_objective import Objective
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
+from sklearn.metrics import mean_pinball_loss
 from solver_problems import value_problem
 
 from pocketsvm import BudgetedSVR
 from pocketsvm.backends.native import Native
-from pocketsvm.solving.coverage import intercept_shifts, without_each_row
+from pocketsvm.solving.coverage import (
+    conformal_quantile,
+    covering,
+    decisions_without_folds,
+    folds_of,
+    held_out,
+)
 from pocketsvm.solving.problem import Problem
-from pocketsvm.solving.solve import Solver
 from pocketsvm.solving.value_losses import Quantile
 
 LEVELS = [0.1, 0.5, 0.9]
@@ -36,56 +42,106 @@ def decisions(vectors, sample, point):
     return Problem(vectors, sample, True, Native()).place(point).decisions
 
 
-def test_the_model_without_a_row_is_close_to_one_fitted_without_it():
+def without_folds(vectors, sample, point, rows):
+    problem = Problem(vectors, sample, True, Native())
+    random = np.random.default_rng(0)
+    return decisions_without_folds(problem, problem.place(point), rows, random)
+
+
+def test_decisions_without_folds_are_those_of_models_fitted_without_them():
     vectors, sample = quantile_problem()
-    found = decisions(vectors, sample, solved(vectors, sample))
-    without = without_each_row(vectors, sample, 1.0, found, Native())
-    some = range(0, len(sample.c), 8)
-    expected = []
-    for row in some:
-        point = solved(vectors, sample.take(np.delete(np.arange(len(sample.c)), row)))
-        expected.append(decisions(vectors, sample, point)[row])
-    change, expected_change = (without - found)[list(some)], np.array(expected) - found[list(some)]
-    assert np.abs(expected_change).max() > 0.02
-    assert_allclose(change, expected_change, atol=0.15 * np.abs(expected_change).max())
-
-
-def test_after_the_shift_rows_lie_below_the_models_without_them_in_the_right_proportion():
-    vectors, sample = quantile_problem(n=400, width=0.05)
     point = solved(vectors, sample)
-    shifts = intercept_shifts(vectors, point, sample, np.random.default_rng(0), Native())
-    found = decisions(vectors, sample, point)
-    below = sample.loss.targets <= without_each_row(vectors, sample, 1.0, found, Native()) + shifts
-    assert_allclose(np.average(below, axis=0, weights=sample.c), LEVELS, atol=0.01)
+    rows = np.arange(0, 120, 3)
+    without = without_folds(vectors, sample, point, rows)
+    folds = folds_of(len(rows), 120 - len(vectors), np.random.default_rng(0))
+    assert len(folds) > 8
+    for fold in folds:
+        others = np.delete(np.arange(120), rows[fold])
+        expected = decisions(vectors, sample, solved(vectors, sample.take(others)))[rows[fold]]
+        assert_allclose(without[fold], expected, atol=0.01)
+    assert np.abs(without - decisions(vectors, sample, point)[rows]).max() > 0.05
 
 
-def test_a_sample_of_the_rows_gives_nearly_the_same_shift():
+@pytest.mark.parametrize("are_folds_solved", [False, True])
+def test_after_the_shift_rows_held_out_lie_below_in_the_right_proportion(are_folds_solved):
+    vectors, sample = quantile_problem(n=400, width=0.05)
+    held = np.arange(400) % 4 == 0
+    point = solved(vectors, sample)
+    options = {"have_moved": True, "are_folds_solved": are_folds_solved}
+    random = np.random.default_rng(0)
+    shifted, loss = covering(vectors, point, sample, held, random, Native(), **options)
+    found = decisions(vectors, sample, point)[held]
+    if are_folds_solved:
+        found = without_folds(vectors, sample, point, np.flatnonzero(held))
+    found += shifted[:, -1] - point[:, -1]
+    targets, c = sample.loss.targets[held], sample.c[held]
+    assert_allclose(np.average(targets <= found, axis=0, weights=c), LEVELS, atol=0.02)
+    expected = [
+        mean_pinball_loss(y, f, sample_weight=c, alpha=level)
+        for y, f, level in zip(targets.T, found.T, LEVELS, strict=True)
+    ]
+    assert_allclose(loss, sum(expected) * c.sum())
+
+
+def test_which_rows_are_held_out_matters_little_if_no_vector_has_moved():
     vectors, sample = quantile_problem(n=4000, width=0.05, n_vectors=30)
     point = solved(vectors, sample)
-    arguments = vectors, point, sample
-    expected, found = (
-        intercept_shifts(*arguments, np.random.default_rng(0), Native(), rows_per_vector)
-        for rows_per_vector in (10**6, 32)
-    )
-    assert_allclose(found, expected, atol=4e-3)
-    assert not np.array_equal(found, expected)
+
+    def spread(have_moved):
+        shifts = [
+            covering(vectors, point, sample, held_out(4000, random), random, Native(), **options)[
+                0
+            ][:, -1]
+            for random in map(np.random.default_rng, range(4))
+            for options in [{"have_moved": have_moved}]
+        ]
+        return np.std(shifts, axis=0)
+
+    assert (spread(False) < 0.5 * spread(True)).all()
 
 
-def test_quantiles_cover_their_share_of_other_rows(monkeypatch):
-    X, y = make_friedman1(6000, noise=1.0, random_state=0)
-    X, y = (X - X.mean(axis=0)) / X.std(axis=0), y / y.std()
+def test_the_quantile_of_several_targets_covers_each_of_them():
+    X, y = make_friedman1(5000, noise=1.0, random_state=0)
+    both = np.column_stack([-y, y])
+    model = BudgetedSVR(50, 10.0, loss="quantile", quantile=0.9, random_state=0)
+    found = model.fit(X[:2500], both[:2500]).predict(X[2500:])
+    assert_allclose(np.mean(both[2500:] <= found, axis=0), 0.9, atol=0.04)
 
-    def errors():
+
+def test_a_conformal_quantile_is_the_mean_share_below_a_new_value():
+    assert conformal_quantile(np.arange(1.0, 10.0), np.ones(9), 0.3) == 3.0
+    assert conformal_quantile(np.arange(9.0, 0.0, -1), np.full(9, 2.5), 0.9) == 9.0
+    assert conformal_quantile(np.array([1.0, 2.0]), np.ones(2), 0.99) == 2.0
+    random = np.random.default_rng(0)
+    drawn = random.normal(size=(20_000, 10))
+    below = [new <= conformal_quantile(np.array(some), np.ones(9), 0.8) for new, *some in drawn]
+    assert abs(np.mean(below) - 0.8) < 0.01
+
+
+@pytest.mark.parametrize(("n_rows", "C", "polish"), [(600, 100.0, True), (600, 10.0, "thorough")])
+def test_quantiles_of_moved_vectors_cover_their_share_of_other_rows(n_rows, C, polish):
+    """If the vectors had seen all rows, half of the others would lie between the quantiles."""
+    covered, moves = [], []
+    for seed in range(6):
+        X, y = make_friedman1(n_rows + 4000, noise=1.0, random_state=seed)
+        X, y = (X - X.mean(axis=0)) / X.std(axis=0), y / y.std()
         model = BudgetedSVR(
-            200, 30.0, gamma=0.03, loss="quantile", quantile=[0.1, 0.9], random_state=0
-        )
-        found = model.fit(X[:2000], y[:2000]).predict(X[2000:])
-        return np.abs(np.mean(y[2000:, None] <= found, axis=0) - [0.1, 0.9])
+            50, C, loss="quantile", quantile=[0.1, 0.9], polish=polish, random_state=seed
+        ).fit(X[:n_rows], y[:n_rows])
+        low, high = model.predict(X[n_rows:]).T
+        covered.append(np.mean((y[n_rows:] > low) & (y[n_rows:] <= high)))
+        moves.append(model.profile_.moves)
+    assert np.mean(moves) > 10
+    assert abs(np.mean(covered) - 0.8) < 0.05
 
-    shifted = errors()
-    assert shifted.max() < 0.03
-    monkeypatch.setattr(Solver, "covering", lambda solver, answer: answer)
-    assert shifted.sum() < 0.6 * errors().sum()
+
+def test_rows_elsewhere_are_covered_too():
+    X, y = make_friedman1(30_000, noise=1.0, random_state=0)
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), y / y.std()
+    model = BudgetedSVR(20, 10.0, loss="quantile", quantile=[0.1, 0.9], random_state=0)
+    found = model.fit(X[:12_000], y[:12_000]).predict(X[12_000:])
+    assert model.profile_.moves > 0
+    assert_allclose(np.mean(y[12_000:, None] <= found, axis=0), [0.1, 0.9], atol=0.02)
 
 
 def test_without_an_intercept_nothing_is_shifted():

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from pocketsvm import BudgetedSVR
 from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.survey import AtHand
-from pocketsvm.tasks.regression import LARGEST_TARGET, Regression, value_targets
+from pocketsvm.tasks.regression import TARGET_RANGE, Regression, value_targets
 from pocketsvm.training import settings
 from pocketsvm.training.settings import Choices, Settings
 from pocketsvm.training.targets import Pass
@@ -129,7 +129,12 @@ def test_a_sample_in_memory_gives_the_model_of_batches(loss, few_solved, monkeyp
             "2 quantiles need one target, but y has 2 columns",
         ),
         ({}, np.zeros((9, 11)), "budget=20 is too small for 11 outputs: .* at least 22"),
-        ({}, np.full(9, 2 * LARGEST_TARGET), "The targets y are as large as 2e"),
+        (
+            {},
+            np.full(9, 2 * TARGET_RANGE[1]),
+            r"targets y is 2e\+15; it must lie between 1e-15 and",
+        ),
+        ({}, np.full(9, 0.5 * TARGET_RANGE[0]), r"targets y is 5e-16; it must lie between"),
     ],
 )
 def test_bad_targets_are_refused(parameters, y, message):

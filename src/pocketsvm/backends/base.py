@@ -54,9 +54,6 @@ class HessianFactor(Protocol):
     def solve(self, gradient: Array, /) -> Array:
         """Return the solution of a linear system for each row (n_outputs, n_vectors + 1)."""
 
-    def leverages(self, kernel: Any, /) -> Array:
-        """Return a' H^-1 a for each row a of a block of kernel values, followed by a one."""
-
 
 class RowHessian(Protocol):
     """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'.

@@ -31,8 +31,6 @@ FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
 # The least curvature of the intercept, as a share of the largest possible: it has none if no row
 # bends, and then a step would go so far that a line search of few trials does not come back.
 INTERCEPT_CURVATURE = 1e-6
-# Rows whose leverages are computed together.
-ROWS_AT_ONCE = 4096
 # The least share of its curvature that is left to the intercept once the coefficients follow it.
 LEAST_REST = 1e-14
 
@@ -221,15 +219,6 @@ class HessianFactor:
             solution[:, -1] = (gradient[:, -1] - solution[:, :-1] @ self._column) / self._rest
             solution[:, :-1] -= solution[:, -1:] * self._solved
         return solution
-
-    def leverages(self, kernel: Array) -> Array:
-        """Return a' H^-1 a for each row a of a block of kernel values, followed by a one."""
-        found = np.empty(len(kernel))
-        for some in slices(len(kernel), ROWS_AT_ONCE):
-            rows = np.column_stack([kernel[some], np.ones(some.stop - some.start)])
-            rows = rows.astype(np.float64)
-            found[some] = np.einsum("ij,ij->i", rows, self.solve(rows))
-        return found
 
     def _without_intercept(self, right: Array) -> Array:
         solution, _ = dpotrs(self._square, right.T, lower=1)

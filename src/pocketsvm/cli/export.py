@@ -45,7 +45,10 @@ def export(
             param_hint="--to",
         )
     if name is not None and kind != "c":
-        raise typer.BadParameter("only C has names.", param_hint="--name")
+        raise typer.BadParameter(
+            "it names the functions of C code, and the other formats have none; leave it out.",
+            param_hint="--name",
+        )
     options.check_apart(out, model)
     if dtype is not None and kind != "c":
         raise typer.BadParameter("only C has types.", param_hint="--dtype")
@@ -64,5 +67,8 @@ def export(
         )
         return
     show(f"{out} has {exported.file_size:,} bytes; its tables take {exported.table_size:,}")
-    if exported.labels is not None:
+    if exported.names is not None:
+        pairs = zip(exported.labels or (), exported.names, strict=True)
+        show(f"it returns {', '.join(f'{label} for {text!r}' for label, text in pairs)}")
+    elif exported.labels is not None:
         show(f"its labels are {', '.join(map(str, exported.labels))}")

@@ -56,14 +56,19 @@ def new_estimator(
     if task.query is not None and not task.rank:
         raise typer.BadParameter("queries are only for --rank.", param_hint="--query")
     if task.nu != NO_TASK.nu and not task.one_class:
-        raise typer.BadParameter("it is only for --one-class.", param_hint="--nu")
+        raise typer.BadParameter(
+            "it is the share of outliers, and needs --one-class.", param_hint="--nu"
+        )
     machine = _machine(options, task)
     # Novelty detection and ranking lack some parameters; an option for one of them is refused.
     unknown = parameters.keys() - machine.get_params().keys()
     for name in sorted(unknown):
         if parameters.pop(name) != DEFAULTS[name]:
             option = "--no-intercept" if name == "fit_intercept" else f"--{name.lower()}"
-            raise typer.BadParameter(f"it has no meaning with {given[0]}.", param_hint=option)
+            raise typer.BadParameter(
+                f"models trained with {given[0]} have no such parameter; leave it out.",
+                param_hint=option,
+            )
     machine.set_params(
         budget=options.budget,
         max_iter=options.max_iter,
@@ -157,7 +162,7 @@ def check_writable(path: str) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} is not a regular file, which could be written.")
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"there is no folder {folder} for {os.path.basename(path)}.")
+        raise FileNotFoundError(f"There is no folder {folder} for {os.path.basename(path)}.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"no permission to write into {folder}.")
 

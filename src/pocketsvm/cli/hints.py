@@ -24,4 +24,6 @@ def _flag(hint: Hint) -> str:
         "ids": f"--query {column}",
         "texts": f"--one-hot {column}",
         "missing": "--impute mean",
+        "dates": "--dates",
+        "decimal": "--decimal ,",
     }[hint.option]

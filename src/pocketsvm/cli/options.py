@@ -136,6 +136,14 @@ class DataOptions:
             rich_help_panel=TABLES,
         ),
     ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        typer.Option(
+            help="The mark before the decimals in a CSV file.",
+            show_default="detected from the file",
+            rich_help_panel=TABLES,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -166,6 +174,14 @@ class TrainingDataOptions(DataOptions):
             rich_help_panel=TABLES,
         ),
     ] = None
+    dates: Annotated[
+        bool,
+        typer.Option(
+            "--dates",
+            help="Use each column of dates as year, month, weekday (Monday is 0) and hour.",
+            rich_help_panel=TABLES,
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -317,4 +333,7 @@ def check_apart(out: str | None, *sources: str | None) -> None:
         return
     for source in sources:
         if source is not None and os.path.realpath(out) == os.path.realpath(source):
-            raise typer.BadParameter(f"{out} is read; it would be overwritten.")
+            raise typer.BadParameter(
+                f"{out} is an input of this command, and would be overwritten; give the output "
+                "another name."
+            )

@@ -28,7 +28,7 @@ class RankScores(Scores):
         relevance, predicted, queries = self.columns()
         accuracy = pairwise_accuracy(relevance, predicted, queries)
         if np.isnan(accuracy):
-            raise ValueError("no query has two rows of different relevance: nothing is to rank.")
+            raise ValueError("No query has two rows of different relevance: nothing is to rank.")
         has_gain = relevance.min() >= 0
         return {
             "rows": len(relevance),

@@ -62,7 +62,10 @@ class Saved:
             and (spellings is None or len(spellings) == n_classes)
         )
         if not right:
-            raise ValueError(f"{path}: what is kept beside the model is damaged.")
+            raise ValueError(
+                f"{path}: what it says about the columns and labels of its training file is "
+                "damaged."
+            )
         layout = replace(model.layout, label=label, dropped=dropped, first_index=first_index)
         return cls(machine, model, layout, spellings)
 

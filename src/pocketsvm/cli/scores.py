@@ -97,7 +97,7 @@ class ClassScores(Scores):
         support, predicted = self.counts[:-1].sum(axis=1), self.counts.sum(axis=0)
         if not support.any():
             known = ", ".join(map(escaped, self.labels[:MOST_LABELS_NAMED]))
-            raise ValueError(f"no row has a label that the model knows; it knows {known}.")
+            raise ValueError(f"No row has a label that the model knows; it knows {known}.")
         columns = {
             "label": self.labels,
             "precision": _ratio(right, predicted),

@@ -138,7 +138,10 @@ def _check_plot(plot: str, model: str | None) -> None:
     if model is None:
         raise typer.BadParameter("-v writes no model to draw.", param_hint="--plot")
     if os.path.realpath(plot) == os.path.realpath(model):
-        raise typer.BadParameter(f"{plot} is the model, too.", param_hint="--plot")
+        raise typer.BadParameter(
+            f"the model is written to {plot}; give the picture another name.",
+            param_hint="--plot",
+        )
 
 
 def _check_purpose(model: str | None, test: str | None, folds: int | None) -> None:

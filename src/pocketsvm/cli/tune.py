@@ -158,5 +158,8 @@ def _check_outputs(model: str, plot: str | None, data: str, test: str | None) ->
         fitting.check_writable(path)
     if plot is not None:
         if os.path.realpath(plot) == os.path.realpath(model):
-            raise typer.BadParameter(f"{plot} is the model, too.", param_hint="--plot")
+            raise typer.BadParameter(
+                f"the model is written to {plot}; give the picture another name.",
+                param_hint="--plot",
+            )
         pictures.check_picture(plot)

@@ -446,5 +446,6 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
 def _as_class(cls: type[T], estimator: Any) -> T:
     """Return an estimator of another class with the same parameters and attributes."""
     local = cls()
-    local.__dict__ = {key: value for key, value in vars(estimator).items() if key not in OWN}
+    known = vars(estimator).copy()  # another thread may fit the estimator
+    local.__dict__ = {key: value for key, value in known.items() if key not in OWN}
     return local

@@ -5,13 +5,12 @@ keeps the model. All fitted attributes are read from it. A fit that fails or is 
 the estimator as it was.
 """
 
-import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -47,6 +46,12 @@ from .namespaces import OnDevice
 from .saving import save_model
 from .streams import scaled_reservoir, with_kept_rows
 from .watching import FitWatch, given_data
+
+# The core counts vectors and passes in 32 bits.
+LARGEST_INT = 2**31 - 1
+
+
+T = TypeVar("T")
 
 
 class _Fitted:
@@ -195,7 +200,9 @@ class FittedModel(DocLink, BaseEstimator):
             needs = Needs(numbers=True, labelled=False)
             values = [found for _, found in self._decided(dataset, needs)]
             return np.concatenate(values) if values else np.empty((0, len(self._model.intercept)))
-        return self._decide(check_rows(copy.copy(self), X, reset=False, layout=self._model.layout))
+        probe = snapshot(self)
+        rows = check_rows(probe, X, reset=False, layout=probe._model.layout)
+        return probe._decide(rows)
 
     def _decide(self, rows: CheckedRows) -> NDArray[np.float64]:
         """Return the decision values of rows before the preparation."""
@@ -258,11 +265,11 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
     _choices: Choices = Choices()  # constants of the method
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "budget": [Interval(Integral, 2, None, closed="left")],
+        "budget": [Interval(Integral, 2, LARGEST_INT, closed="both")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
         "feature_scales": [StrOptions({"learn", "auto"}), "array-like", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, LARGEST_INT, closed="both")],
         "maintenance": [StrOptions(set(STRATEGIES))],
         "polish": ["boolean", StrOptions({"thorough"})],
         "fit_intercept": ["boolean"],
@@ -351,7 +358,7 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
         self, X: Any, y: Any, sample_weight: Any, start: Model | None, qid: Any = None
     ) -> InMemory:
         """Check rows in scikit-learn's way; self stays as it is."""
-        probe, needs = copy.copy(self), self._what().needs
+        probe, needs = snapshot(self), self._what().needs
         layout = None if start is None else start.layout
         if reset := start is None:
             probe.__dict__.pop("_model", None)
@@ -387,6 +394,13 @@ class BudgetedMachine(CallbackSupportMixin, FittedModel):
             watch.say(model.training.profile.polish_line())
         watch.end(model)
         return model
+
+
+def snapshot(estimator: T) -> T:
+    """Return a shallow copy, which keeps its model while another thread fits the estimator."""
+    found = object.__new__(type(estimator))
+    found.__dict__.update(estimator.__dict__.copy())
+    return found
 
 
 def check_alone(**given: Any) -> None:

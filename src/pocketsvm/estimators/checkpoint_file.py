@@ -1,7 +1,9 @@
 """Checkpoint files: how far a fit is, as an array file.
 
-The container is that of model files: it appears in one step, and its checksum is verified. No class
-in a file is trusted: a file holds numbers, texts, lists, arrays and the few dataclasses below.
+The container is that of model files: it appears in one step, and its checksum is verified. A file
+holds numbers, texts, lists, arrays and the few dataclasses below, and no other class. It is checked
+to be complete, so that damage is an error; what its numbers say is trusted, as that of a file which
+the same user wrote.
 """
 
 import os
@@ -78,8 +80,36 @@ def read_checkpoint(path: PathLike) -> tuple[dict[str, str], Progress]:
         found = take(head.header, "checkpoint", dict)
         arrays = {name: read_array(file, head.start, e) for name, e in head.entries.items()}
         values = take(found, "progress", dict)
-        known = {f.name: _unpack(take_any(values, f.name), arrays) for f in fields(Progress)}
-        return take(found, "identity", dict), Progress(**known)
+        try:
+            known = {f.name: _unpack(take_any(values, f.name), arrays) for f in fields(Progress)}
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise ValueError(f"its values do not belong together: {error}") from error
+        progress = Progress(**known)
+        _check(progress)
+        return take(found, "identity", dict), progress
+
+
+def _check(progress: Progress) -> None:
+    """Refuse values of other types, and passes whose arrays do not fit each other."""
+    kinds = {"passes_done": bool, "sums": list, "part_rows": int, "results": list}
+    wrong = [name for name, kind in kinds.items() if type(getattr(progress, name)) is not kind]
+    if wrong or progress.part_rows < 0:
+        raise ValueError(f"its {(wrong or ['part_rows'])[0]} is not what a fit writes.")
+    vectors = progress.vectors
+    if vectors is None:
+        if progress.passes_done:
+            raise ValueError("its passes are complete, but have no result.")
+        return
+    states = vectors.states if isinstance(vectors, VectorSet) else None
+    if not states or not all(isinstance(state, PassState) for state in states):
+        raise ValueError("its passes have another result than vectors.")
+    assert isinstance(vectors, VectorSet)
+    for state in vectors.states:
+        shape = np.shape(state.vectors)
+        fits = len(shape) == 2 and shape[1] == np.shape(vectors.states[0].vectors)[1]
+        fits = fits and np.shape(state.coefficients) == np.shape(state.births) == shape[:1]
+        if not fits or np.shape(state.generator) != (4,):
+            raise ValueError("the arrays of its passes do not fit each other.")
 
 
 def take_any(values: dict[str, Any], name: str) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from .._replacing import PathLike
 from .._sklearn import callbacks_of
 from .._versions import instruction_set
+from .._warnings import warn
 from ..rows.source import Reading, Source
 from ..training.passes import PassReport
 from ..training.state import VectorSet
@@ -122,10 +123,17 @@ class KeptCourse(Course):
             _check(self._path, found, identity)
 
     def save_if_due(self) -> None:
-        """Write a checkpoint if the last one is old enough."""
-        if time.monotonic() - self._written >= self._every:
+        """Write a checkpoint if the last one is old enough; if that fails, the fit goes on."""
+        if time.monotonic() - self._written < self._every:
+            return
+        try:
             write_checkpoint(self._path, self._identity, self.progress)
-            self._written = time.monotonic()
+        except OSError as error:
+            warn(
+                f"The checkpoint {os.fspath(self._path)} cannot be written: {error}. The fit goes "
+                "on, and tries again later."
+            )
+        self._written = time.monotonic()
 
     def passes(self, make: Callable[[VectorSet | None], VectorSet]) -> VectorSet:
         """Make the passes that are missing."""
@@ -192,7 +200,7 @@ def course_of(estimator: Any, *data: Any) -> Course:
     parameters = estimator.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | np.integer):
         raise ValueError(
-            "a checkpoint needs a random_state that is an int, got "
+            "A checkpoint needs a random_state that is an int, got "
             f"{parameters['random_state']!r}: a fit that goes on must draw the same rows."
         )
     identity = {

@@ -9,13 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from .._sklearn import Interval, StrOptions, available_if, check_partial_fit_first_call, fit_context
+from .._sklearn import (
+    Interval,
+    StrOptions,
+    available_if,
+    check_partial_fit_first_call,
+    fit_context,
+    num_samples,
+    safe_indexing,
+)
 from ..model.model import TASKS
 from ..model.prediction import log_probabilities, probabilities
 from ..profile import Profile
 from ..tasks.classification import Classification
 from .base import BudgetedMachine, FittedModel, fitted
-from .drift import warn_about_drift
+from .drift import COMPARED_ROWS, LONG_STREAM, warn_about_drift, warn_about_majority
 from .namespaces import follows_arrays
 from .streams import PolishedStreams
 
@@ -474,6 +482,11 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         self._partial_fit(self._stream_task(probe.classes_), X, y, sample_weight)
         if self.half_life is None and self.loss != "log_loss":  # there, every row has a slope
             warn_about_drift(before, self.profile_)
+        is_weighted = self.class_weight is not None or sample_weight is not None
+        if self._state.states[0].steps > LONG_STREAM and not is_weighted:
+            some = np.unique(np.linspace(0, num_samples(y) - 1, COMPARED_ROWS).astype(int))
+            few = [safe_indexing(rows, some) for rows in (X, y)]
+            warn_about_majority(self.predict(few[0]), np.asarray(few[1]))
         return self
 
     @follows_arrays

@@ -322,7 +322,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         return self._fit(X, y, sample_weight)
 
     def _what(self) -> Regression:
-        quantile = self._quantiles() if self.loss == "quantile" else 0.5
+        quantile = checked_quantile(self.quantile, self.loss)
         return Regression(self.loss, float(self.epsilon), quantile)
 
     def _stream_task(self, classes: Any = None) -> Regression:
@@ -367,7 +367,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         """Refuse to continue a stream with another loss or other quantiles."""
         super()._check_continued()
         if self.loss == "quantile":
-            check_unchanged("quantile", self._quantiles(), self._quantile)
+            check_unchanged("quantile", checked_quantile(self.quantile, self.loss), self._quantile)
 
     @follows_arrays
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -407,18 +407,25 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         ]
         return float(np.mean(scores))
 
-    def _quantiles(self) -> float | tuple[float, ...]:
-        """Return the quantiles, checked: a float, or an increasing tuple."""
-        if isinstance(self.quantile, Real):
-            return float(self.quantile)
+
+def checked_quantile(quantile: Any, loss: str) -> float | tuple[float, ...]:
+    """Return a quantile, or an increasing tuple of them; refuse it with a loss that has none."""
+    if isinstance(quantile, Real):
+        found: float | tuple[float, ...] = float(quantile)
+    else:
         try:
-            found = tuple(float(q) for q in self.quantile)
+            found = tuple(float(q) for q in quantile)
         except (TypeError, ValueError):
             found = ()
         increases = all(a < b for a, b in pairwise(found))
         if not (found and increases and all(0 < q < 1 for q in found)):
             raise ValueError(
                 "quantile must be a number between 0 and 1, or a list of such numbers that "
-                f"increase, got {self.quantile!r}."
+                f"increase, got {quantile!r}."
             )
-        return found
+    if loss != "quantile" and found != 0.5:
+        raise ValueError(
+            f"quantile={quantile!r} needs loss='quantile', got loss={loss!r}, which predicts no "
+            "quantiles."
+        )
+    return found

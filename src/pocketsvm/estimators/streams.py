@@ -95,7 +95,7 @@ class PolishedStreams:
         found = self._model.training.reservoir
         if found is None or found.rows is None:
             raise DataError(
-                "there are no rows to polish on: set reservoir, the number of rows to keep, and "
+                "There are no rows to polish on: set reservoir, the number of rows to keep, and "
                 "call partial_fit."
             )
         parameters = self._parameters(stream=True)

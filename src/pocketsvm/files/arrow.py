@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .columns import ColumnSelector, Layout, Options, Selection
+from .columns import NAME_THE_LABEL, ColumnSelector, Layout, Options, Selection
+from .dates import PARTS, names_of_parts, part_of
 from .errors import DataError, Hint
 from .memory import GIB, available_memory
 from .reader import Batch, Labels, Reader
@@ -17,6 +18,7 @@ DROP = Hint("Columns that are not needed can be left out: {}.", "drop")
 ENCODE = Hint("Categories are encoded with {}; 'text' stands for all columns of words.", "texts")
 IMPUTE = Hint("Missing values are filled in with {}.", "missing")
 TRAINED_WITHOUT = Hint("The model was trained without missing values.", "missing")
+AS_PARTS = Hint("Dates are used as year, month, weekday and hour with {}.", "dates")
 MISSING = "the value is missing."
 MISSING_LABEL = "the label is missing. Leave out rows without a label."
 # How a text says that a value is missing.
@@ -60,12 +62,16 @@ class ArrowTable(Reader):
 
     words : frozenset of int
         Positions of the columns that hold words.
+
+    dates : frozenset of int
+        Positions of the columns that hold dates.
     """
 
     names: list[str]
     has_names: bool
     n_skipped: int
     words: frozenset[int]
+    dates: frozenset[int]
 
     def __init__(self, name: str, options: Options) -> None:
         self.name, self.options = name, options
@@ -76,11 +82,23 @@ class ArrowTable(Reader):
 
     def layout(self) -> Layout:
         """Return where the table has its features and its label, for a fit."""
-        return self._selector().for_training(self.has_names).layout(self.has_names)
+        selector, sources = self._selector()
+        if self.options.dates and not any(part for _, part in sources):
+            raise DataError(f"{self.name} has no column of dates.")
+        selection = selector.for_training(self.has_names)
+        if selection.label is not None and sources[selection.label][1]:
+            column = self.names[sources[selection.label][0]]
+            raise DataError(
+                f"{self.name}: the last column, {column!r}, holds dates, and is no label.",
+                NAME_THE_LABEL,
+            )
+        return selection.layout(self.has_names)
 
     def batches(self, layout: Layout, labels: bool, n_jobs: int | None = None) -> Iterator[Batch]:
         """Yield batches with the features of a model."""
-        return self._selected(self._selector().for_model(layout, labels, self.has_names))
+        selector, sources = self._selector(layout)
+        selection = selector.for_model(layout, labels, self.has_names)
+        return self._selected(selection.of_table(self.names, sources))
 
     def check_names(self, layout: Layout, first: str) -> None:
         """Refuse a table if it has names of columns and the first of several files has none.
@@ -100,10 +118,45 @@ class ArrowTable(Reader):
 
     def named_options(self) -> Options:
         """Return the options with the names of columns in place of their numbers."""
-        return self._selector().named_options()
+        return ColumnSelector(self.name, self.names, self.options, self.words).named_options()
 
-    def _selector(self) -> ColumnSelector:
-        return ColumnSelector(self.name, self.names, self.options, self.words)
+    def all_names(self) -> list[str]:
+        """Return the names of all columns, where parts stand for dates."""
+        return self._selector()[0].names
+
+    def _selector(
+        self, layout: Layout | None = None
+    ) -> tuple[ColumnSelector, list[tuple[int, str | None]]]:
+        """Return what selects columns, of which parts of dates are some.
+
+        The second value tells the position of each in the table, and which part it is.
+        """
+        options, needed = self.options, set((layout and layout.names) or ())
+        if options.dates and not self.has_names:
+            raise DataError(f"{self.name}: dates are used if columns have names: give it a header.")
+        if options.dates:  # columns that are given by number are those of the table
+            features = options.features
+            selector = ColumnSelector(self.name, self.names, replace(options, features=None))
+            options = replace(selector.named_options(), features=features)
+        given = {options.label, options.weights, options.ids}
+        given |= {*options.drop, *options.texts, *options.targets}
+        names: list[str] = []
+        sources: list[tuple[int, str | None]] = []
+        features = None if options.features is None else list(options.features)
+        for k, name in enumerate(self.names):
+            parts = names_of_parts(name)
+            is_wanted = options.dates and k in self.dates and name not in given | needed
+            if not is_wanted and (name in needed or needed.isdisjoint(parts)):
+                names.append(name)
+                sources.append((k, None))
+                continue
+            names += parts
+            sources += [(k, part) for part in PARTS]
+            if features is not None and name in features:
+                at = features.index(name)
+                features[at : at + 1] = parts
+        words = frozenset(j for j, (k, part) in enumerate(sources) if not part and k in self.words)
+        return ColumnSelector(self.name, names, replace(options, features=features), words), sources
 
     def _selected(self, selection: Selection) -> Iterator[Batch]:
         n_before = self.n_skipped
@@ -135,7 +188,7 @@ def arrow_errors(name: str) -> Iterator[None]:
 
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"{name} is damaged or cannot be read: {error}") from error
 
 
@@ -174,11 +227,17 @@ def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch
     import pyarrow as pa
 
     n_features = len(selection.features)
-    single = all(kind == pa.float32() for kind in batch.schema.types[:n_features])
+    places = {k: place for place, k in enumerate(selection.used)}
+    n_columns = len(set(selection.features))
+    single = all(kind == pa.float32() for kind in batch.schema.types[:n_columns])
     kind = object if selection.texts else np.float32 if single else np.float64
     X = np.empty((batch.num_rows, n_features), dtype=kind)
     for j, k in enumerate(selection.features):
-        values = _texts(batch.column(j)) if k in selection.texts else _numbers(batch.column(j))
+        column = batch.column(places[k])
+        if j in selection.parts:
+            values = part_of(column, selection.parts[j])
+        else:
+            values = _texts(column) if k in selection.texts else _numbers(column)
         is_missing = values != values
         if is_missing.any() and not selection.missing:
             row = int(np.flatnonzero(is_missing)[0])
@@ -187,7 +246,7 @@ def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch
             at = place(name, n_before + int(infinite[0]) + 1, selection, k)
             raise DataError(f"{at}{values[infinite[0]]} is not a finite number")
         X[:, j] = values
-    last = iter(batch.columns[n_features:])
+    last = iter(batch.columns[n_columns:])
     labels = weights = ids = targets = None
     if selection.label is not None:
         labels = _checked_labels(name, next(last), selection, n_before)

@@ -8,7 +8,7 @@ of a file are read.
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from .errors import DataError, Hint
 
@@ -92,9 +92,15 @@ class Options:
     sep : str or None
         The character that separates the values of a CSV file.
 
+    decimal : str or None
+        The character before the decimals of a CSV file.
+
     texts : sequence of str
         Columns that are read as text, by name or number; "text" means all columns of words. Other
         features must be numbers.
+
+    dates : bool
+        Whether each column of dates becomes several features, such as month and weekday.
 
     missing : bool
         Whether values may be missing.
@@ -127,7 +133,9 @@ class Options:
     label: str | None = None
     drop: Sequence[str] = ()
     sep: str | None = None
+    decimal: str | None = None
     texts: Sequence[str] = ()
+    dates: bool = False
     missing: bool = False
     weights: str | None = None
     ids: str | None = None
@@ -168,6 +176,10 @@ class Selection:
 
     targets : list of int
         Positions of the columns with more targets.
+
+    parts : dict
+        The parts of dates that features are, by their place among the features. Several of them
+        have the position of the same column.
     """
 
     names: list[str]
@@ -179,12 +191,36 @@ class Selection:
     weights: int | None = None
     ids: int | None = None
     targets: list[int] = field(default_factory=list)
+    parts: dict[int, str] = field(default_factory=dict)
 
     @property
     def used(self) -> list[int]:
         """Positions of the features and, last, of the label, weights, names and more targets."""
         last = (self.label, self.weights, self.ids, *self.targets)
-        return self.features + [k for k in last if k is not None]
+        return [*dict.fromkeys(self.features), *(k for k in last if k is not None)]
+
+    @property
+    def dates(self) -> frozenset[int]:
+        """Positions of the features that are parts of dates."""
+        return frozenset(self.features[j] for j in self.parts)
+
+    def of_table(self, names: list[str], sources: Sequence[tuple[int, str | None]]) -> "Selection":
+        """Return the same columns of a table in which they have these positions, or are parts."""
+
+        def place(k: int | None) -> Any:
+            return None if k is None else sources[k][0]
+
+        return replace(
+            self,
+            names=names,
+            features=[place(k) for k in self.features],
+            label=place(self.label),
+            texts=frozenset(place(k) for k in self.texts),
+            weights=place(self.weights),
+            ids=place(self.ids),
+            targets=[place(k) for k in self.targets],
+            parts={j: part for j, k in enumerate(self.features) if (part := sources[k][1])},
+        )
 
     def _moved(self, names: list[str], others: Set[int]) -> "Selection":
         """Return the same columns of a table that also has others."""

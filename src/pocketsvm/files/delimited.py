@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .arrow import MISSING_WORDS, ArrowTable, other_label, place
+from .arrow import AS_PARTS, DROP, MISSING_WORDS, ArrowTable, other_label, place
 from .columns import Selection, delimiter_of, listed
+from .dates import READABLE, are_dates
 from .errors import DataError, Hint
 from .reader import BYTE_ORDER_MARK, MAYBE, NO, Opened, number
 
@@ -22,6 +23,10 @@ MAX_ROW = 1 << 23  # bytes of the first row: pyarrow keeps about 40 batches of t
 BLOCK_ROWS = 16  # rows that a batch must have room for: pyarrow refuses a row that exceeds one
 MAX_QUOTED = 40  # characters of a wrong value that a message shows
 
+# Numbers with decimals, and the mark before these.
+COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
+POINT = re.compile(r"[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?")
+DECIMALS = Hint("If its comma is a decimal one, use {}.", "decimal")
 SAY_HEADER = Hint("Say whether it is a header: {}.", "header")
 
 
@@ -90,6 +95,7 @@ class CsvTable(ArrowTable):
         A column with more numbers than words is one of numbers: a word in it is a mistake.
         """
         values: list[list[str]] = [[] for _ in self.names]
+        self.decimal = self.options.decimal or "."
         for line in lines:
             try:
                 row = self._values(line.decode(errors="replace"))
@@ -102,12 +108,18 @@ class CsvTable(ArrowTable):
         self.booleans = frozenset(
             k for k, column in enumerate(values) if column and set(column) <= {*TRUE, *FALSE}
         )
-        n_words = [sum(number(value) is None for value in column) for column in values]
-        self.words = frozenset(
-            k
-            for k, column in enumerate(values)
-            if 2 * n_words[k] > len(column) and k not in self.booleans
-        )
+        if self.options.decimal is None and self.delimiter != ",":
+            has_commas = any(COMMA.fullmatch(value) for column in values for value in column)
+            has_points = any(POINT.fullmatch(value) for column in values for value in column)
+            self.decimal = "," if has_commas and not has_points else "."
+        n_words = [sum(self._number(value) is None for value in column) for column in values]
+        words = [k for k, column in enumerate(values) if 2 * n_words[k] > len(column)]
+        self.dates = frozenset(k for k in words if are_dates(values[k]))
+        self.words = frozenset(words) - self.booleans - self.dates
+
+    def _number(self, text: str) -> float | None:
+        """Return the number that a text spells, or None."""
+        return number(text if self.decimal == "." else text.replace(self.decimal, "."))
 
     def _tell_header(self, first: list[str], rest: Sequence[bytes]) -> bool:
         """Tell whether the first row has names: names are not numbers and do not occur again."""
@@ -116,7 +128,10 @@ class CsvTable(ArrowTable):
         if not rest:
             return False
         if first == [str(k) for k in range(len(first))]:
-            raise DataError(f"{self.name}: its first row counts from 0.", SAY_HEADER)
+            raise DataError(
+                f"{self.name}: the first row is 0, 1, 2 and so on, which may be names or values.",
+                SAY_HEADER,
+            )
         texts = {
             k: name
             for k, name in enumerate(first)
@@ -145,6 +160,7 @@ class CsvTable(ArrowTable):
         types = {keys[k]: pa.float64() for k in selection.features}
         types |= {keys[k]: pa.bool_() for k in self.booleans.intersection(selection.features)}
         types |= {keys[k]: pa.string() for k in selection.texts}
+        types |= {keys[k]: pa.timestamp("us") for k in selection.dates}
         for number_column in (selection.weights, *selection.targets):
             if number_column is not None:
                 types[keys[number_column]] = pa.float64()
@@ -152,7 +168,7 @@ class CsvTable(ArrowTable):
             if text is not None:
                 types[keys[text]] = pa.string()
         try:
-            yield from arrow_csv.open_csv(
+            batches = arrow_csv.open_csv(
                 pa.PythonFile(self.text, mode="r"),
                 arrow_csv.ReadOptions(
                     use_threads=False,  # with threads, errors do not name their row
@@ -167,10 +183,25 @@ class CsvTable(ArrowTable):
                     true_values=[*TRUE, *(f" {word}" for word in TRUE)],
                     false_values=[*FALSE, *(f" {word}" for word in FALSE)],
                     include_columns=[keys[k] for k in selection.used],
+                    decimal_point=self.decimal,
                 ),
             )
+            for batch in batches:
+                yield self._with_points(batch, selection)
         except pa.ArrowInvalid as error:
             raise self._explained(str(error), selection) from error
+
+    def _with_points(self, batch: Any, selection: Selection) -> Any:
+        """Return a batch in which labels that are numbers have a decimal point."""
+        if self.decimal == "." or selection.label is None:
+            return batch
+        import pyarrow.compute as pc
+
+        k = selection.used.index(selection.label)
+        mark = re.escape(self.decimal)
+        pattern = rf"^([+-]?[0-9]*){mark}([0-9]+)$"
+        labels = pc.replace_substring_regex(batch.column(k), pattern, r"\1.\2")
+        return batch.set_column(k, batch.schema.field(k), labels)
 
     def _explained(self, message: str, selection: Selection) -> DataError:
         """Return pyarrow's error with row, column and what would be right."""
@@ -179,14 +210,25 @@ class CsvTable(ArrowTable):
                 f"{self.name} has a row of more than {self.block_size:,} bytes, which is the limit."
             )
         value = re.search(
-            r"column #(\d+): Row #(\d+): .* to (?:double|bool): invalid value '(.*)'", message
+            r"column #(\d+): Row #(\d+): .* to (double|bool|timestamp.*): invalid value '(.*)'",
+            message,
         )
         if value:
             at = place(self.name, int(value[2]), selection, int(value[1]))
-            if not value[3].strip():
+            if not value[4].strip():
                 return DataError(f"{at}the value is blank.")
-            problem = f"{at}{value[3][:MAX_QUOTED]!r} is not a number."
-            return other_label(problem, selection, int(value[1]))
+            at += repr(value[4][:MAX_QUOTED])
+            if value[3].startswith("timestamp"):
+                return DataError(f"{at} is not a date such as 2024-01-31 or 2024-01-31T18:30:00.")
+            if int(value[1]) in self.dates:
+                problem = f"{at} is a date, not a number."
+                if not READABLE.fullmatch(value[4].strip()):
+                    problem = f"{at} looks like a date, and can be read if written as 2024-01-31."
+                hints = (AS_PARTS, DROP) if selection.label_rule is not None else ()
+                return DataError(problem, *hints)
+            if COMMA.fullmatch(value[4].strip()) and self.decimal == ".":
+                return DataError(f"{at} is not a number.", DECIMALS)
+            return other_label(f"{at} is not a number.", selection, int(value[1]))
         text = re.search(r"column #(\d+): Row #(\d+): .*invalid UTF8", message)
         if text:
             at = place(self.name, int(text[2]), selection, int(text[1]))

@@ -16,7 +16,7 @@ class Hint:
         One sentence, with ``{}`` in place of the setting: Python and the command line spell
         settings in different ways.
 
-    option : {"header", "label", "drop", "texts", "missing", "ids"}
+    option : {"header", "label", "drop", "texts", "missing", "ids", "dates", "decimal"}
         The attribute of `Options`.
 
     column : str or None
@@ -24,7 +24,7 @@ class Hint:
     """
 
     advice: str
-    option: Literal["header", "label", "drop", "texts", "missing", "ids"]
+    option: Literal["header", "label", "drop", "texts", "missing", "ids", "dates", "decimal"]
     column: str | None = None
 
 
@@ -82,6 +82,7 @@ def _dataset_argument(hint: Hint) -> str | None:
         "ids": f"open_dataset(..., qid={column})",
         "texts": f"open_dataset(..., one_hot=[{column}])",
         "missing": "open_dataset(..., impute='median')",
+        "dates": "open_dataset(..., dates=True)",
     }.get(hint.option)
 
 
@@ -94,4 +95,6 @@ def _argument(hint: Hint) -> str:
         "ids": f"Options(ids={column}, queries=True)",
         "texts": f"Options(texts=[{column}])",
         "missing": "Options(missing=True)",
+        "dates": "Options(dates=True)",
+        "decimal": "Options(decimal=',')",
     }[hint.option]

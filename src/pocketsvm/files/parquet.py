@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .arrow import DROP, ArrowTable, arrow_errors, check_table_memory, other_label
+from .arrow import AS_PARTS, DROP, ArrowTable, arrow_errors, check_table_memory, other_label
 from .columns import Layout, Selection
 from .compression import is_seekable
 from .errors import DataError
@@ -88,6 +88,7 @@ class ParquetTable(ArrowTable):
         self.fields = [field for field in self.schema if field.name not in left_out]
         self.names = [field.name for field in self.fields]
         self.words = frozenset(k for k, field in enumerate(self.fields) if is_text(field.type))
+        self.dates = frozenset(k for k, field in enumerate(self.fields) if is_date(field.type))
         if not self.names:
             raise DataError(f"{self.name} has no columns{' beside an index' if left_out else ''}.")
 
@@ -123,10 +124,21 @@ def _check_type(name: str, field: Any, selection: Selection, k: int) -> None:
     numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     if any(is_kind(kind) for is_kind in numeric):
         return
+    if is_date(kind) and k in selection.dates:
+        return
     what = "a label must be text or a number" if is_label else "a feature must be a number"
     what = "a target must be a number" if k in selection.targets else what
     problem = f"{name}, column {field.name!r}: {what}, got {field.type}."
+    if is_date(kind) and not is_label and selection.label_rule is not None:
+        raise DataError(problem, AS_PARTS, DROP)
     raise other_label(problem, selection, k) if is_words else DataError(problem, DROP)
+
+
+def is_date(kind: Any) -> bool:
+    """Whether a type of pyarrow holds dates, or times of a date."""
+    from pyarrow import types
+
+    return bool(types.is_date(kind) or types.is_timestamp(kind))
 
 
 def is_text(kind: Any) -> bool:

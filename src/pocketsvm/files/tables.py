@@ -6,7 +6,7 @@ from typing import Any
 from .arrow import ArrowTable
 from .columns import Options, Selection
 from .errors import DataError
-from .parquet import BATCH_VALUES, checked_names, index_columns, is_text
+from .parquet import BATCH_VALUES, checked_names, index_columns, is_date, is_text
 
 
 def is_stream(X: Any) -> bool:
@@ -122,6 +122,7 @@ class FragmentTable(ArrowTable):
         self.fields = list(schema)
         self.names = [field.name for field in self.fields]
         self.words = frozenset(k for k, field in enumerate(self.fields) if is_text(field.type))
+        self.dates = frozenset(k for k, field in enumerate(self.fields) if is_date(field.type))
 
     def record_batches(self, selection: Selection) -> Iterator[Any]:
         """Yield pyarrow's batches."""

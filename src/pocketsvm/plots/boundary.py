@@ -252,18 +252,25 @@ class BoundaryDisplay:
             interpolation="bilinear",
         )
         binary = len(self.classes) == 2
+        self._has_boundary = self._has_margin = False
         for k in [1] if binary else range(len(self.classes)):
             others = np.delete(self.response, k, axis=2).max(axis=2)
             lead = (self.response[..., k] - others) / 2
-            self._draw_levels(lead, [0], colors="black", linewidths=1.6)
+            if self._draw_levels(lead, [0], colors="black", linewidths=1.6):
+                self._has_boundary = True
             if binary and self.offset is None:
-                self._draw_levels(lead, [-1, 1], colors=GREY, linewidths=0.7, linestyles=":")
+                style = {"colors": GREY, "linewidths": 0.7, "linestyles": ":"}
+                self._has_margin = self._draw_levels(lead, [-1, 1], **style)
 
-    def _draw_levels(self, values: NDArray[Any], levels: list[int], **style: Any) -> None:
-        """Draw contours at the levels that occur, because matplotlib warns about the others."""
+    def _draw_levels(self, values: NDArray[Any], levels: list[int], **style: Any) -> bool:
+        """Draw contours at the levels that occur; tell whether there are any.
+
+        matplotlib warns about the others.
+        """
         occurring = [level for level in levels if values.min() < level < values.max()]
         if occurring:
             self.ax_.contour(self.xx0, self.xx1, values, occurring, **style)
+        return bool(occurring)
 
     def _draw_points(self, colors: NDArray[Any]) -> None:
         """Draw the rows, if their classes are known, and the support vectors."""
@@ -292,8 +299,10 @@ class BoundaryDisplay:
         from matplotlib.lines import Line2D
 
         dot: dict[str, Any] = {"marker": "o", "linestyle": "none"}
-        handles = [Line2D([], [], color="black", lw=1.6, label="boundary")]
-        if len(self.classes) == 2 and self.offset is None:
+        handles = []
+        if self._has_boundary:
+            handles.append(Line2D([], [], color="black", lw=1.6, label="boundary"))
+        if self._has_margin:
             handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="margin"))
         handles += [
             Line2D([], [], **dot, color=VECTOR_SHADE * color, markersize=5, label=str(label))

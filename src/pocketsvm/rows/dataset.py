@@ -250,7 +250,7 @@ class FileDataset(Dataset):
         self.name = first + (f" and {n_others} more" if n_others else "")
         if self.is_table:
             with DataFile(first, prepared_options(self.options, self.preparing)) as file:
-                self.options = training_options(file.table.named_options(), file.table.names)
+                self.options = training_options(file.table.named_options(), file.table.all_names())
         elif self.options.ids is not None:
             raise DataError(
                 f"{first} is LIBSVM text, which has the queries of its rows after their "
@@ -441,7 +441,7 @@ class ArrowDataset(Dataset):
             self.dataset = ArrowStream(self.dataset)
         self.name = getattr(self.dataset, "name", "the data set")
         table = self._table(prepared_options(self.options, self.preparing))
-        self.options = training_options(table.named_options(), table.names)
+        self.options = training_options(table.named_options(), table.all_names())
 
     def _table(self, options: Options) -> FragmentTable:
         return FragmentTable(self.name, options, self.dataset)

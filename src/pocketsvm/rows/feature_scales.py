@@ -111,7 +111,7 @@ def checked_feature_scales(given: Any) -> NDArray[np.float64]:
         )
     if not values.any():
         raise ValueError(
-            "all feature_scales are zero, so that all rows would be equal: at least one must be "
+            "All feature_scales are zero, so that all rows would be equal: at least one must be "
             "positive."
         )
     return values

@@ -69,7 +69,7 @@ def encode_labels(y: NDArray[Any], classes: NDArray[Any], *, certain: bool = Fal
     """
     two = len(classes) == 2 and y.dtype == classes.dtype
     if two and certain:
-        return np.asarray(y == classes[1], dtype=bool).view(np.int8)
+        return np.asarray(y == classes[1:], dtype=bool).view(np.int8)
     codes = np.empty(len(y), dtype=np.int8 if len(classes) <= MOST_SMALL_CODES else np.int32)
     for start in range(0, len(y), LABELS_AT_ONCE):
         labels = y[start : start + LABELS_AT_ONCE]
@@ -83,8 +83,9 @@ def encode_labels(y: NDArray[Any], classes: NDArray[Any], *, certain: bool = Fal
 
 def _either(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Tell which labels are the second one of two classes, and which are neither."""
-    found = labels == classes[1]
-    return found, ~found & (labels != classes[0])
+    # Compared with arrays: NumPy takes the zero characters off the end of a single text.
+    found = labels == classes[1:]
+    return found, ~found & (labels != classes[:1])
 
 
 def _searched(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -35,6 +35,17 @@ def _values_at(values: Values | None, rows: NDArray[Any], at: slice) -> Any:
     return rows[:, values[0] if len(values) == 1 else values]
 
 
+def _loaded(path: str) -> NDArray[Any]:
+    """Return the array of a NumPy file as a memory map; errors name the file."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (EOFError, ValueError) as error:
+        raise DataError(f"{path} is no NumPy file of numbers, or is damaged: {error}") from error
+    if not isinstance(found, np.ndarray):
+        raise DataError(f"{path} holds several arrays (.npz), not one.")
+    return found
+
+
 @dataclass(eq=False, repr=False)
 class NpyDataset(Dataset):
     """Rows of a NumPy file, which are read in their order and never at random.
@@ -85,7 +96,7 @@ class NpyDataset(Dataset):
         self, needs: Needs, like: Layout | None
     ) -> tuple[NDArray[Any], Values, Values | None, list[int]]:
         """Return all columns, labels and queries, and the columns that are no features."""
-        X = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        X = _loaded(self.path)
         if X.ndim != 2:
             raise DataError(f"{self.path} holds an array of the shape {X.shape}, not rows.")
         qid = None if self.qid is None else self._values("qid", self.qid, X)
@@ -128,7 +139,7 @@ class NpyDataset(Dataset):
     def _values(self, what: str, given: Any, X: NDArray[Any]) -> Values:
         """Return the values, or the column that holds them."""
         if isinstance(given, str | os.PathLike) and os.fspath(given).endswith(".npy"):
-            given = np.load(given, mmap_mode="r", allow_pickle=False)
+            given = _loaded(os.fspath(given))
         if isinstance(given, list | tuple) and len(given) == len(X):
             given = np.asarray(given)
         if isinstance(given, list | tuple):

@@ -65,6 +65,7 @@ def open_dataset(
     scaler: Any = None,
     impute: str | None = None,
     one_hot: Any = None,
+    dates: bool = False,
     dtype: str | None = None,
     format: str | None = None,
     n_jobs: int | None = -1,
@@ -119,6 +120,11 @@ def open_dataset(
         The columns to encode, by name or number, as OneHotEncoder does: each text becomes a
         feature, and texts that `fit` has not seen are ignored. Numbers in these columns count as
         texts. "text" means all columns of words. By default, columns of words are refused.
+
+    dates : bool, default=False
+        Whether each column of dates becomes four features: year, month, weekday (Monday is 0) and
+        hour. Text files write dates as ``2024-01-31`` or ``2024-01-31T18:30:00``. By default,
+        columns of dates are refused.
 
     dtype : {"float32", "float64"}, default=None
         The precision of the rows. By default float32 for Parquet files whose features all are, and
@@ -186,6 +192,7 @@ def open_dataset(
         weights=None if sample_weight is None else str(sample_weight),
         ids=None if qid is None or isinstance(qid, np.ndarray) else str(qid),
         targets=tuple(columns[1:]),
+        dates=dates,
         features=None if features is None else tuple(map(str, features)),
     )
     if hasattr(path, "get_fragments") or is_stream(path):
@@ -193,7 +200,7 @@ def open_dataset(
             return ArrowDataset(path, options, dtype, preparing)
     paths = found_files(path)
     if not paths:
-        raise ValueError("path names no file.")
+        raise ValueError("path is empty: give a file, a folder or a pattern, or several of them.")
     if any(name.endswith(".npy") for name in paths):
         if len(paths) > 1:
             raise ValueError(f"A NumPy file is opened alone, but path names {len(paths)} files.")
@@ -237,12 +244,12 @@ def found_files(path: Paths) -> list[str]:
             if file.is_file() and not any(part[0] in "._" for part in file.relative_to(text).parts)
         )
         if not found:
-            raise FileNotFoundError(f"the folder {text} has no files.")
+            raise FileNotFoundError(f"The folder {text} has no files.")
         return found
     if not os.path.exists(text) and glob.has_magic(text):
         found = sorted(name for name in glob.glob(text, recursive=True) if os.path.isfile(name))
         if not found:
-            raise FileNotFoundError(f"no file matches {text}.")
+            raise FileNotFoundError(f"No file matches {text}.")
         return found
     if not os.path.exists(text):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)

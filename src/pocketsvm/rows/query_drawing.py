@@ -190,7 +190,7 @@ class QueryReservoir:
         has_pair = np.array([query.has_pair for query in self._queries])
         if not has_pair.any():
             raise DataError(
-                f"there is nothing to rank in {self.n_rows:,} rows: no query has two rows of "
+                f"There is nothing to rank in {self.n_rows:,} rows: no query has two rows of "
                 "different relevance y."
             )
         sizes = np.array([query.size for query in self._queries])

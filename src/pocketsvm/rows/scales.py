@@ -90,16 +90,16 @@ def warn_about_scales(
         warn(ScaleWarning(text, "robust" if scaler == ROBUST else "standard"))
 
 
-def warn_about_targets(spread: float, C: float, name: str = "C") -> None:
+def warn_about_targets(spread: float, origin: str, C: float, name: str = "C") -> None:
     """Warn if the targets of a regression spread so far that C limits the model.
 
     No row can change the model by more than C, so the values of the model cannot follow the
-    targets. `spread` is the median distance of the targets from their median, and `name` tells what
-    the bound is made of.
+    targets. `spread` is the median distance of the targets from the origin: their median, or zero
+    without an intercept. `name` tells what the bound is made of.
     """
     if spread > TARGETS_BEYOND * C:
         warn(
-            f"{name}={C:g} is small for these targets, whose median distance from their median is "
+            f"{name}={C:g} is small for these targets, whose median distance from {origin} is "
             f"{spread:.3g}: the model can hardly follow them. Use a C of about this size or more, "
             "and an epsilon in the units of the targets; or scale the targets: "
             "TransformedTargetRegressor(..., transformer=StandardScaler()).",

@@ -262,7 +262,8 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
 
     def _fitted(self) -> dict[str, Any]:
         """Return the fitted attributes, for callbacks."""
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        # Of a copy: meanwhile, another thread may use the search.
+        fitted = {name: value for name, value in dict(vars(self)).items() if name.endswith("_")}
         return fitted | {"_model": self._model}
 
     def _compared(self, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Compared:
@@ -312,7 +313,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         gammas, Cs = (sorted(set(values)) for values in zip(*tried(winner.race), strict=True))
         results = cv_results([(each.choice, each.race) for each in searches], n_rows)
         dropped = "budgets_", "budget_scores_"
-        kept = {key: value for key, value in vars(self).items() if key not in dropped}
+        kept = {key: value for key, value in dict(vars(self)).items() if key not in dropped}
         self.__dict__ = (
             kept
             | {

@@ -1,6 +1,5 @@
 """`BudgetedSVCCV` and `BudgetedSVRCV`: C and gamma by cross-validation, inside `fit`."""
 
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -9,7 +8,7 @@ from .._sklearn import StrOptions, fit_context
 from ..estimators.base import BudgetedMachine
 from ..estimators.classifier import LOSSES, BudgetedSVC, ClassPredictions
 from ..estimators.namespaces import follows_arrays
-from ..estimators.regressor import BudgetedSVR, ValuePredictions
+from ..estimators.regressor import BudgetedSVR, ValuePredictions, checked_quantile
 from ..tasks.base import Task
 from ..tasks.classification import Classification
 from ..tasks.regression import Regression
@@ -395,8 +394,7 @@ feature_names_in_, feature_scales_
         self.verbose = verbose
 
     def _what(self) -> Task:
-        given = self.quantile
-        quantile = float(given) if isinstance(given, Real) else tuple(given)
+        quantile = checked_quantile(self.quantile, self.loss)
         return Regression(self.loss, float(self.epsilon), quantile)
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -9,6 +9,7 @@
 - `all_rows` does so for any number of rows, which it sees only through `readings`: sums over all
   rows, in memory or not. `scores` finds quantiles of the scores of all rows.
 - `positions` optimises the vectors themselves.
-- `coverage` shifts quantiles. `feature_scales` learns how much each feature counts, before the fit.
+- `coverage` shifts quantiles such that they cover the share of rows that was asked for.
+- `feature_scales` learns how much each feature counts, before the fit.
 - `blas` keeps the bits of the sums, whatever the number of threads.
 """

@@ -1,14 +1,10 @@
 """Quantiles that cover the share of rows that was asked for, on rows that were not trained on.
 
 A model lies closer to its training rows than to others. So a quantile that splits the training rows
-in the right proportion splits other rows in another one. The model without a row i, evaluated at
-this row, shows by how much. One Newton step gives it:
-
-    f_i + c_i s_i h_i / (1 - c_i b_i h_i),    h_i = a_i' H^-1 a_i,
-
-where a_i holds the kernel values of the row and a one for the intercept, s_i and b_i are the slope
-and the curvature of its loss, and H is the second derivative of the objective. The intercept is
-then shifted such that the right share of the rows lies below these values.
+in the right proportion splits other rows in another one. Vectors therefore move without some of the
+rows. These rows are split into folds, and the coefficients are solved for without each fold. The
+intercepts are shifted such that the right share of the rows lies below the quantiles of the models
+that have not seen them (cross-conformal prediction).
 """
 
 from typing import Any
@@ -17,72 +13,102 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from .problem import Problem
+from .newton import minimise
+from .problem import Place, Problem
 from .sample import Sample
 
 Array = NDArray[Any]
 
-# If there are more rows for each vector, a random sample of them tells how far rows shift.
-ROWS_PER_VECTOR = 16
-# The least curvature of the intercept, as a share of the largest possible: if few rows bend, the
-# model without a row would otherwise lie arbitrarily far away.
-LEAST_CURVATURE = 0.1
-# The curvature of a row is at most this share of the sum, so that the model without it exists.
-LARGEST_SHARE = 0.95
+# The share of the rows that is held out of moves, and the largest number of these rows.
+HELD_OUT = 0.2
+MOST_HELD_OUT = 4096
+# The number of folds of these rows. The closer the number of vectors is to the number of rows, the
+# more a model changes without a fold, and the smaller folds are: this share of the difference.
+LEAST_FOLDS, MOST_FOLDS = 8, 20
+FOLD_SHARE = 1 / 32
+# Solved, with all rows and without a fold, if a step predicts a decrease below half this share of
+# the objective.
+TOLERANCE = 1e-5
 
 
-def intercept_shifts(
+def held_out(n_rows: int, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw rows that are held out."""
+    n_held = min(int(np.ceil(HELD_OUT * n_rows)), MOST_HELD_OUT)
+    held = np.zeros(n_rows, dtype=bool)
+    held[random.choice(n_rows, n_held, replace=False)] = True
+    return held
+
+
+def covering(
     vectors: Array,
     point: Array,
     sample: Sample,
+    held: NDArray[np.bool_],
     random: np.random.Generator,
     backend: Backend,
-    rows_per_vector: int = ROWS_PER_VECTOR,
-) -> Array:
-    """Return what is added to the intercept of each quantile."""
+    *,
+    have_moved: bool,
+    are_folds_solved: bool = True,
+) -> tuple[Array, float]:
+    """Return the coefficients with shifted intercepts, and the loss of the rows held out.
+
+    If there are very many rows, no fold changes the coefficients, and none is solved without.
+    """
+    problem, rows = Problem(vectors, sample, True, backend), np.flatnonzero(held)
+    place, few = problem.place(point), sample.take(rows)
     levels, targets = sample.loss.levels, sample.loss.targets  # type: ignore[attr-defined]
     assert levels is not None
-    decisions = Problem(vectors, sample, True, backend).place(point).decisions
-    few, scale = sample, 1.0
-    chosen: Array | slice = slice(None)
-    if len(sample.c) > (n_few := rows_per_vector * len(vectors)):
-        chosen = np.sort(random.choice(len(sample.c), n_few, replace=False))
-        few = sample.take(chosen)
-        scale = float(sample.c.sum() / few.c.sum())
-    without = without_each_row(vectors, few, scale, decisions[chosen], backend)
 
-    def quantiles(values: Array, weights: Array) -> Array:
-        found = [
-            np.quantile(column, level, weights=weights, method="inverted_cdf")
-            for column, level in zip(values.T, levels, strict=True)
-        ]
-        return np.array(found)
+    def quantiles(residuals: Array, weights: Array) -> Array:
+        columns = zip(residuals.T, levels, strict=True)
+        return np.array([conformal_quantile(column, weights, level) for column, level in columns])
 
-    shifts = quantiles(targets[chosen] - without, few.c)
-    if few is not sample:  # what the choice of rows adds by chance cancels
-        residuals = targets - decisions
-        shifts += quantiles(residuals, sample.c) - quantiles(residuals[chosen], few.c)
-    return shifts
+    if are_folds_solved:  # all solutions are equally accurate
+        place = minimise(problem, place, random, TOLERANCE).place
+    seen = targets - place.decisions
+    unseen = seen[rows]
+    if are_folds_solved:
+        unseen = targets[rows] - decisions_without_folds(problem, place, rows, random)
+    shifts = quantiles(unseen, few.c)
+    if not have_moved:  # then the rows held out are like all rows: what their choice adds cancels
+        shifts += quantiles(seen, sample.c) - quantiles(seen[rows], few.c)
+    unseen = unseen - shifts
+    losses = np.maximum(levels * unseen, (levels - 1) * unseen)
+    shifted = place.point.copy()
+    shifted[:, -1] += shifts
+    return shifted, float(few.c @ losses.sum(axis=1))
 
 
-def without_each_row(
-    vectors: Array, sample: Sample, scale: float, decisions: Array, backend: Backend
+def decisions_without_folds(
+    problem: Problem, place: Place, rows: Array, random: np.random.Generator
 ) -> Array:
-    """Return the decision values of each row by the model without it.
+    """Return the decision values of some rows by models of which each has not seen its fold.
 
-    The rows stand for `scale` times as many.
+    The place is the solution with all rows.
     """
-    problem = Problem(vectors, sample, True, backend)
-    _, slopes, bends = sample.bends(decisions, backend.n_threads)
-    least = LEAST_CURVATURE * scale * sample.c.sum() * sample.loss.largest_curvature
+    vectors, sample = problem.rows.vectors, problem.sample
+    decisions = np.empty((len(rows), len(place.point)))
+    for fold in folds_of(len(rows), sample.n_rows - len(vectors), random):
+        seen = np.ones(sample.n_rows)
+        seen[rows[fold]] = 0.0
+        others = Problem(vectors, sample.weighted(seen), True, problem.backend, problem.penalty)
+        others.rows = problem.rows  # whose kernel values are known
+        solution = minimise(others, place, random, TOLERANCE, least_steps=1)
+        decisions[fold] = solution.place.decisions[rows[fold]]
+    return decisions
 
-    without = decisions.copy()
-    for k in range(sample.loss.n_outputs):
-        pulls, curvatures = slopes[:, k], np.ascontiguousarray(bends[:, k])
-        hessian = problem.row_hessian(scale * curvatures)
-        factor = problem.penalty.factor(hessian, least, fit_intercept=True)
-        for at, kernel in problem.rows.blocks():
-            leverages = factor.leverages(kernel)
-            share = np.minimum(curvatures[at] * leverages, LARGEST_SHARE)
-            without[at, k] += pulls[at] * leverages / (1 - share)
-    return without
+
+def folds_of(n_rows: int, surplus: int, random: np.random.Generator) -> list[Array]:
+    """Split rows into folds; `surplus` is how many more rows than vectors there are in all."""
+    n_folds = int(np.clip(n_rows / max(FOLD_SHARE * surplus, 1), LEAST_FOLDS, MOST_FOLDS))
+    return np.array_split(random.permutation(n_rows), min(n_folds, n_rows))
+
+
+def conformal_quantile(values: Array, weights: Array, level: float) -> float:
+    """Return a number that another value is below with the probability `level`.
+
+    Of m values with equal weights, the k-th smallest one has the probability k / (m + 1).
+    """
+    order = np.argsort(values, kind="stable")
+    shares = np.cumsum(weights[order]) / (weights.sum() + weights.mean())
+    return float(np.interp(level, shares, values[order]))

@@ -61,7 +61,7 @@ def learned_scales(
         The scales, with which gamma is one; None if one gamma for all features is better. Those of
         constant features are zero.
     """
-    choices = Choices()
+    choices = parameters.choices
     if auto and rows.n_rows < choices.least_scale_rows:
         return None
     random = np.random.default_rng(parameters.random_state.randint(2**31))

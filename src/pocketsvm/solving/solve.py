@@ -19,7 +19,7 @@ from ..training.state import VectorSet
 from ..training.targets import Targets
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
-from .coverage import intercept_shifts
+from .coverage import covering, held_out
 from .exact import MOST_ROWS, solve_exactly
 from .newton import Solution, best_start, minimise
 from .positions import Positions
@@ -85,11 +85,12 @@ def solve(
         answer = solver.exact()
         if answer is not None:
             before = solver.last_objective(vectors)
+            answer = solver.covering(answer)
         elif start is not None:
             points = distinct(start.astype(model.vectors.dtype))
             before = solver.last_objective(vectors)
             nothing = np.zeros((len(vectors.dual_coef), len(points) + 1))
-            answer = solver.move(solver.solve(points, nothing)[1])
+            answer = solver.moved_and_covering(solver.solve(points, nothing)[1])
         else:
             points = distinct(model.vectors)
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
@@ -100,8 +101,7 @@ def solve(
             coefficients = placed(vectors.dual_coef, model.vectors, points)
             last = np.column_stack([coefficients, vectors.biases])
             before, answer = solver.solve(points, last)
-            answer = solver.move(answer)
-        answer = solver.covering(answer)
+            answer = solver.moved_and_covering(answer)
     if answer.remaining > NOT_CONVERGED:
         warn(
             "Polishing stopped before it converged, at its limit of steps or of float32: the "
@@ -189,7 +189,8 @@ class Solver:
     Attributes
     ----------
     part : Sample
-        As many of the rows as have kernel values that fit into memory.
+        As many of the rows as have kernel values that fit into memory. Some of those of quantiles
+        are held out when vectors move.
 
     whole : Readings or None
         All rows; None if the part is all rows.
@@ -206,6 +207,12 @@ class Solver:
     ) -> None:
         self.part, self.whole = part, whole
         self._settings, self._random = settings, random
+        self._held_out: Array | None = None
+        self._moving: Sample | None = None
+        if part.loss.levels is not None and settings.fit_intercept and part.n_rows > 1:
+            self._held_out = held_out(part.n_rows, random)
+            moving = part.take(np.flatnonzero(~self._held_out))
+            self._moving = moving.weighted(np.array(part.total_c / moving.total_c))
         self._common = settings.fit_intercept, settings.backend
         self._is_regression = values
         self._total_c = part.total_c if whole is None else whole.total_c
@@ -307,9 +314,12 @@ class Solver:
 
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
+        norm = self._norm(solution.bends.gradient)
+        if self._moving is not None:
+            found = objective, norm, solution.remaining, solution.steps
+            return Answer(vectors, point, *found, self._moving, self._moving.n_rows)
         is_near = self.part.loss.near(solution.place.decisions, REACH, self._settings.n_threads)
         near = standing_for(self.part, is_near, self._random)
-        norm = self._norm(solution.bends.gradient)
         return Answer(
             vectors,
             point,
@@ -328,6 +338,7 @@ class Solver:
         sizes = len(vectors), len(point)
         found = rows.minimise(point, (most_rows(*sizes), few_rows(*sizes)), self._random)
         norm = self._norm(found.gradient)
+        near = found.near if self._moving is None else self._moving
         return Answer(
             vectors,
             found.point,
@@ -336,7 +347,7 @@ class Solver:
             found.remaining,
             found.steps,
             # A sample of the near rows is good enough if time does not matter.
-            found.near if found.is_complete or self._settings.thorough else None,
+            near if found.is_complete or self._settings.thorough else None,
             found.n_near,
         )
 
@@ -416,16 +427,33 @@ class Solver:
         steps = answer.steps + positions.steps + found.steps
         return replace(found, steps=steps, moves=answer.moves + n_moves)
 
-    def covering(self, answer: Answer) -> Answer:
-        """Shift the intercepts of quantiles, so that these cover the shares asked for."""
-        settings = self._settings
-        if self.part.loss.levels is None or not settings.fit_intercept:
-            return answer
-        point = answer.point.copy()
-        point[:, -1] += intercept_shifts(
-            answer.vectors, point, self.part, self._random, settings.backend
-        )
-        return replace(answer, point=point)
+    def moved_and_covering(self, answer: Answer) -> Answer:
+        """Move the vectors if that pays; quantiles cover the shares asked for."""
+        moved = self.move(answer)
+        return self.covering(*([answer] if moved is answer else [answer, moved]))
+
+    def covering(self, *answers: Answer) -> Answer:
+        """Return the last answer; of quantiles, the best one for the rows held out.
+
+        The intercepts of quantiles are shifted, so that they cover the shares asked for.
+        """
+        if self._held_out is None:
+            return answers[-1]
+        found = [
+            covering(
+                each.vectors,
+                each.point,
+                self.part,
+                self._held_out,
+                self._random,
+                self._settings.backend,
+                have_moved=each.moves > 0,
+                are_folds_solved=self.whole is None,
+            )
+            for each in answers
+        ]
+        best = int(np.argmin([loss for _, loss in found]))
+        return replace(answers[best], point=found[best][0])
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:

@@ -23,6 +23,8 @@ from .base import Fitted, Task, state_of
 CHOICES = Choices(hinge_width=0.003, merges_per_vector=20, class_moves=0)
 # Rows whose kernel values give the mean over all pairs of rows.
 MOST_PAIRED = 1000
+# Scores are summed in float32.
+WEIGHT_RANGE = (1e-30, 1e30)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -134,8 +136,13 @@ class Novelty(Task):
         """
         if parameters.is_stream and previous is not None:
             return previous
-        weights = targets.row_weight()
-        alpha = self.nu * mean_kernel(rows, weights, random) * float(weights.mean())
+        weights, (low, high) = targets.row_weight(), WEIGHT_RANGE
+        if not low <= (mean := float(weights.mean())) <= high:
+            raise ValueError(
+                f"The mean of sample_weight is {mean:.3g}, and the scores are in units of it: it "
+                f"must lie between {low:g} and {high:g}. Divide the weights by their mean."
+            )
+        alpha = self.nu * mean_kernel(rows, weights, random) * mean
         check_alpha(alpha, targets.weight_unit, f"nu={self.nu!r}")
         return alpha
 

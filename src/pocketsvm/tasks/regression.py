@@ -18,8 +18,8 @@ from ..training.settings import Choices, Parameters, Settings
 from ..training.targets import Pass, Targets, standardised
 from .base import Fitted, Task, state_of
 
-# Decision values are summed in float32.
-LARGEST_TARGET = 1e30
+# Decision values are summed in float32, and vectors move by the squares of coefficients.
+TARGET_RANGE = (1e-15, 1e15)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -175,11 +175,12 @@ def check_outputs(n_outputs: int, budget: int, n_before: int | None) -> None:
 
 
 def check_targets(largest: float) -> None:
-    """Refuse targets that decision values cannot reach."""
-    if largest > LARGEST_TARGET:
+    """Refuse targets for which float32 has not the range; all of them may be zero."""
+    low, high = TARGET_RANGE
+    if largest > high or 0 < largest < low:
         raise ValueError(
-            f"The targets y are as large as {largest:.3g}; they must stay below "
-            f"{LARGEST_TARGET:g}. Scale them."
+            f"The largest of the targets y is {largest:.3g}; it must lie between {low:g} and "
+            f"{high:g}. Scale the targets."
         )
 
 
@@ -248,7 +249,13 @@ class Regression(Task):
             return
         name, slope = ("C * epsilon", self.epsilon) if self.loss == "huber" else ("C", 1.0)
         weight = float(targets.row_weight().mean())
-        warn_about_targets(float(targets.spreads().max()), parameters.C * slope * weight, name)
+        assert isinstance(targets, ValueTargets)
+        values = targets.values
+        origin = "zero"
+        if parameters.fit_intercept:
+            values, origin = values - np.median(values, axis=0), "their median"
+        spread = float(np.median(np.abs(values), axis=0).max())
+        warn_about_targets(spread, origin, parameters.C * slope * weight, name)
 
     def completed(self, model: Model, targets: Targets, fitted: Fitted | None = None) -> Model:
         """Return the model with the quantiles that it predicts."""

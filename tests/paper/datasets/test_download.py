@@ -161,5 +161,5 @@ def test_a_failed_fetch_is_one_message_and_exit_code_1(server, cache, capsys):
     assert errors.count("pocketsvm:") == 1
     assert "a9a could not be downloaded: 404" in errors
     assert run(["data", "fetch", "MNIST"]) == 2
-    assert "there is no data set 'MNIST'" in capsys.readouterr().err
+    assert "There is no data set 'MNIST'" in capsys.readouterr().err
     assert left_in(cache) == []

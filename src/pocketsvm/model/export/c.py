@@ -1,7 +1,7 @@
 """Export to C: one C99 header that needs only the standard library's ``expf``."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -336,9 +336,12 @@ def export_c(
     bodies = [_body(found, k, words) for k in range(len(found.members))]
     predict, labels = _predict(found, words), None
     tables = [table for body in bodies for table in body.tables] + _text_tables(found, words)
-    if found.model.classes is not None:
-        table, labels = label_table(found.model.classes, words)
+    names = None
+    if (classes := found.model.classes) is not None:
+        table, labels = label_table(classes, words)
         tables.append(table)
+        if integer_labels(classes, INT32) is None:
+            names = [str(label) for label in classes.tolist()]
     if found.calibrated:
         tables += _calibration_tables(found, words)
     words["table_size"] = f"{sum(table.size for table in tables):,}"
@@ -351,7 +354,7 @@ def export_c(
     words["checksum"] = checksum_of("".join(parts))
     content = HEADER.format(**words) + "".join(parts) + (predict + FOOTER).format(**words)
     table_size = sum(table.size for table in tables)
-    return write(path, content.encode("ascii"), table_size, labels)
+    return replace(write(path, content.encode("ascii"), table_size, labels), names=names)
 
 
 def _kind(found: Exportable, dtype: str | None) -> str:

@@ -42,12 +42,16 @@ class Exported:
     labels : list or None
         The labels that the exported model returns, in the order of ``classes_``, and [-1, 1] for
         novelty detection; None for regression and ranking.
+
+    names : list of str or None
+        The texts that these labels stand for, if they are positions of texts.
     """
 
     path: str
     file_size: int
     table_size: int
     labels: list[Any] | None
+    names: list[str] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,7 +106,7 @@ def named(name: str) -> DataSet:
         if data_set.name == name.upper():
             return data_set
     names = ", ".join(data_set.name for data_set in DATA_SETS)
-    raise ValueError(f"there is no data set '{name}'; there are {names}")
+    raise ValueError(f"There is no data set '{name}'; there are {names}")
 
 
 def _read_registry() -> tuple[DataSet, ...]:
