@@ -88,8 +88,9 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
 
 def home_of(array: Any) -> tuple[Any, Any] | None:
     """Return the namespace and the device of an array; None for NumPy, and for other objects."""
-    is_torch = type(array).__module__.partition(".")[0] == "torch"  # has no such attribute
-    if isinstance(array, np.ndarray) or not (is_torch or hasattr(array, "__array_namespace__")):
+    # These have no such attribute.
+    is_known = type(array).__module__.partition(".")[0] in ("torch", "cupy")
+    if isinstance(array, np.ndarray) or not (is_known or hasattr(array, "__array_namespace__")):
         return None
     with config_context(array_api_dispatch=True):
         namespace, _, device = get_namespace_and_device(array)

@@ -191,7 +191,7 @@ def test_the_readme_shows_the_larger_budget():
     ("arguments", "message"),
     [
         (["--only", "everything"], "there is no part 'everything'"),
-        (["--only", "polish", "--data", "iris"], "there is no data set 'iris'"),
+        (["--only", "polish", "--data", "iris"], "There is no data set 'iris'"),
         (["--only", "polish", "--budget", "1"], "whole numbers of at least 2, got '1'"),
         (["--only", "polish", "--budget", "x"], "invalid budgets_of value: 'x'"),
         (["--rows", "10"], "at least 100,000 rows are needed, got 10"),

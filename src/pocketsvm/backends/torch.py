@@ -406,19 +406,6 @@ class TorchPenalty:
 class TorchFactor(HessianFactor):
     """The factor of the Hessian in the coefficients and the intercept of an output."""
 
-    def leverages(self, kernel: Any) -> Array:
-        """Return a' H^-1 a for each row a of a block of kernel values, followed by a one."""
-        torch, lower = imported(), self._square
-        solved = tensor(self._solved, str(lower.device))
-        found = []
-        for some in slices(len(kernel), max(1, most_values(str(lower.device)) // len(lower))):
-            rows = kernel[some].double()
-            white = torch.linalg.solve_triangular(lower, rows.T, upper=False)
-            rest = 1 - rows @ solved
-            found.append(white.square().sum(dim=0) + rest.square() / self._rest)
-        leverages: Array = torch.cat(found).cpu().numpy()
-        return leverages
-
     def _without_intercept(self, right: Array) -> Array:
         lower = self._square
         columns = tensor(right.T, str(lower.device))
