@@ -90,11 +90,11 @@ def test_scores_are_those_of_scales_that_were_learnt_in_the_fold(learner):
 def test_auto_makes_two_searches_and_takes_the_better_one(learner):
     X, y = problem()
     noise = np.hstack([X[:, :2], 3 * X[:, 2:]])
-    found = few(feature_scales="auto").fit(noise, y)
+    found = few(feature_scales="auto", gammas=2).fit(noise, y)
     assert found.best_params_ == {"C": found.C_, "gamma": found.gamma_, "feature_scales": "learn"}
     tried = [each["feature_scales"] for each in found.cv_results_["params"]]
     assert set(tried) == {None, "learn"}
-    plain = few(feature_scales=None).fit(noise, y)
+    plain = few(feature_scales=None, gammas=2).fit(noise, y)
     assert found.best_score_ > plain.best_score_
     is_plain = np.array([each is None for each in tried])
     assert found.cv_results_["mean_test_score"][is_plain].max() == plain.best_score_
@@ -102,7 +102,7 @@ def test_auto_makes_two_searches_and_takes_the_better_one(learner):
 
 def test_auto_weighs_features_of_few_rows_alike(learner):
     X, y = problem(300)
-    found = few(feature_scales="auto").fit(X, y)
+    found = few(feature_scales="auto", gammas=2).fit(X, y)
     assert not learner
     assert found.best_params_["feature_scales"] is None
     assert not hasattr(found, "feature_scales_")
@@ -141,9 +141,9 @@ def test_a_checkpoint_keeps_both_searches(learner, tmp_path):
 
     kept = Checkpoint(tmp_path / "search.checkpoint", every=0)
     with pytest.raises(KeyboardInterrupt):
-        few(feature_scales="auto").set_callbacks(kept, Stop()).fit(X, y)
-    found = few(feature_scales="auto").set_callbacks(kept).fit(X, y)
-    expected = few(feature_scales="auto").fit(X, y)
+        few(feature_scales="auto", gammas=2).set_callbacks(kept, Stop()).fit(X, y)
+    found = few(feature_scales="auto", gammas=2).set_callbacks(kept).fit(X, y)
+    expected = few(feature_scales="auto", gammas=2).fit(X, y)
     assert found.best_params_ == expected.best_params_
     assert_array_equal(found.scores_, expected.scores_)
 

@@ -172,13 +172,15 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
         """Return the kinds of feature scales that are compared, the first by default.
 
-        Few rows do not tell which features matter, and the paper's kernel weighs them alike.
+        Few rows do not tell which features matter, the paper's kernel weighs them alike, and with
+        learnt scales, given gammas would mean something else.
         """
         if not self._compares_scales:
             return [{}]
         limits = Choices()
         learns = bool(self.polish) and rows.n_rows >= limits.least_scale_rows
         learns &= rows.n_features <= limits.most_scale_features
+        learns &= self.gammas is None or isinstance(self.gammas, Integral)
         return [{"feature_scales": each} for each in ([None, "learn"] if learns else [None])]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:

@@ -48,7 +48,7 @@ def refined(
     -------
     factors, vectors : ndarray
         The factors of the features, and vectors that are multiplied by them already. None if there
-        are too few rows, for pairs, of which batches would hold few, and for quantiles, whose
+        are too few rows or too many features, for pairs, of which batches would hold few, and for quantiles, whose
         vectors must not have seen the rows that tell which share they cover.
     """
     choices, loss = settings.choices, sample.loss
@@ -57,6 +57,7 @@ def refined(
     held, train = order[:n_held], order[n_held:]
     n_batch = min(choices.batch_rows, len(train) // 4)
     is_possible = not loss.has_pairs and loss.levels is None
+    is_possible &= sample.n_features <= choices.most_scale_features
     if not is_possible or len(train) < 2 * settings.budget or not n_batch:
         return None
     with ONE_BLAS_THREAD:
