@@ -157,6 +157,17 @@ def test_several_targets_and_quantiles():
 # --- sizes ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("with_rows", [True, False])
+def test_a_constant_output_stays_constant(with_rows):
+    X, y = waves()
+    model = BudgetedSVR(40, C=10, epsilon=0.01, random_state=0)
+    model.fit(X, np.column_stack([y, np.ones(len(X))]))
+    assert not model.dual_coef_[1].any()
+    small = compress(model, X if with_rows else None, budget=30, random_state=0)
+    assert_allclose(small.predict(X)[:, 1], 1)
+    assert np.square(small.predict(X)[:, 0] - model.predict(X)[:, 0]).mean() < 0.05
+
+
 def test_bytes_give_the_largest_budget_that_fits():
     X, y = moons()
     svc = SVC(C=10).fit(X, y)
@@ -199,6 +210,10 @@ def test_libsvm_files(tmp_path):
     small = compress(str(path), X, budget=15, random_state=0)
     assert small.n_features_in_ == 3
     assert agreement(small, clf, X) > 0.97
+    same = compress(path, X.tolist(), budget=15, random_state=0)
+    assert_array_equal(same.support_vectors_, small.support_vectors_)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        compress(path, X[:, 0], budget=15)
 
 
 @pytest.mark.parametrize("kind", ["several", "value", "novelty"])
@@ -266,7 +281,11 @@ def test_the_seed_decides():
         ({"budget": 5, "bytes": 100}, "got 2"),
         ({"budget": 1}, "budget must be an integer of at least 2, got 1"),
         ({"budget": 5.0}, "budget must be an integer"),
-        ({"bytes": 40}, r"bytes=40 is too small: 2 vectors of 2 features .* 174 bytes in int8"),
+        ({"budget": 2**70}, f"budget must be at most 2147483647, got {2**70}"),
+        (
+            {"bytes": 40},
+            r"bytes=40 is too small: 2 vectors of 2 features and 1 output take 174 bytes in int8",
+        ),
         ({"bytes": 35, "dtype": "float32"}, r"bytes=35 is too small: .* 36 bytes in float32"),
         ({"tolerance": 1.5}, "between 0 and 1"),
         ({"tolerance": 1e-9, "targets": "labels"}, "Labels need rows"),
@@ -302,6 +321,22 @@ def test_what_is_no_machine_is_refused(tmp_path):
         compress(tmp_path / "none.model", budget=5)
 
 
+@pytest.mark.parametrize("machine", [SVR(), BudgetedSVR(10)], ids=["SVR", "BudgetedSVR"])
+def test_a_machine_without_vectors_is_refused(machine):
+    X, _ = moons(100)
+    machine.fit(X, np.ones(len(X)))
+    with pytest.raises(ValueError, match="no support vectors"):
+        compress(machine, X, budget=5)
+
+
+def test_a_report_can_be_read():
+    X, y = moons()
+    svc = SVC().fit(X, y)
+    assert f"on {len(svc.support_)} support vectors\n" in str(compress(svc, budget=20).compression_)
+    report = compress(svc, X, budget=20, random_state=0).compression_
+    assert "% on 150 held-out rows\n" in str(report)
+
+
 def test_rows_are_checked():
     X, y = moons(100)
     svc = SVC().fit(X, y)
@@ -309,9 +344,19 @@ def test_rows_are_checked():
         compress(svc, np.zeros((50, 3)), budget=5)
     with pytest.raises(ValueError, match="inconsistent"):
         compress(svc, X, y[:50], budget=5)
+    for targets in ("model", "labels"):
+        with pytest.raises(ValueError, match=r"y holds 2, which is no class .* are 0, 1"):
+            compress(svc, X, 2 * y, budget=5, targets=targets)
+    with pytest.raises(ValueError, match="y holds '1'"):
+        compress(svc, X, np.full(100, "1"), budget=5)
+    machine = OneClassSVM().fit(X)
+    with pytest.raises(ValueError, match=r"y holds 0, which is no class .* are -1, 1"):
+        compress(machine, X, y, budget=5)
     with pytest.raises(ValueError, match="too few"):
         compress(svc, X[:3], budget=5)
-    with pytest.raises(ValueError, match="is too small: 4 output"):
+    with pytest.raises(
+        ValueError, match="is too small: a model with 4 outputs needs at least 8 vectors"
+    ):
         compress(SVC().fit(*blobs(100)), budget=7)
     svc = SVC(C=10).fit(*blobs(400))
     with pytest.raises(ValueError, match=r"Only 1 of the 4 classes"):
@@ -325,6 +370,10 @@ def test_rows_are_checked():
         ("svm_type c_svc\nkernel_type linear\nSV\n", "header has no line"),
         ("{head}kernel_type linear\n{rest}", "its kernel is linear"),
         ("{head}kernel_type rbf\n{rest}1 1:nan\n", "vectors, and its header"),
+        *[
+            (f"{{head}}kernel_type rbf\n{name}\n{{rest}}", f"line 3, '{name}', has no value")
+            for name in ("svm_type", "gamma", "total_sv", "nr_class")
+        ],
     ],
 )
 def test_damaged_libsvm_files_are_refused(tmp_path, text, message):

@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from pocketsvm import BudgetedSVC, load_svmlight, open_dataset
 from pocketsvm.cli.app import run
 from pocketsvm.files import DataError
+from pocketsvm.files.remote import RemotePath, _is_hidden
 
 from .datasets import WRITERS, problem
 
@@ -115,6 +116,15 @@ def test_patterns_and_single_files(store, tmp_path):
         n_found("/*/*.csv")
     with pytest.raises(FileNotFoundError, match=r"No such file.*none"):
         n_found("/none")
+
+
+def test_keys_may_hold_two_slashes():
+    folder = RemotePath("s3://rows/data")
+    folder.key = "rows/data"
+    for key, hidden in (("a//b.csv", False), ("a//_b.csv", True), (".a/b.csv", True)):
+        file = RemotePath(f"s3://rows/data/{key}")
+        file.key = f"rows/data/{key}"
+        assert _is_hidden(file, folder) == hidden
 
 
 def test_archives_are_unpacked(store):

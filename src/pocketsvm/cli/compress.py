@@ -54,8 +54,9 @@ def compress(
 
     Give one of --budget, --bytes and --tolerance. MODEL is a model file of pocketsvm, or one of
     LIBSVM with a Gaussian kernel. With --rows, the smaller model is solved so that its decision
-    values on these rows are those of the given one, and a fifth of them show what was lost.
-    Without, vectors are merged and solved for so that both functions are close everywhere.
+    values on these rows are those of the given one. A tenth of them, at most 2,000, are held out
+    and show what was lost. Without rows, vectors are merged and solved for so that both functions
+    are close everywhere.
     """
     from ..compression import compress as make_small
     from .console import print_json, show
@@ -82,4 +83,5 @@ def compress(
     if json:
         print_json({"model": out, **report.as_dict()})
     else:
-        show(str(report))
+        for line in str(report).splitlines():
+            show(line)

@@ -7,11 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..compression.given import given, labels_of
 from ..estimators.loading import read_machine
 from ..files.svmlight import load_svmlight
 from ..model import Model
 from ..model.container import MAGIC
-from ..model.export.common import OUTLIER_LABELS
 from ..model.file import write_model
 from .options import DataOptions
 from .reading import opened_files
@@ -49,7 +49,8 @@ class Shrunk:
         """Return the rows of data files, and what their labels mean if the model knows them all."""
         if self.saved is None:
             X, y = load_svmlight(data)
-            return X, y
+            labels = labels_of(given(self.path).model)
+            return X, y if labels is None or np.isin(y, labels).all() else None
         found, truths = [], []
         for file in opened_files(data, columns):
             for batch in file.batches(self.saved.layout, labels=True, n_jobs=n_jobs):
@@ -62,8 +63,7 @@ class Shrunk:
         y = np.concatenate(truths)
         if self.saved.is_regression:
             return X, y
-        is_novelty = self.saved.model.task == "novelty"
-        classes = OUTLIER_LABELS if is_novelty else self.saved.model.classes
+        classes = labels_of(self.saved.model)
         assert classes is not None
         return X, classes[y] if (y >= 0).all() else None
 

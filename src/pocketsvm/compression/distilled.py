@@ -53,9 +53,6 @@ def on_labels(found: Given, X: Any, y: Array, **options: Any) -> Model:
         machine = BudgetedSVR(gamma=model.gamma, **given, **options)
         return _like(model, _fitted(machine, X, y), np.ones(1))
     assert model.classes is not None
-    unknown = np.setdiff1d(y, model.classes)
-    if len(unknown):
-        raise ValueError(f"y holds {unknown[0]!r}, which is no class of the given machine.")
     return _on_codes(found, X, np.searchsorted(model.classes, y), options)
 
 

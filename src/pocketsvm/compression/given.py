@@ -126,6 +126,11 @@ def codes_of(model: Model, values: Array) -> Array:
     return is_second.astype(int)
 
 
+def labels_of(model: Model) -> Array | None:
+    """Return the labels that a model predicts; None if it computes numbers."""
+    return np.array([-1, 1]) if model.task == "novelty" else model.classes
+
+
 def given(model: Any) -> Given:
     """Take a fitted machine, or the file of one."""
     if isinstance(model, str | os.PathLike):
@@ -157,8 +162,7 @@ def _of_file(path: Any) -> Given:
 
 def _of_pocketsvm(estimator: Any) -> Given:
     model = estimator.to_model()
-    if not len(model.vectors):
-        raise ValueError("This model has no support vectors: there is nothing to compress.")
+    _check_vectors(model.dual_coef)
     training = model.training
     return Given(model, training.estimator, dict(training.parameters))
 
@@ -271,6 +275,7 @@ def _model(
     loss: str,
 ) -> Model:
     """Return a model with its vectors in the precision that their kernel values need."""
+    _check_vectors(coefficients)
     ready = training_rows(checked_rows(np.ascontiguousarray(vectors)), gamma)
     return Model(
         np.ascontiguousarray(vectors, dtype=ready.core.dtype),
@@ -283,9 +288,14 @@ def _model(
     )
 
 
+def _check_vectors(coefficients: Array) -> None:
+    if not coefficients.any():
+        raise ValueError("This model has no support vectors: there is nothing to compress.")
+
+
 def _largest(coefficients: Array) -> float:
     """Return the C of a machine: coefficients are bounded by it, and the largest ones reach it."""
-    return float(np.abs(coefficients).max()) or 1.0
+    return float(np.abs(coefficients).max(initial=0.0)) or 1.0
 
 
 def _dense(array: Any) -> Array:

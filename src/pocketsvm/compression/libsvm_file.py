@@ -13,6 +13,7 @@ from .._replacing import PathLike
 Array = NDArray[Any]
 
 CLASSIFIERS, REGRESSIONS, NOVELTY = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr"), "one_class"
+TEXTS = ("svm_type", "kernel_type")
 NUMBERS = ("gamma", "total_sv", "rho", "label", "nr_sv", "nr_class")
 # A vector may name a feature with a large index, and all features before it take memory.
 MOST_VALUES = 2**28
@@ -72,12 +73,14 @@ def read_libsvm(path: PathLike) -> LibsvmModel:
 def _header(lines: Iterator[str]) -> dict[str, list[str]]:
     """Return the words of each line before the vectors."""
     header: dict[str, list[str]] = {}
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         words = line.split()
         if words == ["SV"]:
             return header
         if not words or len(header) > len(NUMBERS) + 8:
             break
+        if len(words) == 1 and words[0] in TEXTS + NUMBERS:
+            raise ValueError(f"line {number}, {words[0]!r}, has no value.")
         header[words[0]] = words[1:]
     raise ValueError("it is neither a model of pocketsvm nor a text file of LIBSVM.")
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..backends.base import Backend
 from ..backends.native import Native
+from ..estimators.base import LARGEST_INT
 from ..model.integers import IntegerType
 from ..model.model import Model
 from ..rows.checked import CheckedRows, checked_rows
@@ -154,6 +155,8 @@ def _check(
         is_count = isinstance(value, Integral) and not isinstance(value, bool)
         if value is not None and not (is_count and value >= least):
             raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    if budget is not None and budget > LARGEST_INT:
+        raise ValueError(f"budget must be at most {LARGEST_INT}, got {budget!r}.")
     if tolerance is not None and not (isinstance(tolerance, Real) and 0 < float(tolerance) < 1):
         raise ValueError(f"tolerance must be between 0 and 1, got {tolerance!r}.")
     if dtype not in (None, *TYPES):
@@ -164,6 +167,11 @@ def _check(
         raise ValueError("Labels need rows: give X, too.")
     if targets == "labels" and y is None:
         raise ValueError("targets='labels' needs the labels of the rows: give y, too.")
+
+
+def _outputs(model: Model) -> str:
+    count = len(model.intercept)
+    return f"{count} output" if count == 1 else f"{count} outputs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +217,11 @@ class _Work:
     def budget_of(self, n_bytes: int) -> int:
         """Return the largest budget that fits into so many bytes."""
         model = self.found.model
-        budget = largest_budget(model, self.dtype, n_bytes)
+        budget = min(largest_budget(model, self.dtype, n_bytes), LARGEST_INT)
         if budget < self.least:
             raise ValueError(
                 f"bytes={n_bytes} is too small: {self.least} vectors of {model.vectors.shape[1]} "
-                f"features and {len(model.intercept)} output(s) take "
+                f"features and {_outputs(model)} take "
                 f"{size_of(model, self.dtype, self.least):,} bytes in {self.dtype}."
             )
         return budget
@@ -223,7 +231,7 @@ class _Work:
         found, measured = self.found, self.measured
         if budget < self.least:
             raise ValueError(
-                f"budget={budget} is too small: {len(found.model.intercept)} output(s) need at "
+                f"budget={budget} is too small: a model with {_outputs(found.model)} needs at "
                 f"least {self.least} vectors."
             )
         if budget >= len(found.model.vectors) and found.pairs is None and self.y is None:

@@ -17,7 +17,7 @@ from ..rows.checked import CheckedRows, check_rows, checked_rows
 from ..rows.opening import as_dataset
 from ..rows.preparation import in_parts
 from ..training.settings import COMPRESSION_CHOICES as CHOICES
-from .given import Given, codes_of, exact_values
+from .given import Given, codes_of, exact_values, labels_of
 from .report import Report
 from .sizes import size_of
 
@@ -33,8 +33,9 @@ def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | N
             "compress takes rows in memory. Of a data set, give some thousands of rows: they are "
             "enough to imitate a machine."
         )
-    if found.from_libsvm and hasattr(X, "shape") and X.shape[1] > found.model.vectors.shape[1]:
-        found = found.widened(X.shape[1])
+    shape = np.shape(X)
+    if found.from_libsvm and len(shape) == 2 and shape[1] > found.model.vectors.shape[1]:
+        found = found.widened(shape[1])
     probe = copy.copy(ESTIMATORS[found.model.task]())
     probe._model = found.model
     rows = check_rows(probe, X, reset=False, layout=found.model.layout)
@@ -43,8 +44,14 @@ def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | N
         join = sp.vstack if sp.issparse(parts[0]) else np.concatenate
         rows = checked_rows(parts[0] if len(parts) == 1 else join(parts))
     if y is not None:
-        y = np.asarray(y) if np.ndim(y) > 1 else column_or_1d(y)
+        classes = labels_of(found.model)
+        y = np.asarray(y) if np.ndim(y) > 1 and classes is None else column_or_1d(y)
         check_consistent_length(rows.X, y)
+        if classes is not None and (unknown := set(y.tolist()) - set(classes.tolist())):
+            raise ValueError(
+                f"y holds {unknown.pop()!r}, which is no class of the given machine; its classes "
+                f"are {', '.join(map(repr, classes.tolist()))}."
+            )
     return found, rows, y
 
 
@@ -153,6 +160,6 @@ class Measured:
         if model.task == "regression":
             values = np.sort(values, axis=1) if isinstance(model.quantile, tuple) else values
             return float(r2_score(y, values)) if model.quantile is None else None
-        classes = np.array([-1, 1]) if model.task == "novelty" else model.classes
+        classes = labels_of(model)
         assert classes is not None
         return float(accuracy_score(y, classes[codes]))

@@ -40,11 +40,11 @@ def merged(model: Model, budget: int, n_threads: int) -> Model:
 
 def _merged_vectors(model: Model, budget: int) -> Array:
     """Merge the vectors of each output, and each sign, by the paper's method."""
-    n_outputs = len(model.dual_coef)
+    functions = [each for each in model.dual_coef if each.any()]  # the other outputs are constant
     found, n_left = [], budget
-    for k, coefficients in enumerate(model.dual_coef):
+    for k, coefficients in enumerate(functions):
         used = np.flatnonzero(coefficients)
-        share = n_left // (n_outputs - k)
+        share = n_left // (len(functions) - k)
         found.append(_reduced(model, used, coefficients[used], share))
         n_left -= len(found[-1])
     return np.unique(np.concatenate(found), axis=0).astype(float)

@@ -72,7 +72,7 @@ class Report:
             f"vectors         {self.vectors_before:,} -> {self.vectors:,}",
             f"bytes           {self.bytes_before:,} -> {self.bytes:,} ({self.dtype})",
             f"agreement       {100 * self.agreement:.2f} % on {self.n_measured:,} "
-            f"{self.measured_on}",
+            f"{self.measured_on.removeprefix('its ')}",
         ]
         if self.largest_change is not None:
             lines.append(f"largest change  {self.largest_change:.3g} of a decision value")

@@ -156,4 +156,4 @@ def found_at(url: str) -> list[str]:
 
 def _is_hidden(file: RemotePath, folder: RemotePath) -> bool:
     parts = file.key.removeprefix(folder.key).strip("/").split("/")
-    return any(part[0] in "._" for part in parts)
+    return any(part.startswith((".", "_")) for part in parts)

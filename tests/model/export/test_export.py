@@ -42,7 +42,9 @@ def test_export_model_names_the_format(tmp_path, to):
 
 
 def test_what_cannot_be_exported(tmp_path):
-    with pytest.raises(ValueError, match="to must be one of 'libsvm', 'onnx', 'c', got 'pmml'"):
+    with pytest.raises(
+        ValueError, match="to must be one of 'libsvm', 'onnx', 'c', 'js', got 'pmml'"
+    ):
         export_model(fitted()[0], tmp_path / "model", to="pmml")
     with pytest.raises(NotFittedError):
         export_model(BudgetedSVC(), tmp_path / "model", to="c")

@@ -74,7 +74,6 @@ def test_js_decides_the_same(tmp_path, run_js, setting):
     assert found["labels"] == exported.labels == clf.classes_.tolist()
 
 
-@pytest.mark.filterwarnings("ignore:epsilon")  # one of the models is constant
 @models.REGRESSIONS
 def test_js_regression(tmp_path, run_js, setting):
     model, X = models.regression(**setting)
