@@ -216,8 +216,8 @@ def _begin(
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     settings = task.adapted(parameters.settings(alpha))
     vectors = None
-    is_learnt = isinstance(parameters.feature_scales, str) and scales is not None
-    if is_learnt and settings.thorough and start is None:
+    is_learnt = isinstance(parameters.feature_scales, str) and start is None
+    if scales is not None and is_learnt and settings.thorough:
         better = _refined(ready, targets, settings)
         if better is not None:
             factors, vectors = better

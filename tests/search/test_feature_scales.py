@@ -106,7 +106,7 @@ def test_auto_weighs_features_of_few_rows_alike(learner):
     assert not learner
     assert found.best_params_["feature_scales"] is None
     assert not hasattr(found, "feature_scales_")
-    assert_array_equal(found.predict(X), few().fit(X, y).predict(X))
+    assert_array_equal(found.predict(X), few(gammas=2).fit(X, y).predict(X))
 
 
 def test_any_number_of_threads_gives_the_same_search(learner):

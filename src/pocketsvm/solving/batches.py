@@ -48,8 +48,8 @@ def refined(
     -------
     factors, vectors : ndarray
         The factors of the features, and vectors that are multiplied by them already. None if there
-        are too few rows or too many features, for pairs, of which batches would hold few, and for quantiles, whose
-        vectors must not have seen the rows that tell which share they cover.
+        are too few rows or too many features, for pairs, of which batches would hold few, and for
+        quantiles, whose vectors must not have seen the rows that tell which share they cover.
     """
     choices, loss = settings.choices, sample.loss
     order = random.permutation(sample.n_rows)
