@@ -106,7 +106,7 @@ def test_a_module_stands_for_its_public_names():
 
     page = site_hooks.on_page_markdown("# Export\n\n::: pocketsvm.model.export\n")
     assert "| [`export_c`][pocketsvm.model.export.export_c] | Write" in page
-    assert "| `FORMATS` | `('libsvm', 'onnx', 'c')` |" in page
+    assert "| `FORMATS` | `('libsvm', 'onnx', 'c', 'js')` |" in page
     assert "\n::: pocketsvm.model.export.Exported\n" in page
 
 

@@ -8,11 +8,13 @@ fit is. Every step gets one typed object from the step before, and none is calle
 """
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from .files.memory import check_memory
 from .model.model import Model
@@ -26,7 +28,7 @@ from .rows.scales import warn_about_scales
 from .rows.source import Source
 from .rows.survey import AtHand, Survey, survey
 from .solving.batches import refined
-from .solving.feature_scales import learned_scales
+from .solving.feature_scales import learned_scales, rounded_scales
 from .solving.readings import Readings, Recipe, in_memory
 from .solving.sample import sample_of
 from .solving.scores import score_quantile
@@ -214,15 +216,61 @@ def _begin(
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     settings = task.adapted(parameters.settings(alpha))
     vectors = None
-    is_learnt = isinstance(parameters.feature_scales, str) and scales is not None
-    if is_learnt and settings.thorough and start is None:
-        seed = np.random.default_rng(random.randint(2**31))
-        better = refined(sample_of(ready, targets, settings), settings, seed)
+    is_learnt = isinstance(parameters.feature_scales, str) and start is None
+    if scales is not None and is_learnt and settings.thorough:
+        better = _refined(ready, targets, settings)
         if better is not None:
             factors, vectors = better
-            scales = scales * factors
+            scales = rounded_scales(scales * factors)
             ready = _ready(found, rows, scales, parameters, start, source.scaling)
     return _Begun(found, ready, targets, settings, n_rows, scales, vectors)
+
+
+def _refined(
+    ready: Rows, targets: Targets, settings: Settings
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return factors of the feature scales, and vectors, that predict other rows better.
+
+    They are found without some of the rows, which are then predicted by two models.
+    """
+    random = np.random.default_rng(settings.random_state.randint(2**31))
+    order = random.permutation(ready.n_rows)
+    n_held = round(settings.choices.held_share * ready.n_rows)
+    held, train = np.sort(order[:n_held]), np.sort(order[n_held:])
+    rows, some = ready.take(train), targets.take(train, np.ones(len(train)))
+    better = refined(sample_of(rows, some, settings), settings, random)
+    if better is None:
+        return None
+    others = sample_of(ready.take(held), targets.take(held, np.ones(n_held)), settings)
+    settings = replace(settings, thorough=False)
+    losses = []
+    for factors, vectors in ((np.ones(len(better[0])), None), better):
+        part = scaled_rows(rows.checked, factors)
+        scaled = training_rows(part, ready.gamma, least_dtype=ready.core.dtype)
+        model = _tried(scaled, some, settings, vectors)
+        X = scaled_rows(others.rows.checked, factors)
+        decisions = settings.backend.decide(
+            model.vectors, model.dual_coef, model.intercept, model.gamma, X
+        )
+        losses.append(others.bends(decisions - targets.offset, settings.n_threads)[0].sum())
+    return better if losses[1] < losses[0] else None
+
+
+def _tried(
+    ready: Rows, targets: Targets, settings: Settings, vectors: NDArray[np.float64] | None
+) -> Model:
+    """Return a model of rows in memory, for a comparison."""
+    rows, some = sample_for_passes(ready, targets, settings)
+    everything = None
+    if rows is not ready:
+        some = some.learnt_from(some)
+        everything = in_memory(
+            sample_of(ready, targets.learnt_from(some), settings), settings.backend
+        )
+    passes = passes_over(rows, some, settings, lambda _: False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return solve(passes, rows, some, settings, everything, vectors)
 
 
 def plan_of(parameters: Parameters) -> Plan:

@@ -436,7 +436,7 @@ def test_float32_rows_are_not_copied(layout):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3e6  # labels, codes, decision values: tens of bytes per row, not 400
+    assert peak < 4e6  # labels, codes, decision values: tens of bytes per row, not 400
 
 
 MEMORY = """

@@ -34,6 +34,15 @@ from pocketsvm import BudgetedSVR, _core
 # --- scikit-learn's own checks --------------------------------------------------------------------
 
 
+def failures(estimator):
+    """Return the checks that cannot pass; one sets an alpha that is large for its targets."""
+    found = expected_failures(estimator)
+    if estimator.loss == "quantile" and estimator.polish:
+        reason = "alpha=0.01 holds the model near a constant, and moves must help held-out rows"
+        found["check_regressors_train"] = reason
+    return found
+
+
 @parametrize_with_checks(
     [
         BudgetedSVR(),
@@ -55,7 +64,7 @@ from pocketsvm import BudgetedSVR, _core
         BudgetedSVR(loss="quantile"),
         BudgetedSVR(loss="quantile", polish=False),
     ],
-    expected_failed_checks=expected_failures,
+    expected_failed_checks=failures,
 )
 @pytest.mark.filterwarnings("ignore:C.*=1 is small")  # for the targets of one check
 def test_scikit_learn_checks(estimator, check):
@@ -239,6 +248,7 @@ def test_warm_start_continues_from_the_last_fit(maintenance):
     assert_same_model(whole, parts)
 
 
+@pytest.mark.filterwarnings("ignore:epsilon=100 is so large")
 def test_warm_start_keeps_the_offset():
     X, y = friedman()
     model = small_svr(warm_start=True).fit(X, y + 5)
@@ -320,7 +330,7 @@ def test_interrupted_fit_leaves_the_estimator_unchanged(monkeypatch, when):
     [
         (np.array([1.0, np.nan, 2.0]), "Input y contains NaN"),
         (np.array([1.0, np.inf, 2.0]), "Input y contains infinity"),
-        (np.array([1.0, 1e31, 2.0]), "as large as 1e.31"),
+        (np.array([1.0, 1e31, 2.0]), "largest of the targets y is 1e.31"),
         (np.array(["1", "two", "3"]), "could not convert string to float"),
         (np.zeros((3, 2, 2)), "dim 3"),
         (np.zeros(4), "inconsistent numbers of samples"),

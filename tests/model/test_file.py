@@ -201,6 +201,7 @@ def forge(random, header, data):
     return closed(header, data)
 
 
+@pytest.mark.filterwarnings("ignore::pocketsvm.estimators.drift.DriftWarning")
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
 def test_damaged_and_forged_files_are_refused_or_hold_a_model_that_works(path, golden):
     """Damaged files are refused; forged ones are refused, or predict and can be continued."""

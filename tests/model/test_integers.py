@@ -127,6 +127,7 @@ def test_files_keep_integers(tmp_path):
     assert one.dtype == Model.of(model).dtype == "int8"
 
 
+@pytest.mark.filterwarnings("ignore::pocketsvm.estimators.drift.DriftWarning")
 def test_further_training_drops_integers():
     model = load_model(INTEGERS)
     random = np.random.default_rng(0)

@@ -49,7 +49,8 @@ def test_every_section_says_whether_it_is_required(saved):
     sections = opened(saved)[0]["sections"]
     found = {name: section["required"] for name, section in sections.items()}
     assert found.items() <= SECTIONS.items()
-    assert SECTIONS.keys() - found.keys() == {"calibration", "preparation", "reservoir", "task"}
+    others = {"calibration", "feature_scales", "integers", "preparation", "reservoir", "task"}
+    assert SECTIONS.keys() - found.keys() == others
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def _size_of_labels(model: Model) -> int:
         return 0
     if model.classes.dtype.kind in "biuf":
         return 4 * len(model.classes)
-    return sum(len(str(label).encode()) + 1 for label in model.classes)
+    return sum(len(str(label).encode("utf-8", "surrogatepass")) + 1 for label in model.classes)
 
 
 def largest_budget(model: Model, dtype: str, n_bytes: int) -> int:

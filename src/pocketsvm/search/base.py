@@ -172,13 +172,15 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     def _scales(self, rows: CheckedRows) -> list[dict[str, Any]]:
         """Return the kinds of feature scales that are compared, the first by default.
 
-        Few rows do not tell which features matter, and the paper's kernel weighs them alike.
+        Few rows do not tell which features matter, the paper's kernel weighs them alike, and with
+        learnt scales, given gammas would mean something else.
         """
         if not self._compares_scales:
             return [{}]
         limits = Choices()
         learns = bool(self.polish) and rows.n_rows >= limits.least_scale_rows
         learns &= rows.n_features <= limits.most_scale_features
+        learns &= self.gammas is None or isinstance(self.gammas, Integral)
         return [{"feature_scales": each} for each in ([None, "learn"] if learns else [None])]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
@@ -236,6 +238,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
             if isinstance(one.feature_scales, str):
                 own = running.with_scales(one, folds)
+                grid = grid if self.gammas is not None else grid.with_one_gamma()
             run, most = partial(running, one), _most_rows(self.budget)
             race = Race(grid, own, run, most, machine.random_state)
             try:

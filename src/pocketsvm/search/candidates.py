@@ -7,7 +7,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -45,6 +45,9 @@ class Grid:
 
     reach : float
         The largest factor between the centre and a value that is tried.
+
+    last_steps : tuple of (str, float)
+        "gamma" and "C", and the factors between the values that are tried on the folds themselves.
     """
 
     gammas: tuple[float, ...]
@@ -53,6 +56,7 @@ class Grid:
     C_step: float
     centre: Candidate
     reach: float
+    last_steps: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(
@@ -87,13 +91,26 @@ class Grid:
         """Return the neighbours of a candidate, at a share of the distance in the grid."""
         found = []
         for name, step in (("gamma", self.gamma_step), ("C", self.C_step)):
-            centre, value = getattr(self.centre, name), getattr(best, name)
+            value = getattr(best, name)
             for power in (-share, share) if step != 1.0 else ():
                 # Rounded: a product that is reached on two ways gets the same bits.
                 log = round(2 * (math.log2(value) + power * math.log2(step))) / 2
-                if 1 / self.reach <= 2.0**log / centre <= self.reach:
-                    found.append(best._replace(**{name: 2.0**log}))
-        return found
+                found.append(best._replace(**{name: 2.0**log}))
+        return [each for each in found if self.reaches("gamma", each) and self.reaches("C", each)]
+
+    def reaches(self, name: str, candidate: Candidate) -> bool:
+        """Whether a value of a candidate may be tried."""
+        ratio: float = getattr(candidate, name) / getattr(self.centre, name)
+        return 1 / self.reach <= ratio <= self.reach
+
+    def with_one_gamma(self) -> "Grid":
+        """Return the grid for learnt feature scales, with which gamma is about one.
+
+        Copies of folds, whose budgets are smaller, would prefer a smaller gamma. Folds decide.
+        """
+        steps = ("gamma", 2.0), ("C", 4.0)
+        last_steps = steps if self.C_step != 1.0 else steps[:1]
+        return replace(self, gammas=(1.0,), gamma_step=1.0, last_steps=last_steps)
 
 
 @dataclass(frozen=True)

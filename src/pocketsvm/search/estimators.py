@@ -43,13 +43,14 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
         around the best. A number, from two on, means so many values on a logarithmic scale from
         1/64 to 16 times "scale", and no others.
 
-    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default="auto"
         What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
         scales for every fold from its training rows, and in the end from all rows. "auto" makes two
         searches, one of which weighs all features alike, and chooses the other one if its score is
         better by more than a standard error of the differences of folds. With fewer than 1,000
-        rows, more than 1,024 features or ``polish=False``, it makes the first one only. None makes
-        this one, too, in half the time.
+        rows, more than 1,024 features, given values of gamma or ``polish=False``, it makes the
+        first one only. None makes this one, too, in less time. Use the values found together with
+        ``feature_scales_``.
 
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
@@ -176,8 +177,8 @@ n_features_in_, feature_names_in_, feature_scales_
     >>> clf = BudgetedSVCCV(budget=30, random_state=0).fit(X, y)
     >>> bool(clf.best_score_ > 0.95), clf.score(X, y) > 0.95
     (True, True)
-    >>> clf.best_params_ == {"C": clf.C_, "gamma": clf.gamma_}
-    True
+    >>> sorted(clf.best_params_)
+    ['C', 'feature_scales', 'gamma']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -195,7 +196,7 @@ n_features_in_, feature_names_in_, feature_scales_
         *,
         Cs: Any = None,
         gammas: Any = None,
-        feature_scales: Any = None,
+        feature_scales: Any = "auto",
         loss: str = "auto",
         cv: Any = 5,
         scoring: Any = None,
@@ -292,7 +293,7 @@ class BudgetedSVRCV(ValuePredictions, BudgetedSearch):
     gammas : int or array-like of float, default=None
         Values of gamma to try, as in `BudgetedSVCCV`.
 
-    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default=None
+    feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default="auto"
         What each feature is multiplied by inside the kernel, as in `BudgetedSVCCV`.
 
     epsilon : float, default=0.1
@@ -360,7 +361,7 @@ feature_names_in_, feature_scales_
         *,
         Cs: Any = None,
         gammas: Any = None,
-        feature_scales: Any = None,
+        feature_scales: Any = "auto",
         epsilon: float = 0.1,
         loss: str = "epsilon_insensitive",
         quantile: Any = 0.5,

@@ -115,7 +115,9 @@ class Race:
         """Run the race and return the winner."""
         if len(self.levels) == 1:
             self._explored(self.last)
-            return self._between(self.last)
+            self._between(self.last)
+            self._widened(self.last)
+            return self.last.ordered()[0]
         first, second, last = self.levels
         self._explored(first)
         carried = first.ordered()[: self.carried]
@@ -124,7 +126,19 @@ class Race:
         self._score(second, carried)
         self._between(second)
         self._score(last, second.ordered()[: self.carried])
+        self._widened(last)
         return last.ordered()[0]
+
+    def _widened(self, level: Level) -> None:
+        """Score other gammas and C as long as they are better, if copies had only one gamma."""
+        for name, step in self.grid.last_steps:
+            for factor in (1 / step, step):
+                best = level.ordered()[0]
+                while level.ordered()[0] == best:
+                    best = best._replace(**{name: getattr(best, name) * factor})
+                    if best in level.results or not self.grid.reaches(name, best):
+                        break
+                    self._score(level, [best])
 
     def _explored(self, level: Level) -> None:
         """Score the grid, and what lies beyond it until the best candidate has all neighbours."""
@@ -133,11 +147,10 @@ class Race:
             self._score(level, new)
             new = self._new_around(level, 1.0)
 
-    def _between(self, level: Level) -> Candidate:
-        """Score values between those of the grid, around the best candidate; return the winner."""
+    def _between(self, level: Level) -> None:
+        """Score values between those of the grid, around the best candidate."""
         if new := self._new_around(level, 0.5):
             self._score(level, new)
-        return level.ordered()[0]
 
     def _new_around(self, level: Level, share: float) -> list[Candidate]:
         """Return the neighbours of the best candidate that were not tried."""

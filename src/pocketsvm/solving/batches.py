@@ -48,14 +48,17 @@ def refined(
     -------
     factors, vectors : ndarray
         The factors of the features, and vectors that are multiplied by them already. None if there
-        are too few rows, or if losses are those of pairs, of which batches would hold few.
+        are too few rows or too many features, for pairs, of which batches would hold few, and for
+        quantiles, whose vectors must not have seen the rows that tell which share they cover.
     """
-    choices = settings.choices
+    choices, loss = settings.choices, sample.loss
     order = random.permutation(sample.n_rows)
     n_held = round(choices.held_share * sample.n_rows)
     held, train = order[:n_held], order[n_held:]
     n_batch = min(choices.batch_rows, len(train) // 4)
-    if len(train) < 2 * settings.budget or not n_batch or sample.loss.has_pairs:
+    is_possible = not loss.has_pairs and loss.levels is None
+    is_possible &= sample.n_features <= choices.most_scale_features
+    if not is_possible or len(train) < 2 * settings.budget or not n_batch:
         return None
     with ONE_BLAS_THREAD:
         start = start_of(sample, settings, train, random)
@@ -67,9 +70,9 @@ def refined(
             batches.step(train[at : at + n_batch], height(step / choices.batches), step)
             at += n_batch
             if step % max(1, choices.batches // LOOKS) == 0:
-                loss = batches.loss(held)
-                if loss < least:
-                    best, least = batches.unknowns, loss
+                held_loss = batches.loss(held)
+                if held_loss < least:
+                    best, least = batches.unknowns, held_loss
     factors = np.exp(best.logs.astype(np.float64))
     return factors, (best.vectors / start.unit + start.centre) * factors
 

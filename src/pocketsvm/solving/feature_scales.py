@@ -28,6 +28,8 @@ from .blas import ONE_BLAS_THREAD
 
 Array = NDArray[Any]
 
+# Fewer rows tell nothing about features.
+LEAST_ROWS = 10
 # Pairs of steps and gradients that L-BFGS keeps.
 MEMORY = 20
 # Vectors stay within this many times the largest values of the rows.
@@ -64,6 +66,11 @@ def learned_scales(
     choices = parameters.choices
     if auto and rows.n_rows < choices.least_scale_rows:
         return None
+    if rows.n_rows < LEAST_ROWS:
+        raise ValueError(
+            f"feature_scales='learn' needs {LEAST_ROWS} rows or more, some of which are held out, "
+            f"but there are {rows.n_rows}. Use None or an array."
+        )
     random = np.random.default_rng(parameters.random_state.randint(2**31))
     rows, targets = _drawn(rows, targets, choices, random)
     X, used = _dense(rows, choices.most_scale_features)
@@ -88,9 +95,14 @@ def learned_scales(
                 return None
     scales = np.zeros(rows.n_features)
     scales[used[varies]] = np.exp(best.log_scales) / spreads[varies]
-    # With the digits of float32, such rows are multiplied fast, and as exactly as in float64.
+    return rounded_scales(scales)
+
+
+def rounded_scales(scales: Array) -> Array:
+    """Return scales with the digits of float32: rows are multiplied fast, and as exactly."""
     mantissas, exponents = np.frexp(scales)
-    return np.ldexp(mantissas.astype(np.float32).astype(np.float64), exponents)
+    rounded: Array = np.ldexp(mantissas.astype(np.float32).astype(np.float64), exponents)
+    return rounded
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,7 +67,7 @@ def solve(
         The readings of all rows, if the rows given are only a sample of them.
 
     start : ndarray of shape (n_vectors, n_features), default=None
-        Better vectors than those of the passes, if there are any.
+        Vectors that are better than those of the passes and have been moved, if there are any.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def solve(
             points = distinct(start.astype(model.vectors.dtype))
             before = solver.last_objective(vectors)
             nothing = np.zeros((len(vectors.dual_coef), len(points) + 1))
-            answer = solver.moved_and_covering(solver.solve(points, nothing)[1])
+            answer = solver.solve(points, nothing)[1]
         else:
             points = distinct(model.vectors)
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
