@@ -43,8 +43,7 @@ class OuterProducts {
     // Adds the products of the panels [left.begin, left.end) with the panels of `right`, as far as
     // these are not before them, times a sign, to the upper triangle of a square matrix.
     static void add(const double* packed, std::size_t n_rows, std::size_t n_columns,
-                    const PanelRange& left, const PanelRange& right, double sign,
-                    double* square) {
+                    const PanelRange& left, const PanelRange& right, double sign, double* square) {
         for (std::size_t k = 0; k < n_rows; k += rows_together) {
             const std::size_t n = n_rows - k < rows_together ? n_rows - k : rows_together;
             for (std::size_t p = left.begin; p < left.end; ++p)
