@@ -26,3 +26,14 @@ def test_the_model_is_that_of_the_cpu(backend, n_outputs, penalty):
         lambda at: mine.objective(at)[0], lambda at: mine.objective(at)[1], point, epsilon=1e-4
     )
     assert error < 0.02 * np.linalg.norm(mine.objective(point)[1])
+
+
+def test_new_arrays_may_hold_anything(monkeypatch):
+    """Memory that was used before may hold NaN."""
+    monkeypatch.setattr("numpy.empty", lambda shape, *_, **__: np.full(shape, np.nan))
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 2)).astype(np.float32)
+    model = SmallModel(X, X[:, :1].astype(float), np.ones(100), 0.0)
+    value, gradient = model.objective(np.append(np.zeros(2), X[:5].astype(float).ravel()))
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()

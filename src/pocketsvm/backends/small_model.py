@@ -41,8 +41,7 @@ class SmallModel:
         double = kernel.astype(np.float64)
         n_vectors, c = len(u), self._c
         weighted = double * np.sqrt(c)[:, None]
-        matrix = np.empty((n_vectors + 1, n_vectors + 1))
-        # dsyrk fills the upper triangle of a matrix in Fortran's order: the lower one here.
+        matrix = np.zeros((n_vectors + 1, n_vectors + 1))  # the upper triangle is not used
         matrix[:-1, :-1] = dsyrk(1.0, weighted.T, trans=0, lower=1)
         matrix[:-1, :-1] += among
         matrix[np.diag_indices(n_vectors)] += JITTER
