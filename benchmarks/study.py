@@ -107,6 +107,7 @@ VARIED_SCALES: dict[str, tuple[Any, ...]] = {
     "scale_widths": ((0.125,), (0.5,)),
     "scale_steps": (15, 120),
     "scale_range": ((-14.0, 8.0), (-3.0, 2.0)),
+    "scale_reach": (1.0, 10.0),
     "scale_penalty": (0.0, 0.005),
 }
 # The same, of feature_scales="auto".
@@ -118,6 +119,7 @@ VARIED_AUTO: dict[str, tuple[Any, ...]] = {
 VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
     "batches": (1000, 10_000),
     "batch_rows": (1024, NO_LIMIT),
+    "batch_growing": (0.05, 0.5),
     "batch_scales": (0.03, 0.3),
     "batch_vectors": (0.01, 0.1),
     "batch_coefficients": (0.03, 0.3),

@@ -136,12 +136,27 @@ def fit(
     everything = None
     if known is not None:
         everything = _readings(begun, known, course)
-    elif sample[0] is not ready:  # as for rows elsewhere, of which only a sample is at hand
-        drawn = sample[1].learnt_from(sample[1])
-        sample, targets = (sample[0], drawn), targets.learnt_from(drawn)
-        everything = in_memory(sample_of(ready, targets, settings), settings.backend)
+    else:
+        sample, targets, everything = _with_everything(sample, ready, targets, settings)
     model = solve(vectors, *sample, settings, everything, begun.vectors)
     return completed(model, everything)
+
+
+def _with_everything(
+    sample: tuple[Rows, Targets], ready: Rows, targets: Targets, settings: Settings
+) -> tuple[tuple[Rows, Targets], Targets, Readings | None]:
+    """Return a sample of rows in memory, all targets, and the readings of all rows.
+
+    They know what is learnt from the sample, as for rows elsewhere, of which only a sample is at
+    hand. There are no readings if the sample has all rows.
+    """
+    rows, some = sample
+    if rows is ready:
+        return sample, targets, None
+    drawn = some.learnt_from(some)
+    targets = targets.learnt_from(drawn)
+    everything = in_memory(sample_of(ready, targets, settings), settings.backend)
+    return (rows, drawn), targets, everything
 
 
 def polished(
@@ -260,17 +275,12 @@ def _tried(
     ready: Rows, targets: Targets, settings: Settings, vectors: NDArray[np.float64] | None
 ) -> Model:
     """Return a model of rows in memory, for a comparison."""
-    rows, some = sample_for_passes(ready, targets, settings)
-    everything = None
-    if rows is not ready:
-        some = some.learnt_from(some)
-        everything = in_memory(
-            sample_of(ready, targets.learnt_from(some), settings), settings.backend
-        )
-    passes = passes_over(rows, some, settings, lambda _: False)
+    sample = sample_for_passes(ready, targets, settings)
+    passes = passes_over(*sample, settings, lambda _: False)
+    sample, _, everything = _with_everything(sample, ready, targets, settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return solve(passes, rows, some, settings, everything, vectors)
+        return solve(passes, *sample, settings, everything, vectors)
 
 
 def plan_of(parameters: Parameters) -> Plan:

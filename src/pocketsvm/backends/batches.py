@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .gradient import gradients, kernel_values
 from .slices import in_order, slices
 
 Array = NDArray[Any]
@@ -120,7 +121,7 @@ class Batches:
         now = self.unknowns
         factors = np.exp(now.logs)
         Z, u = rows * factors, now.vectors * factors
-        kernel = _kernel(Z, u)
+        kernel = kernel_values(Z, u)
         return Z, kernel, (kernel @ now.coefficients + now.intercepts).astype(np.float64)
 
     def _gradient(self, chosen: Array) -> Unknowns:
@@ -128,7 +129,7 @@ class Batches:
         now, part = self.unknowns, self._sample.take(chosen)
         factors = np.exp(now.logs)
         u, beta = now.vectors * factors, now.coefficients
-        among = _kernel(u, u)
+        among = kernel_values(u, u)
         weight = 1.0 / self._sample.total_c
         of_rows = 1.0 / float(part.c.sum())
 
@@ -151,17 +152,6 @@ class Batches:
             np.sum(parts, axis=0) for parts in zip(*found, strict=True)
         )
         in_beta += weight * (among @ beta)
-        m = weight * among * (beta @ beta.T)
-        in_u = 2 * (pull + m @ u - (total + m.sum(axis=1))[:, None] * u)
-        in_logs = -2 * (squares - (u * pull).sum(axis=0)) + (u * in_u).sum(axis=0)
+        in_u, in_logs = gradients(pull, total, squares, weight * among * (beta @ beta.T), u)
         in_b += weight * self._sample.tilt
         return Unknowns(in_logs, in_u * factors, in_beta, in_b)
-
-
-def _kernel(Z: Array, u: Array) -> Array:
-    """Return the kernel values of rows and vectors, in single precision."""
-    exponents: Array = Z @ (2 * u).T
-    exponents -= np.square(Z).sum(axis=1)[:, None]
-    exponents -= np.square(u).sum(axis=1)
-    np.minimum(exponents, 0.0, out=exponents)
-    return np.exp(exponents, out=exponents)

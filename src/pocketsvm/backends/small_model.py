@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
+from .gradient import gradients, kernel_values
+
 Array = NDArray[Any]
 
 # The matrix of the linear system has a Cholesky factor in float64 with this on its diagonal.
@@ -26,7 +28,7 @@ class SmallModel:
     def decisions(self, X: Array, point: Array) -> Array:
         """Return the decision values of rows; `solve` was called with this point."""
         scales, u = self._unpacked(point)
-        decisions: Array = _kernel(X * scales.astype(np.float32), u) @ self._coefficients
+        decisions: Array = kernel_values(X * scales.astype(np.float32), u) @ self._coefficients
         return decisions + self._intercepts
 
     def solve(self, point: Array) -> tuple[Array, Array, Array, Array]:
@@ -37,7 +39,7 @@ class SmallModel:
         """
         scales, u = self._unpacked(point)
         Z = self._X * scales.astype(np.float32)
-        kernel, among = _kernel(Z, u), _kernel_among(u)
+        kernel, among = kernel_values(Z, u), kernel_values(u, u)
         double = kernel.astype(np.float64)
         n_vectors, c = len(u), self._c
         weighted = double * np.sqrt(c)[:, None]
@@ -56,12 +58,7 @@ class SmallModel:
     def objective(self, point: Array) -> tuple[float, Array]:
         """Return the objective and its gradient, with the coefficients solved for.
 
-        The objective is minimal in the coefficients, so its gradient is that for fixed ones. With
-        z = s x, u = s v, w_ij = k_ij sum_o slope_io beta_jo, and m_jl = k_jl sum_o beta_jo beta_lo,
-        it is
-
-            g_j = 2 (sum_i w_ij (z_i - u_j) + sum_l m_jl (u_l - u_j))      in u_j, s g_j in v_j,
-            -2 (sum_ij w_ij z_i^2 - sum_j u_j sum_i w_ij z_i) + sum_j u_j g_j    in log s.
+        The objective is minimal in the coefficients, so its gradient is that for fixed ones.
         """
         Z, kernel, double, among = self.solve(point)
         scales, u = self._unpacked(point)
@@ -73,11 +70,8 @@ class SmallModel:
         weights *= kernel
         pull = (weights.T @ Z).astype(np.float64)
         total = weights.sum(axis=0, dtype=np.float64)
-        m = among * (beta @ beta.T)
-        in_u = 2 * (pull + m @ u - (total + m.sum(axis=1))[:, None] * u)
-        squares = weights.sum(axis=1, dtype=np.float64) @ self._squares
-        in_log = -2 * (np.square(scales) * squares - (u * pull).sum(axis=0))
-        in_log += (u * in_u).sum(axis=0)
+        squares = np.square(scales) * (weights.sum(axis=1, dtype=np.float64) @ self._squares)
+        in_u, in_log = gradients(pull, total, squares, among * (beta @ beta.T), u)
         deviation = point[: len(scales)] - point[: len(scales)].mean()
         value += self._penalty * float(np.square(deviation).mean())
         in_log += 2 * self._penalty / len(scales) * deviation
@@ -89,19 +83,3 @@ class SmallModel:
         n_features = self._X.shape[1]
         scales = np.exp(point[:n_features])
         return scales, point[n_features:].reshape(-1, n_features) * scales
-
-
-def _kernel(Z: Array, u: Array) -> Array:
-    """Return the kernel values of scaled rows and vectors, in single precision."""
-    exponents: Array = Z @ (2 * u.T).astype(np.float32)
-    exponents -= np.square(Z).sum(axis=1)[:, None]
-    exponents -= np.square(u).sum(axis=1).astype(np.float32)
-    np.minimum(exponents, 0.0, out=exponents)
-    return np.exp(exponents, out=exponents)
-
-
-def _kernel_among(u: Array) -> Array:
-    """Return the kernel values among scaled vectors."""
-    squares = np.square(u).sum(axis=1)
-    kernel: Array = np.exp(np.minimum(2 * u @ u.T - squares[:, None] - squares, 0.0))
-    return kernel

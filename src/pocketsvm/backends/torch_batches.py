@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batches import KEPT, KEPT_SQUARES, LEAST, Start, Unknowns
+from .gradient import gradients
 from .slices import slices
 from .torch_losses import DeviceLosses
 from .torch_rows import DeviceRows, exact_products, fitting, imported, tensor
@@ -121,8 +122,7 @@ class TorchBatches:
         among = kernel_of(u, u)
         in_beta = kernel.T @ slopes + self._weight * (among @ beta)
         m = self._weight * among * (beta @ beta.T)
-        in_u = 2 * (pull + m @ u - (total + m.sum(dim=1))[:, None] * u)
-        in_logs = -2 * (squares - (u * pull).sum(dim=0)) + (u * in_u).sum(dim=0)
+        in_u, in_logs = gradients(pull, total, squares, m, u)
         in_b = slopes.sum(dim=0) + self._weight * self._tilt
         return [in_logs, in_u * factors, in_beta, in_b]
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .gradient import gradients
 from .small_model import JITTER
 from .torch_batches import kernel_of
 from .torch_rows import exact_products, imported, tensor
@@ -73,11 +74,8 @@ class TorchSmallModel:
             weights = (slopes.float() @ beta.T.float()).mul_(kernel)
             pull = (weights.T @ Z).double()
             total = weights.double().sum(dim=0)
-            m = among * (beta @ beta.T)
-            in_u = 2 * (pull + m @ u - (total + m.sum(dim=1))[:, None] * u)
-            squares = (weights.sum(dim=1) @ self._squares).double()
-            in_log = -2 * (scales.square() * squares - (u * pull).sum(dim=0))
-            in_log += (u * in_u).sum(dim=0)
+            squares = scales.square() * (weights.sum(dim=1) @ self._squares).double()
+            in_u, in_log = gradients(pull, total, squares, among * (beta @ beta.T), u)
         n_features = len(scales)
         deviation = point[:n_features] - point[:n_features].mean()
         value += self._penalty * float(np.square(deviation).mean())

@@ -125,9 +125,9 @@ def _loss_parameters(
     return {"loss": "quantile", "quantile": shares[0] if len(shares) == 1 else shares}
 
 
-def feature_scales(text: str) -> str | list[float] | None:
+def feature_scales(text: str | None) -> str | list[float] | None:
     """Return the parameter that --feature-scales means: a word, a list of numbers, or a file."""
-    if text in ("none", "learn", "auto"):
+    if text in (None, "none", "learn", "auto"):
         return None if text == "none" else text
     words = text.split(",")
     if os.path.exists(text):

@@ -205,14 +205,15 @@ class MachineOptions:
         ),
     ] = None
     feature_scales: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="none|learn|auto|LIST|FILE",
             help="What features are multiplied by inside the kernel: learnt before the fit, learnt "
             "where this predicts better (auto), or one number for each, as a list with commas or "
             "in a text file.",
+            show_default="none; a search without values of gamma: auto",
         ),
-    ] = "none"
+    ] = None
     class_weight: Annotated[
         list[str] | None,
         typer.Option(

@@ -102,7 +102,8 @@ def new_search(
     search.set_params(**{name: value for name, value in given.items() if name in own})
     if grid.auto_budget:
         search.set_params(budget="auto")
-    learns = isinstance(plain.feature_scales, str)  # then the unit of gamma is one
+    scales = plain.feature_scales
+    learns = isinstance(scales, str) and scales == "learn"  # then the unit of gamma is one
     if values["gammas"] is None and plain.gamma != "scale" and not learns:
         # Outliers would make "scale" useless.
         unit = 1 / rows.layout.n_features if plain.gamma == "auto" else plain.gamma
@@ -197,7 +198,8 @@ def _candidate(searched: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Return a candidate's parameters by the names of the options."""
     found = {"budget": searched.budget_, "loss": searched.loss_} | params
     names = ["C", "gamma", "budget", "loss"]
-    if "feature_scales" in params:  # both kinds were compared
+    tried = searched.cv_results_["params"]
+    if any(each.get("feature_scales") is not None for each in tried):  # both kinds were compared
         names.append("feature_scales")
     return {name.lower(): found[name] for name in names}
 

@@ -125,6 +125,8 @@ def tune(
     searching.check_scoring(search.scoring)
     parameters = fitting.learner_parameters(learner, regression=machine.regression)
     plain = fitting.new_estimator(machine, n_jobs, device=device, **parameters)
+    if machine.feature_scales is None:
+        plain.set_params(feature_scales="auto")  # the default of a search
     _check_outputs(model, search.plot, data, search.test)
     callbacks = fitting.checkpoints(
         checkpoint, every, None, (model, data, search.plot, search.test)

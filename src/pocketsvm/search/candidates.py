@@ -108,7 +108,8 @@ class Grid:
 
         Copies of folds, whose budgets are smaller, would prefer a smaller gamma. Folds decide.
         """
-        steps = ("gamma", 2.0), ("C", 4.0)
+        choices = SEARCH_CHOICES
+        steps = ("gamma", choices.learnt_gamma_step), ("C", choices.learnt_C_step)
         last_steps = steps if self.C_step != 1.0 else steps[:1]
         return replace(self, gammas=(1.0,), gamma_step=1.0, last_steps=last_steps)
 

@@ -17,15 +17,12 @@ from .blas import ONE_BLAS_THREAD
 from .newton import minimise
 from .problem import Problem
 from .sample import Sample
+from .solve import LEAST_ROWS_PER_VECTOR
 
 Array = NDArray[Any]
 
-# The share of the steps in which the step size grows.
-GROWING = 0.2
 # How often rows that are held out are looked at.
 LOOKS = 20
-# Rows for each vector on which the first coefficients are solved for.
-ROWS_PER_VECTOR = 32
 
 
 def refined(
@@ -67,7 +64,11 @@ def refined(
         for step in range(1, choices.batches + 1):
             if at + n_batch > len(train):
                 train, at = random.permutation(train), 0
-            batches.step(train[at : at + n_batch], height(step / choices.batches), step)
+            batches.step(
+                train[at : at + n_batch],
+                height(step / choices.batches, choices.batch_growing),
+                step,
+            )
             at += n_batch
             if step % max(1, choices.batches // LOOKS) == 0:
                 held_loss = batches.loss(held)
@@ -82,7 +83,7 @@ def start_of(
 ) -> Start:
     """Return random rows as vectors, and their coefficients."""
     choices, unit = settings.choices, float(np.sqrt(sample.rows.gamma))
-    chosen = np.sort(train[: ROWS_PER_VECTOR * settings.budget])
+    chosen = np.sort(train[: LEAST_ROWS_PER_VECTOR * settings.budget])
     part = sample.take(chosen).weighted(np.full(len(chosen), sample.n_rows / len(chosen)))
     rows = part.rows.dense()
     centre = np.zeros(rows.shape[1])
@@ -101,8 +102,8 @@ def start_of(
     return Start(single, Unknowns(*map(np.array, rates)), unit, centre)
 
 
-def height(share: float) -> float:
+def height(share: float, growing: float) -> float:
     """Return the step size after this share of the steps, in units of the largest one."""
-    if share <= GROWING:
-        return share / GROWING
-    return float(0.5 + 0.5 * np.cos(np.pi * (share - GROWING) / (1 - GROWING)))
+    if share <= growing:
+        return share / growing
+    return float(0.5 + 0.5 * np.cos(np.pi * (share - growing) / (1 - growing)))

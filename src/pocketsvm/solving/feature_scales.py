@@ -32,8 +32,6 @@ Array = NDArray[Any]
 LEAST_ROWS = 10
 # Pairs of steps and gradients that L-BFGS keeps.
 MEMORY = 20
-# Vectors stay within this many times the largest values of the rows.
-FAR = 3.0
 # A feature is constant, up to rounding, if its variance is below this share of its mean square.
 CONSTANT = 1e-22
 
@@ -267,7 +265,8 @@ def _run(
     n_features = split.X.shape[1]
     chosen = random.permutation(len(split.X))[:n_vectors]
     vectors = split.X[chosen].astype(np.float64).ravel()
-    far = [(-FAR * value, FAR * value) for value in np.abs(split.X).max(axis=0).tolist()]
+    limits = choices.scale_reach * np.abs(split.X).max(axis=0)
+    far = list(zip((-limits).tolist(), limits.tolist(), strict=True))
     if start is None:
         starts = [np.full(n_features, 0.5 * np.log(w / n_features)) for w in choices.scale_widths]
     else:

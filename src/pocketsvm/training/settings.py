@@ -116,6 +116,9 @@ class Choices:
     scale_range : tuple of two float
         Logarithms of scales change by at most this much, down and up.
 
+    scale_reach : float
+        Vectors of small models stay within this many times the largest values of the rows.
+
     scale_penalty : float
         The penalty on the mean square of the deviations of logarithms of scales, for classes. It
         keeps features of one meaning, such as pixels, together.
@@ -123,6 +126,9 @@ class Choices:
     batches, batch_rows : int
         With polish="thorough", scales that were learnt are refined by this many mini-batches of so
         many rows.
+
+    batch_growing : float
+        The share of the mini-batches in which steps grow; then they fall to zero.
 
     batch_scales, batch_vectors, batch_coefficients : float
         The largest steps of a mini-batch: of logarithms of scales, of vectors in kernel widths, and
@@ -165,9 +171,11 @@ class Choices:
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
     scale_range: tuple[float, float] = (-7.0, 4.0)
+    scale_reach: float = 3.0
     scale_penalty: float = 0.001
     batches: int = 4000
     batch_rows: int = 4096
+    batch_growing: float = 0.2
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
     batch_coefficients: float = 0.1
@@ -373,6 +381,10 @@ class SearchChoices:
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
 
+    learnt_gamma_step, learnt_C_step : float
+        With learnt feature scales, the factors between gammas and between C that are tried on the
+        folds themselves.
+
     carried_rows : int
         As many candidates are carried on to larger copies of folds, and to the folds themselves, as
         have this many training rows in all, and one more.
@@ -390,6 +402,8 @@ class SearchChoices:
     shares_of_many: tuple[float, float] = (0.1, 0.3)
     many_rows: int = 8000
     vectors_per_output: int = 8
+    learnt_gamma_step: float = 2.0
+    learnt_C_step: float = 4.0  # noqa: N815
     carried_rows: int = 5000
 
 
