@@ -53,6 +53,7 @@ COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, 
 OF_THE_PASSES = (
     "intercept_rate",
     "rows_per_vector",
+    "most_pass_rows",
     "class_rows_per_vector",
     "merges_per_vector",
     "merges_of_several",
@@ -69,6 +70,7 @@ Changes = Mapping[str, Any]
 VARIED: dict[str, tuple[Any, ...]] = {
     "intercept_rate": (0.01, 1.0),
     "rows_per_vector": (128, NO_LIMIT),
+    "most_pass_rows": (2**16, NO_LIMIT),
     "class_rows_per_vector": (16, 256),
     "merges_per_vector": (25, 200),
     "merges_of_several": (25, 400),

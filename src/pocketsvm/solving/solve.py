@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from .._warnings import warn
+from ..backends.base import Penalty
 from ..backends.kernel import MOST_KEPT, OUTPUT_VALUES
 from ..model.model import Model, Training
 from ..rows.checked import Rows
@@ -21,9 +22,9 @@ from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import covering, held_out
 from .exact import MOST_ROWS, solve_exactly
-from .newton import Solution, best_start, minimise
+from .newton import TOLERANCE, Solution, best_start, minimise
 from .positions import Positions
-from .problem import Problem, row_products
+from .problem import Problem, prefers_products, row_products
 from .readings import Readings, read, standing_for
 from .row_loss import REACH
 from .sample import ROWS_TO_COUNT, Sample, sample_of
@@ -33,6 +34,10 @@ Array = NDArray[Any]
 # Rows that represent very many: so many that they have this number of kernel values, and at least
 # so many for each vector.
 FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 32
+# Products with Hessians take little time, so that so many times as many rows represent all.
+MORE_ROWS = 3
+# A sample of the rows is solved up to this share of the objective: it differs more from all rows.
+SAMPLE_TOLERANCE = 0.01
 # Not converged if one more step would gain more than half this share of the objective.
 NOT_CONVERGED = 2e-3
 
@@ -293,14 +298,18 @@ class Solver:
 
         Returns the objective of the last iterate, estimated by the sample, and the answer.
         """
-        problem = Problem(vectors, self.part, *self._common)
+        is_part = self.whole is not None
+        problem = Problem(vectors, self.part, *self._common, is_part=is_part)
         place = problem.place(last)
         before = float(problem.objective(place).sum())
-        solution = minimise(problem, best_start(problem, place), self._random, least_steps=2)
+        tolerance = TOLERANCE if self.whole is None else SAMPLE_TOLERANCE
+        start = best_start(problem, place)
+        solution = minimise(problem, start, self._random, tolerance, least_steps=2)
         if self.whole is None:
             return before, self._answer(vectors, solution)
+        penalty = problem.penalty
         del problem  # its kernel values take memory
-        answer = self._refined(vectors, solution.place.point)
+        answer = self._refined(vectors, solution.place.point, penalty)
         return before, replace(answer, steps=answer.steps + solution.steps)
 
     def _solve_from(self, vectors: Array, point: Array) -> Answer:
@@ -330,11 +339,15 @@ class Solver:
             is_near,
         )
 
-    def _refined(self, vectors: Array, point: Array) -> Answer:
+    def _refined(self, vectors: Array, point: Array, penalty: Penalty | None = None) -> Answer:
         assert self.whole is not None
-        rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common)
+        rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common, penalty)
         sizes = len(vectors), len(point)
-        found = rows.minimise(point, (most_rows(*sizes), few_rows(*sizes)), self._random)
+        n_drawn = few_rows(*sizes)
+        if prefers_products(vectors, self.part, self._settings.backend, is_part=True):
+            n_drawn *= MORE_ROWS
+        limits = max(most_rows(*sizes), n_drawn), n_drawn
+        found = rows.minimise(point, limits, self._random)
         norm = self._norm(found.gradient)
         near = found.near if self._moving is None else self._moving
         return Answer(

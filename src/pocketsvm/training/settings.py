@@ -24,6 +24,10 @@ class Choices:
     rows_per_vector : int
         If the solver follows, passes see at most this many rows for each vector.
 
+    most_pass_rows : int
+        They see no more rows than this, whatever the budget, but as many for each vector as the
+        next number says.
+
     class_rows_per_vector : int
         A sample has at least this many rows of a class for each of its vectors, if there are as
         many.
@@ -140,6 +144,7 @@ class Choices:
 
     intercept_rate: float = 0.1
     rows_per_vector: int = 512
+    most_pass_rows: int = 2**18
     class_rows_per_vector: int = 64
     merges_per_vector: int = 50
     merges_of_several: int = 100
@@ -181,6 +186,11 @@ class Choices:
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
     batch_coefficients: float = 0.1
+
+    def most_sampled(self, budget: int) -> int:
+        """Return the largest number of rows that the passes see if the solver follows."""
+        most = min(self.rows_per_vector * budget, self.most_pass_rows)
+        return max(most, self.class_rows_per_vector * budget)
 
     def for_share(self, share: float) -> "Choices":
         """Return the choices for a share of the rows and of the budget.
@@ -327,7 +337,7 @@ class Settings:
     @property
     def most_sampled(self) -> int:
         """The largest number of rows that the passes see if the solver follows."""
-        return self.choices.rows_per_vector * self.budget
+        return self.choices.most_sampled(self.budget)
 
     def most_merges(self, n_problems: int, weighted: bool) -> int:
         """Return the number of merges after which passes end if the solver follows.
