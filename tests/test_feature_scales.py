@@ -23,6 +23,7 @@ from pocketsvm import (
 from pocketsvm.callbacks import Checkpoint
 from pocketsvm.model import Model
 from pocketsvm.rows.feature_scales import FeatureScales
+from pocketsvm.solving.feature_scales import Learnt
 
 POWERS = np.array([2.0, 0.25, 1.0, 0.0])
 OTHERS = np.array([1.7, 0.3, 1.1, 0.0])
@@ -47,7 +48,7 @@ def learning(monkeypatch, found):
 
     def learned_scales(rows, targets, parameters, *, auto):
         calls.append((rows, targets, parameters, auto))
-        return found
+        return Learnt(found, "learnt here")
 
     monkeypatch.setattr("pocketsvm.fit.learned_scales", learned_scales)
     return calls
@@ -136,9 +137,11 @@ def test_vectors_are_in_the_units_of_the_rows():
     assert_array_equal(model.to_model().vectors[:, :3], vectors * POWERS[:3].astype(np.float32))
 
 
-def test_a_model_without_scales_has_no_such_attribute():
-    model = small().fit(*problem(200))
-    assert not hasattr(model, "feature_scales_")
+def test_a_model_whose_features_count_alike_has_none():
+    X, y = problem(200)
+    assert not hasattr(small(), "feature_scales_")
+    model = small().fit(X, y)
+    assert model.feature_scales_ is None
 
 
 def test_large_products_are_far_from_all_vectors():
@@ -384,7 +387,7 @@ def test_auto_may_weigh_all_features_alike(monkeypatch):
     learning(monkeypatch, None)
     X, y = problem()
     model = small(feature_scales="auto").fit(X, y)
-    assert not hasattr(model, "feature_scales_")
+    assert model.feature_scales_ is None
     expected = small().fit(X, y)
     assert model.gamma_ == expected.gamma_
     assert_array_equal(model.decision_function(X), expected.decision_function(X))

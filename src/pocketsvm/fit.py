@@ -8,6 +8,7 @@ fit is. Every step gets one typed object from the step before, and none is calle
 """
 
 import math
+import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from .model.model import Model
 from .model.preparation import Preparation
 from .rows.checked import CheckedRows, Dtype, Rows
 from .rows.drawing import Plan
-from .rows.feature_scales import check_number, scaled_rows, scaling_steps
+from .rows.feature_scales import check_number, check_products, scaled_rows, scaling_steps
 from .rows.precision import surveyed_rows, training_rows
 from .rows.preparation import Preparing, Steps, prepared_summary
 from .rows.scales import warn_about_scales
@@ -107,8 +108,12 @@ def fit(
     state, known = state_of(start), found.survey
 
     def completed(model: Model, everything: Readings | None) -> Model:
+        training = model.training
+        assert training is not None
+        profile = replace(training.profile, **begun.learning)
         model = replace(
             model,
+            training=replace(training, profile=profile),
             feature_names=_names(found),
             preparation=_preparation(found),
             feature_scales=begun.feature_scales,
@@ -189,6 +194,7 @@ class _Begun:
     settings: Settings
     n_rows: int
     feature_scales: NDArray[np.float64] | None
+    learning: dict[str, Any]  # what the profile tells about the scales
     vectors: NDArray[np.float64] | None = None
 
     @property
@@ -225,39 +231,47 @@ def _begin(
     n_rows = rows.n_rows if found.survey is None else found.survey.n_rows
     most = parameters.budget if start is not None else n_rows * parameters.max_iter
     check_memory(min(parameters.budget, most), rows.X)
-    scales = _feature_scales(rows, targets, parameters, start)
+    begin = time.perf_counter()
+    scales, note = _feature_scales(rows, targets, parameters, start)
+    seconds = time.perf_counter() - begin
     ready = _ready(found, rows, scales, parameters, start, source.scaling)
     previous = start.training.alpha if start is not None and start.training is not None else None
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     settings = task.adapted(parameters.settings(alpha))
     vectors = None
-    is_learnt = isinstance(parameters.feature_scales, str) and start is None
-    if scales is not None and is_learnt and settings.thorough:
-        better = _refined(ready, targets, settings)
+    if settings.polish and settings.thorough and start is None and task.needs.labelled:
+        learnt = scales if isinstance(parameters.feature_scales, str) else None
+        better = None
+        if learnt is not None or ready.n_rows > settings.choices.most_thorough_rows:
+            better = _refined(ready, targets, settings, scales=learnt is not None)
         if better is not None:
             factors, vectors = better
-            scales = rounded_scales(scales * factors)
-            ready = _ready(found, rows, scales, parameters, start, source.scaling)
-    return _Begun(found, ready, targets, settings, n_rows, scales, vectors)
+            if learnt is not None:
+                scales = rounded_scales(learnt * factors)
+                ready = _ready(found, rows, scales, parameters, start, source.scaling)
+                note, seconds = f"{note}; refined", time.perf_counter() - begin
+    learning = {"seconds_scales": seconds, "scales": note} if note else {}
+    return _Begun(found, ready, targets, settings, n_rows, scales, learning, vectors)
 
 
 def _refined(
-    ready: Rows, targets: Targets, settings: Settings
+    ready: Rows, targets: Targets, settings: Settings, *, scales: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return factors of the feature scales, and vectors, that predict other rows better.
 
-    They are found without some of the rows, which are then predicted by two models.
+    They are found without some of the rows, which are then predicted by two models. If the scales
+    stay, both move their vectors as the last fit does; otherwise, that would tell little.
     """
     random = np.random.default_rng(settings.random_state.randint(2**31))
     order = random.permutation(ready.n_rows)
     n_held = round(settings.choices.held_share * ready.n_rows)
     held, train = np.sort(order[:n_held]), np.sort(order[n_held:])
     rows, some = ready.take(train), targets.take(train, np.ones(len(train)))
-    better = refined(sample_of(rows, some, settings), settings, random)
+    better = refined(sample_of(rows, some, settings), settings, random, scales=scales)
     if better is None:
         return None
     others = sample_of(ready.take(held), targets.take(held, np.ones(n_held)), settings)
-    settings = replace(settings, thorough=False)
+    settings = replace(settings, thorough=not scales)
     losses = []
     for factors, vectors in ((np.ones(len(better[0])), None), better):
         part = scaled_rows(rows.checked, factors)
@@ -335,16 +349,20 @@ def _keeps(wanted: NDArray[np.float64] | str | None, known: NDArray[np.float64] 
 
 def _feature_scales(
     rows: CheckedRows, targets: Targets, parameters: Parameters, start: Model | None
-) -> NDArray[np.float64] | None:
-    """Return the scales of the features: given, learnt, or those of a continued model."""
+) -> tuple[NDArray[np.float64] | None, str]:
+    """Return the scales of the features: given, learnt, or those of a continued model.
+
+    If they are learnt, a line tells about it.
+    """
     wanted = parameters.feature_scales
     if start is not None:
-        return start.feature_scales
+        known = start.training.profile.scales if start.training is not None else ""
+        return start.feature_scales, known
     if isinstance(wanted, str):
         return learned_scales(rows, targets, parameters, auto=wanted == "auto")
     if wanted is not None:
         check_number(wanted, rows.n_features)
-    return wanted
+    return wanted, ""
 
 
 def _ready(
@@ -360,6 +378,8 @@ def _ready(
     if scales is not None:
         steps = scaling_steps(steps, scales)
         rows = scaled_rows(rows, scales)
+        if start is None:
+            check_products(rows, scales)
         if known is not None:
             known = replace(known, summary=prepared_summary(known.summary, steps[-1:]))
         if isinstance(parameters.feature_scales, str) and isinstance(gamma, str):

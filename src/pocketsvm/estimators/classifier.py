@@ -286,8 +286,8 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
-    feature_scales_ : ndarray of shape (n_features,)
-        The scales of the features. Defined only if the model has some.
+    feature_scales_ : ndarray of shape (n_features,) or None
+        The scales of the features; None if all features count alike.
 
     gamma_ : float
         The value of gamma used by the kernel.

@@ -183,8 +183,8 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
     intercept_ : ndarray of shape (n_outputs,)
         The constants in the prediction.
 
-    feature_scales_ : ndarray of shape (n_features,)
-        The scales of the features. Defined only if the model has some.
+    feature_scales_ : ndarray of shape (n_features,) or None
+        The scales of the features; None if all features count alike.
 
     gamma_ : float
         The value of gamma used by the kernel.

@@ -46,8 +46,8 @@ class Grid:
     reach : float
         The largest factor between the centre and a value that is tried.
 
-    last_steps : tuple of (str, float)
-        "gamma" and "C", and the factors between the values that are tried on the folds themselves.
+    last_step : float
+        The factor between the gammas that are tried on the folds themselves; one if there are none.
     """
 
     gammas: tuple[float, ...]
@@ -56,7 +56,7 @@ class Grid:
     C_step: float
     centre: Candidate
     reach: float
-    last_steps: tuple[tuple[str, float], ...] = ()
+    last_step: float = 1.0
 
     @classmethod
     def of(
@@ -108,10 +108,8 @@ class Grid:
 
         Copies of folds, whose budgets are smaller, would prefer a smaller gamma. Folds decide.
         """
-        choices = SEARCH_CHOICES
-        steps = ("gamma", choices.learnt_gamma_step), ("C", choices.learnt_C_step)
-        last_steps = steps if self.C_step != 1.0 else steps[:1]
-        return replace(self, gammas=(1.0,), gamma_step=1.0, last_steps=last_steps)
+        step = math.sqrt(self.gamma_step)
+        return replace(self, gammas=(1.0,), gamma_step=1.0, last_step=step)
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,8 @@ class Choices:
         keeps features of one meaning, such as pixels, together.
 
     batches, batch_rows : int
-        With polish="thorough", scales that were learnt are refined by this many mini-batches of so
-        many rows.
+        With polish="thorough", vectors and learnt scales are refined by this many mini-batches of
+        so many rows.
 
     batch_growing : float
         The share of the mini-batches in which steps grow; then they fall to zero.
@@ -166,7 +166,7 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
-    scale_vectors: tuple[tuple[int, float], ...] = ((100, 0.1), (300, 1.0))
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
@@ -180,6 +180,14 @@ class Choices:
     batch_vectors: float = 0.03
     batch_coefficients: float = 0.1
 
+    @property
+    def most_thorough_rows(self) -> int:
+        """The most rows near the margin on which L-BFGS moves vectors with polish="thorough".
+
+        With more rows, it would compute more kernel values than the mini-batches.
+        """
+        return self.batches * self.batch_rows // (self.thorough_rounds * self.thorough_moves)
+
     def for_share(self, share: float) -> "Choices":
         """Return the choices for a share of the rows and of the budget.
 
@@ -192,6 +200,10 @@ class Choices:
             most_moved=round(share**2 * self.most_moved),
             few_vectors=round(share * self.few_vectors),
         )
+
+    def for_folds(self) -> "Choices":
+        """Return the choices for scales that only compare candidates: they are learnt faster."""
+        return replace(self, scale_vectors=self.scale_vectors[:1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,10 +393,6 @@ class SearchChoices:
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
 
-    learnt_gamma_step, learnt_C_step : float
-        With learnt feature scales, the factors between gammas and between C that are tried on the
-        folds themselves.
-
     carried_rows : int
         As many candidates are carried on to larger copies of folds, and to the folds themselves, as
         have this many training rows in all, and one more.
@@ -402,8 +410,6 @@ class SearchChoices:
     shares_of_many: tuple[float, float] = (0.1, 0.3)
     many_rows: int = 8000
     vectors_per_output: int = 8
-    learnt_gamma_step: float = 2.0
-    learnt_C_step: float = 4.0  # noqa: N815
     carried_rows: int = 5000
 
 
