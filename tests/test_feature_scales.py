@@ -205,6 +205,7 @@ def test_all_estimators_take_an_array(kind):
         ([1.0, np.nan, 1.0, 1.0], "finite numbers .* feature 1 .* is nan"),
         ([1.0, 1.0, np.inf, 1.0], "feature 2 .* is inf"),
         ([0.0] * 4, "All feature_scales are zero"),
+        ([1e-300] * 4, "largest of feature_scales is 1e-300, .* must reach 1e-18: use larger"),
         (["a", "b", "c", "d"], "must be None, 'learn', 'auto' or a list of numbers"),
         ([[1.0, 1.0], [1.0, 1.0]], "must be None, 'learn', 'auto' or a list of numbers"),
         ([], "must be None, 'learn', 'auto' or a list of numbers"),
@@ -215,6 +216,34 @@ def test_all_estimators_take_an_array(kind):
 def test_wrong_arrays_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         small(feature_scales=wrong).fit(*problem(100))
+
+
+def test_small_scales_of_large_features_are_taken():
+    X, y = problem()
+    one = small(feature_scales=1e-30 * POWERS).fit(1e30 * X, y)
+    assert one.score(1e30 * X, y) > 0.8
+
+
+# --- what a profile tells -------------------------------------------------------------------------
+
+
+def test_a_profile_tells_why_features_count_alike(tmp_path):
+    X, y = problem()
+    few = small(feature_scales="auto").fit(X[:500], y[:500])
+    assert few.profile_.scales == "one gamma: fewer than 1,000 rows"
+    noise = np.random.default_rng(1).integers(0, 2, 1500)
+    blind = small(feature_scales="auto").fit(X, noise).profile_
+    assert "one gamma: with scales, squared error of rows that are held out" in blind.scales
+    assert blind.seconds_scales > 0
+    found = small(feature_scales="auto").fit(X, y)
+    assert found.profile_.scales.startswith("learnt: squared error of rows that are held out 0.")
+    assert found.profile_.scales in str(found.profile_)
+    found.save(tmp_path / "m.psvm")
+    assert load_model(tmp_path / "m.psvm").profile_ == found.profile_
+    continued = found.set_params(warm_start=True).fit(X, y)
+    assert continued.profile_.scales.startswith("learnt: ")
+    assert small(feature_scales=POWERS).fit(X, y).profile_.scales == ""
+    assert "feature scales" not in str(small().fit(X, y).profile_)
 
 
 # --- a model that is continued --------------------------------------------------------------------

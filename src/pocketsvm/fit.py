@@ -40,6 +40,9 @@ from .training.settings import Parameters, Settings
 from .training.state import VectorSet
 from .training.targets import Targets
 
+# The standard error of losses is that of so many parts of the rows that are held out.
+HELD_PARTS = 20
+
 
 class Course(Protocol):
     """What a fit does again if it is interrupted."""
@@ -259,30 +262,46 @@ def _refined(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return factors of the feature scales, and vectors, that predict other rows better.
 
-    They are found without some of the rows, which are then predicted by two models. If the scales
-    stay, both move their vectors as the last fit does; otherwise, that would tell little.
+    They are found without some of the rows, which are then predicted by two models. The losses must
+    be smaller by more than a standard error. Where scales stay, they are needed only if L-BFGS does
+    not move the vectors.
     """
     random = np.random.default_rng(settings.random_state.randint(2**31))
     order = random.permutation(ready.n_rows)
     n_held = round(settings.choices.held_share * ready.n_rows)
     held, train = np.sort(order[:n_held]), np.sort(order[n_held:])
     rows, some = ready.take(train), targets.take(train, np.ones(len(train)))
-    better = refined(sample_of(rows, some, settings), settings, random, scales=scales)
-    if better is None:
-        return None
     others = sample_of(ready.take(held), targets.take(held, np.ones(n_held)), settings)
-    settings = replace(settings, thorough=not scales)
-    losses = []
-    for factors, vectors in ((np.ones(len(better[0])), None), better):
-        part = scaled_rows(rows.checked, factors)
-        scaled = training_rows(part, ready.gamma, least_dtype=ready.core.dtype)
-        model = _tried(scaled, some, settings, vectors)
+    parts = [np.arange(k, n_held, HELD_PARTS) for k in range(min(HELD_PARTS, n_held))]
+
+    def tried(
+        settings: Settings, factors: NDArray[np.float64], vectors: NDArray[np.float64] | None
+    ) -> tuple[Model, list[float]]:
+        """Return a model, and its losses of parts of the rows that are held out."""
+        scaled = scaled_rows(rows.checked, factors)
+        part = training_rows(scaled, ready.gamma, least_dtype=ready.core.dtype)
+        model = _tried(part, some, settings, vectors)
         X = scaled_rows(others.rows.checked, factors)
         decisions = settings.backend.decide(
             model.vectors, model.dual_coef, model.intercept, model.gamma, X
         )
-        losses.append(others.bends(decisions - targets.offset, settings.n_threads)[0].sum())
-    return better if losses[1] < losses[0] else None
+        centred, n_threads = decisions - targets.offset, settings.n_threads
+        losses = [others.take(k).bends(centred[k], n_threads)[0].sum() for k in parts]
+        return model, losses
+
+    quick, ones = replace(settings, thorough=False), np.ones(ready.checked.n_features)
+    before = None
+    if not scales:
+        model, before = tried(settings, ones, None)
+        if model.training is not None and model.training.profile.moves:
+            return None
+    better = refined(sample_of(rows, some, settings), settings, random, scales=scales)
+    if better is None:
+        return None
+    if before is None:
+        before = tried(quick, ones, None)[1]
+    gains = np.subtract(before, tried(quick, *better)[1])
+    return better if gains.mean() * math.sqrt(len(gains)) > gains.std(ddof=1) else None
 
 
 def _tried(
