@@ -366,7 +366,7 @@ class Solver:
         n_steps = max(most // len(answer.vectors), choices.least_moves)
         if thorough:
             n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
-            if answer.n_near > choices.most_thorough_rows:
+            if answer.n_near > choices.most_thorough_rows and not self._may_move(answer):
                 return answer
         elif not most or not self._may_move(answer):
             return answer

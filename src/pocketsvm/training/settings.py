@@ -182,9 +182,10 @@ class Choices:
 
     @property
     def most_thorough_rows(self) -> int:
-        """The most rows near the margin on which L-BFGS moves vectors with polish="thorough".
+        """The most rows near the margin on which polish="thorough" always tries L-BFGS.
 
-        With more rows, it would compute more kernel values than the mini-batches.
+        With more rows, it would compute more kernel values than the mini-batches, and is tried only
+        where a fit without it would move its vectors, too.
         """
         return self.batches * self.batch_rows // (self.thorough_rounds * self.thorough_moves)
 
