@@ -70,7 +70,15 @@ class RowHessian(Protocol):
 
 
 class Penalty(Protocol):
-    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta."""
+    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta.
+
+    Attributes
+    ----------
+    preconditioner : HessianFactor or None
+        The last factor, if its Hessian is close to those that follow.
+    """
+
+    preconditioner: Any
 
     @property
     def dtype(self) -> Any:
@@ -118,6 +126,13 @@ class Backend(ABC):
     @abstractmethod
     def row_hessian(self, n_vectors: int, n_rows: int) -> RowHessian:
         """Return the Hessian of no rows, to which up to so many can be added."""
+
+    @abstractmethod
+    def prefers_products(self, n_products: int, n_vectors: int, n_values: float) -> bool:
+        """Whether so many products with a Hessian of rows are faster than the Hessian.
+
+        The rows have this number of values that are not zero.
+        """
 
     @abstractmethod
     def whitened(self, penalty: Any, rows: Any) -> Any:

@@ -81,6 +81,10 @@ class Torch(Backend):
         """Return the Hessian of no rows, to which up to so many can be added."""
         return TorchHessian(n_vectors, n_rows, self.on)
 
+    def prefers_products(self, n_products: int, n_vectors: int, n_values: float) -> bool:
+        """Return False: a device makes Hessians fast enough."""
+        return False
+
     def whitened(self, penalty: Any, rows: Any) -> None:
         """Return None: a device makes Hessians fast enough."""
 
@@ -376,6 +380,7 @@ class TorchPenalty:
         self.jitter, self.dtype = jitter_of(float(square.mean()) if is_double else 0.0)
         square.diagonal().add_(self.jitter)
         self._square = square
+        self.preconditioner: TorchFactor | None = None
 
     def product(self, coefficients: Array) -> Array:
         """Return A beta for the coefficients (n_outputs, n_vectors)."""
