@@ -46,8 +46,8 @@ class Grid:
     reach : float
         The largest factor between the centre and a value that is tried.
 
-    last_step : float
-        The factor between the gammas that are tried on the folds themselves; one if there are none.
+    last_steps : tuple of (str, float)
+        "gamma" and "C", and the factors between the values that are tried on the folds themselves.
     """
 
     gammas: tuple[float, ...]
@@ -56,7 +56,7 @@ class Grid:
     C_step: float
     centre: Candidate
     reach: float
-    last_step: float = 1.0
+    last_steps: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(
@@ -108,8 +108,9 @@ class Grid:
 
         Copies of folds, whose budgets are smaller, would prefer a smaller gamma. Folds decide.
         """
-        step = math.sqrt(self.gamma_step)
-        return replace(self, gammas=(1.0,), gamma_step=1.0, last_step=step)
+        steps = ("gamma", math.sqrt(self.gamma_step)), ("C", math.sqrt(self.C_step))
+        last_steps = tuple((name, step) for name, step in steps if step != 1.0)
+        return replace(self, gammas=(1.0,), gamma_step=1.0, last_steps=last_steps)
 
 
 @dataclass(frozen=True)

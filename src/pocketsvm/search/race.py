@@ -136,15 +136,15 @@ class Race:
         return last.ordered()[0]
 
     def _widened(self, level: Level) -> None:
-        """Score other gammas as long as they are better, if copies had only one."""
-        step = self.grid.last_step
-        for factor in (1 / step, step) if step != 1.0 else ():
-            best = level.ordered()[0]
-            while level.ordered()[0] == best:
-                best = best._replace(gamma=best.gamma * factor)
-                if best in level.results or not self.grid.reaches("gamma", best):
-                    break
-                self._score(level, [best])
+        """Score other gammas and C as long as they are better, if copies had only one gamma."""
+        for name, step in self.grid.last_steps:
+            for factor in (1 / step, step):
+                best = level.ordered()[0]
+                while level.ordered()[0] == best:
+                    best = best._replace(**{name: getattr(best, name) * factor})
+                    if best in level.results or not self.grid.reaches(name, best):
+                        break
+                    self._score(level, [best])
 
     def _explored(self, level: Level) -> None:
         """Score the grid, and what lies beyond it until the best candidate has all neighbours."""
