@@ -141,7 +141,7 @@ class Race:
             for factor in (1 / step, step):
                 best = level.ordered()[0]
                 while level.ordered()[0] == best:
-                    best = best._replace(**{name: getattr(best, name) * factor})
+                    best = best.times(name, factor)
                     if best in level.results or not self.grid.reaches(name, best):
                         break
                     self._score(level, [best])
