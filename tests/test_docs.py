@@ -61,6 +61,18 @@ def test_links_lead_to_files(page):
             assert (page.parent / link).exists(), link
 
 
+def test_the_page_of_the_command_line_is_what_the_commands_say():
+    import command_page
+
+    written = (ROOT / "docs" / "command-line.md").read_text()
+    assert written == command_page.page(), "run make docs"
+    for command in ("train", "tune", "data fetch", "reproduce"):
+        assert f"# {command}\n" in written
+    assert "| `-B`, `--budget` | integer from 2 | Maximum number of support vectors." in written
+    assert "| `--seed` | integer from 0 to 4294967295 |" in written
+    assert not re.search(r"\x1b|[╭│╰]", written)
+
+
 def test_tests_that_the_pages_name_exist():
     named = [
         found
