@@ -5,7 +5,6 @@ float64. Kernel values, Hessians and their factors stay on the device.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,6 +23,7 @@ from .torch_losses import DeviceLosses
 from .torch_rows import (
     MOST_RESIDENT,
     DeviceRows,
+    HostCopies,
     exact_products,
     fitting,
     free_bytes,
@@ -41,7 +41,7 @@ Array = NDArray[Any]
 # Square matrices of float64 that are in memory together.
 SQUARES = 4
 # Bytes of results that are copied from the device together, while it computes others.
-RESULT_BYTES = 2**23
+RESULT_BYTES = 2**21
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,12 @@ class Torch(Backend):
     ) -> NDArray[np.float64]:
         """Return decision values (n_rows, n_outputs), in the precision of the vectors."""
         found: NDArray[np.float64] = np.empty((rows.n_rows, len(coefficients)))
+        with HostCopies(self.on) as copies:
 
-        def keep(at: slice, decisions: Any) -> None:
-            found[at] = decisions.cpu().numpy()
+            def keep(at: slice, decisions: Any) -> None:
+                copies.add(decisions, partial(np.add, intercepts, out=found[at]))
 
-        self.decide_in_parts(vectors, coefficients, gamma, rows.X, keep)
-        found += intercepts
+            self.decide_in_parts(vectors, coefficients, gamma, rows.X, keep)
         return found
 
     def decide_in_parts(
@@ -163,17 +163,13 @@ class Torch(Backend):
         def decide(n_values: int) -> None:
             n_kept = max(1, RESULT_BYTES // (dtype.itemsize * n_outputs))
             n_each = max(1, n_values // (matrix.shape[1] + matrix.shape[0]))
-            parts, n_waiting, kept = [], 0, []
-            with ThreadPoolExecutor(1) as copier:
-                for here, part in device_rows.chunks(slice(0, device_rows.n_rows), n_each):
-                    parts.append(torch.mm(torch.mm(part, matrix).exp_(), weights))
-                    n_waiting += len(part)
-                    if n_waiting >= n_kept or here.stop == device_rows.n_rows:
-                        at = slice(here.stop - n_waiting, here.stop)
-                        kept.append(copier.submit(keep, at, torch.cat(parts)))
-                        parts, n_waiting = [], 0
-            for each in kept:  # raises what has gone wrong
-                each.result()
+            parts, n_waiting = [], 0
+            for here, part in device_rows.chunks(slice(0, device_rows.n_rows), n_each):
+                parts.append(torch.mm(torch.mm(part, matrix).exp_(), weights))
+                n_waiting += len(part)
+                if n_waiting >= n_kept or here.stop == device_rows.n_rows:
+                    keep(slice(here.stop - n_waiting, here.stop), torch.cat(parts))
+                    parts, n_waiting = [], 0
 
         with exact_products():
             fitting(self.on, decide)
