@@ -97,7 +97,6 @@ VARIED_THOROUGH: dict[str, tuple[Any, ...]] = {
     "thorough_moves": (30, 300),
     "thorough_rounds": (1, 10),
     "thorough_tolerance": (1e-6, 1e-4),
-    "most_moved_values": (2**10, NO_LIMIT),
 }
 # The same, of feature_scales="learn".
 VARIED_SCALES: dict[str, tuple[Any, ...]] = {
@@ -124,7 +123,6 @@ VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
     "batch_scales": (0.03, 0.3),
     "batch_vectors": (0.01, 0.1),
     "batch_coefficients": (0.03, 0.3),
-    "batch_length": (0.05, 0.5),
 }
 # What is varied, and what all its variants have in common.
 SCALES, AUTO = {"feature_scales": "learn"}, {"feature_scales": "auto"}

@@ -231,30 +231,23 @@ def _begin(
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     settings = task.adapted(parameters.settings(alpha))
     vectors = None
-    if settings.thorough and start is None:
-        learnt = scales if isinstance(parameters.feature_scales, str) else None
-        has_many = settings.budget * ready.checked.n_features > settings.choices.most_moved_values
-        better = None
-        if learnt is not None or (has_many and settings.polish):
-            better = _refined(ready, targets, settings, moves_scales=learnt is not None)
+    is_learnt = isinstance(parameters.feature_scales, str) and start is None
+    if scales is not None and is_learnt and settings.thorough:
+        better = _refined(ready, targets, settings)
         if better is not None:
             factors, vectors = better
-            if learnt is not None:
-                scales = rounded_scales(learnt * factors)
-                ready = _ready(found, rows, scales, parameters, start, source.scaling)
+            scales = rounded_scales(scales * factors)
+            ready = _ready(found, rows, scales, parameters, start, source.scaling)
     return _Begun(found, ready, targets, settings, n_rows, scales, vectors)
 
 
 def _refined(
-    ready: Rows, targets: Targets, settings: Settings, *, moves_scales: bool
+    ready: Rows, targets: Targets, settings: Settings
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return factors of the feature scales, and vectors, that predict other rows better.
 
-    They are found without some of the rows, which are then predicted by two models. Scales that
-    were not learnt stay as they are.
+    They are found without some of the rows, which are then predicted by two models.
     """
-    if not moves_scales:
-        settings = replace(settings, choices=replace(settings.choices, batch_scales=0.0))
     random = np.random.default_rng(settings.random_state.randint(2**31))
     order = random.permutation(ready.n_rows)
     n_held = round(settings.choices.held_share * ready.n_rows)

@@ -129,19 +129,3 @@ def test_other_tasks(moons):
     ranker = BudgetedRanker(budget=30, **options)
     ranker.fit(X, y, qid=np.repeat(np.arange(150), 10))
     assert ranker.score(X, y, qid=np.repeat(np.arange(150), 10)) > 0.9
-
-
-def test_a_thorough_fit_moves_vectors_of_many_values_by_batches():
-    X, y = make_moons(4000, noise=0.2, random_state=1)
-    X = np.c_[X, np.random.default_rng(1).normal(size=(4000, 18))]
-
-    def fitted(polish, **choices):
-        svc = BudgetedSVC(budget=10, C=10, random_state=0, polish=polish)
-        svc._choices = Choices(batches=300, **choices)
-        return svc.fit(X[:2000], y[:2000])
-
-    plain, moved = fitted(True), fitted("thorough", most_moved_values=199)
-    assert not moved.profile_.moves
-    assert fitted("thorough", most_moved_values=200).profile_.moves
-    assert not hasattr(moved, "feature_scales_")
-    assert moved.score(X[2000:], y[2000:]) > plain.score(X[2000:], y[2000:])

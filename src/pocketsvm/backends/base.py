@@ -1,6 +1,7 @@
 """The contract of a backend."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -134,6 +135,21 @@ class Backend(ABC):
     @abstractmethod
     def batches(self, sample: Any, start: Start) -> Any:
         """Return mini-batches of rows with their weights and losses: `Batches`."""
+
+    @abstractmethod
+    def descend(
+        self,
+        look: Callable[[Array], tuple[float, Array]],
+        start: Array,
+        n_steps: int,
+        n_pairs: int,
+        is_flat: Callable[[float], bool],
+    ) -> tuple[Array, int]:
+        """Minimise by L-BFGS; return where this ends, and the number of steps.
+
+        `look` returns the value and the slope at a point, and `is_flat` tells of the value after
+        each step whether to stop. L-BFGS keeps `n_pairs` pairs of steps and changes of the slope.
+        """
 
     @abstractmethod
     def read(

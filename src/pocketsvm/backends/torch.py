@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from ..rows.checked import CheckedRows, Rows
 from .base import Backend
 from .batches import Start
-from .hessian import FIRST_RIDGE, MOST_RIDGE, NEXT_RIDGE, HessianFactor, RowHessian, jitter_of
+from .hessian import FIRST_RIDGE, LEAST_REST, MOST_RIDGE, NEXT_RIDGE, RowHessian, jitter_of
 from .kernel import KernelRows
 from .slices import slices
 from .torch_batches import TorchBatches
+from .torch_lbfgs import descend
 from .torch_losses import DeviceLosses
 from .torch_rows import (
     MOST_RESIDENT,
@@ -105,6 +106,17 @@ class Torch(Backend):
         """Return mini-batches of rows with their weights and losses."""
         device_rows = self.resident(sample.rows, np.float32)
         return TorchBatches(sample, start, device_rows)
+
+    def descend(
+        self,
+        look: Callable[[Array], tuple[float, Array]],
+        start: Array,
+        n_steps: int,
+        n_pairs: int,
+        is_flat: Callable[[float], bool],
+    ) -> tuple[Array, int]:
+        """Minimise by L-BFGS; return where this ends, and the number of steps."""
+        return descend(look, start, n_steps, n_pairs, is_flat, self.on)
 
     def read(
         self,
@@ -325,6 +337,8 @@ class TorchRows(KernelRows):
 class TorchHessian(RowHessian):
     """The Hessian of the losses of rows in one output, on a device: all of the square."""
 
+    column: Any
+
     def __init__(self, n_vectors: int, n_rows: int, device: str) -> None:
         self.device = device
         super().__init__(n_vectors, n_rows, 1)
@@ -332,6 +346,14 @@ class TorchHessian(RowHessian):
     def _zeros(self, n_vectors: int) -> Any:
         torch = imported()
         return torch.zeros((n_vectors, n_vectors), device=self.device, dtype=torch.float64)
+
+    def _reset(self, n_vectors: int) -> None:
+        super()._reset(n_vectors)
+        self.column = self.square.new_zeros(n_vectors)
+
+    def differences(self, curvatures: Array, least: Array) -> Array:
+        """Return how curvatures have changed; changes up to the least one are left out."""
+        return super().differences(np.ascontiguousarray(curvatures), least)
 
     def add(self, kernel: Any, differences: Array) -> None:
         """Add rows of kernel values; some of these differences are zero."""
@@ -343,7 +365,7 @@ class TorchHessian(RowHessian):
                 rows = kernel[some].double()
             else:
                 rows = kernel[tensor(chosen[some], self.device)].double()
-            self.column += (weights @ rows).cpu().numpy()
+            self.column += weights @ rows
             self.square.addmm_(rows.T, rows * weights[:, None])
         self.corner += float(differences.sum())
 
@@ -386,27 +408,45 @@ class TorchPenalty:
 
     def factor(self, rows: TorchHessian, least: float, fit_intercept: bool) -> "TorchFactor":
         """Factor A plus the Hessian of the losses of rows."""
-        torch = imported()
+        torch, ridge = imported(), 0.0
         total = self._square + rows.square
-        largest, ridge = float(total.diagonal().max()), 0.0
-        while np.isfinite(largest) and ridge < MOST_RIDGE * max(1.0, largest):
+        while True:
             lower, info = torch.linalg.cholesky_ex(total)
-            if not int(info):
+            failed, largest = torch.stack([info.double(), total.diagonal().max()]).tolist()
+            if not np.isfinite(largest) or ridge >= MOST_RIDGE * max(1.0, largest):
+                raise FloatingPointError(
+                    "kernel values and weights must be finite to solve for a model."
+                )
+            if not failed:
                 corner = max(rows.corner, least)
-                return TorchFactor(lower, rows.column, corner, fit_intercept)
+                return TorchFactor(lower, rows.column.clone(), corner, fit_intercept)
             before, ridge = ridge, max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
             total.diagonal().add_(ridge - before)
-        raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
 
 
-class TorchFactor(HessianFactor):
+@dataclass(frozen=True, eq=False)
+class TorchFactor:
     """The factor of the Hessian in the coefficients and the intercept of an output."""
 
-    def _without_intercept(self, right: Array) -> Array:
-        lower = self._square
-        columns = tensor(right.T, str(lower.device))
-        rows: Array = imported().cholesky_solve(columns, lower).T.cpu().numpy()
-        return rows
+    lower: Any
+    column: Any
+    corner: float
+    fit_intercept: bool
+
+    def solve(self, gradient: Array) -> Array:
+        """Return the solution of a linear system for each row (n_outputs, n_vectors + 1)."""
+        torch, right = imported(), tensor(gradient.T, str(self.lower.device))
+        both = torch.cat([right[:-1], self.column[:, None]], dim=1)
+        both = torch.cholesky_solve(both, self.lower)
+        found, of_column = both[:, :-1], both[:, -1:]
+        intercepts = torch.zeros_like(right[-1:])
+        if self.fit_intercept:
+            rest = self.corner - self.column @ of_column  # Schur's complement
+            rest = rest.clamp_min(LEAST_REST * self.corner)
+            intercepts = (right[-1:] - self.column @ found) / rest
+            found = found - of_column * intercepts
+        solution: Array = torch.cat([found, intercepts]).T.contiguous().cpu().numpy()
+        return solution
 
 
 def _kernel_of(rows: DeviceRows, matrix: Any) -> Any:

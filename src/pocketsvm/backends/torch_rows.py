@@ -63,8 +63,13 @@ def free_bytes(device: str) -> int:
     if torch.device(device).type != "cuda":
         return CPU_BYTES
     free, _ = torch.cuda.mem_get_info(device)
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(free) + int(unused)
+    # A flat dict of all statistics would take longer than all else.
+    known = torch.cuda.memory.memory_stats_as_nested_dict(device)
+    reserved, allocated = (
+        known[name]["all"]["current"] if known else 0
+        for name in ("reserved_bytes", "allocated_bytes")
+    )
+    return int(free + reserved - allocated)
 
 
 def most_values(device: str) -> int:
@@ -206,6 +211,7 @@ class DeviceRows:
             mean = np.asarray(some.mean(axis=0), dtype=np.float64).ravel()
             self.centre = mean.astype(np.float32 if self.item == 4 else np.float64)
         self._centre = tensor(self.centre, device, dtype)
+        self._exact_centre = self._centre.double()
         self._rows: Any = None
         self._sparse: Any = None
         # Asking for free memory takes longer than it takes to read few rows.
@@ -242,12 +248,12 @@ class DeviceRows:
 
     def vectors(self, vectors: Array, gamma: float) -> Any:
         """Return the matrix of vectors with which rows are multiplied."""
-        moved = vectors.astype(np.float64) - self.centre
-        matrix = np.zeros((self.width, len(vectors)))
+        moved = tensor(vectors, self.device).double() - self._exact_centre
+        matrix = moved.new_zeros((self.width, len(vectors)))
         matrix[: self.n_features] = 2 * gamma * moved.T
         matrix[self.n_features] = -gamma
-        matrix[self.n_features + 1] = -gamma * np.square(moved).sum(axis=1)
-        return tensor(matrix, self.device, self.dtype)
+        matrix[self.n_features + 1] = -gamma * moved.square().sum(dim=1)
+        return matrix.to(self.dtype)
 
     def chunks(self, at: slice, n_each: int) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows, and these rows on the device."""

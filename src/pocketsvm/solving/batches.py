@@ -1,9 +1,9 @@
 """Feature scales, vectors and coefficients together, by mini-batches over all rows at hand.
 
-Scales that were learnt from a sample are a start; others stay as they are. Adam then takes steps
-for a few thousand rows at a time, all of which lower the solver's own objective. Its step size
-grows for a while and then falls to zero along a cosine. Rows that are held out choose among the
-iterates. The solver starts from their vectors, and solves for the coefficients on all rows.
+Scales that were learnt from a sample are a start. Adam then takes steps for a few thousand rows at
+a time, all of which lower the solver's own objective. Its step size grows for a while and then
+falls to zero along a cosine. Rows that are held out choose among the iterates. The solver starts
+from their vectors, and solves for the coefficients on all rows.
 """
 
 from typing import Any
@@ -97,8 +97,7 @@ def start_of(
         np.zeros(rows.shape[1]), (vectors - centre) * unit, point[:, :-1].T, point[:, -1]
     )
     rate = choices.batch_coefficients * float(np.abs(point[:, :-1]).mean())
-    step = min(choices.batch_vectors, choices.batch_length / np.sqrt(rows.shape[1]))
-    rates = choices.batch_scales, step, rate, rate * settings.fit_intercept
+    rates = choices.batch_scales, choices.batch_vectors, rate, rate * settings.fit_intercept
     single = unknowns.map(lambda array: array.astype(np.float32))
     return Start(single, Unknowns(*map(np.array, rates)), unit, centre)
 

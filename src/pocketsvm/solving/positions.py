@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, minimize
 
 from ..backends.base import Backend
 from .newton import minimise
@@ -101,23 +100,15 @@ class Positions:
             return self.vectors(self.seen), self.point, 1
         objectives = [1.0]
 
-        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
-            objectives.append(intermediate_result.fun)
+        def is_flat(objective: float) -> bool:
+            objectives.append(objective)
             n_made = len(objectives) - 1
-            if n_made >= WINDOW and objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
-                raise StopIteration
+            return n_made >= WINDOW and objectives[-1 - WINDOW] - objective < WINDOW * tolerance
 
-        found = minimize(
-            self.look,
-            self.origin,
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop_if_flat,
-            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY},
-        )
-        if not np.array_equal(found.x, self.seen):  # L-BFGS has looked further
-            self.look(found.x)
-        return self.vectors(found.x), self.point, int(found.nit)
+        position, n_made = self.backend.descend(self.look, self.origin, n_steps, MEMORY, is_flat)
+        if not np.array_equal(position, self.seen):  # L-BFGS has looked further
+            self.look(position)
+        return self.vectors(position), self.point, n_made
 
     def pays(self, tolerance: float) -> bool:
         """Return whether the steps gain more than a few times what each of them must gain."""

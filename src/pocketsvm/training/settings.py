@@ -123,13 +123,9 @@ class Choices:
         The penalty on the mean square of the deviations of logarithms of scales, for classes. It
         keeps features of one meaning, such as pixels, together.
 
-    most_moved_values : int
-        With polish="thorough", vectors with more values than this are moved by mini-batches: for
-        L-BFGS, which keeps some pairs of steps and changes of the slope, they are too many.
-
     batches, batch_rows : int
         With polish="thorough", scales that were learnt are refined by this many mini-batches of so
-        many rows, and vectors of many values are moved by them.
+        many rows.
 
     batch_growing : float
         The share of the mini-batches in which steps grow; then they fall to zero.
@@ -137,10 +133,6 @@ class Choices:
     batch_scales, batch_vectors, batch_coefficients : float
         The largest steps of a mini-batch: of logarithms of scales, of vectors in kernel widths, and
         of coefficients, in units of their mean size.
-
-    batch_length : float
-        The largest step of a whole vector, in kernel widths: each of many features makes a smaller
-        one.
     """
 
     intercept_rate: float = 0.1
@@ -170,7 +162,6 @@ class Choices:
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
-    most_moved_values: int = 2**18
     most_scale_rows: int = 20_000
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
@@ -188,7 +179,6 @@ class Choices:
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
     batch_coefficients: float = 0.1
-    batch_length: float = 0.15
 
     def for_share(self, share: float) -> "Choices":
         """Return the choices for a share of the rows and of the budget.
