@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import rosen, rosen_der
+
+from pocketsvm.backends import torch as torch_backend
+from pocketsvm.backends.native import Native
+
+
+@pytest.fixture(autouse=True)
+def few_values(monkeypatch):
+    """Let devices take few values."""
+    monkeypatch.setattr(torch_backend, "MOST_OF_SCIPY", 0)
 
 
 def never(value):
@@ -57,3 +66,13 @@ def test_a_function_that_cannot_be_lowered(backend):
     assert n_made == 0
     wrong = backend.descend(lambda x: (float(x @ x), -2 * x), start, 10, 5, never)
     assert_allclose(wrong[0], start)
+
+
+def test_few_values_take_the_steps_of_the_cpu(backend, monkeypatch):
+    monkeypatch.undo()
+    start = np.linspace(-1.2, 1.5, 10)
+    here, there = (
+        each.descend(lambda x: (rosen(x), rosen_der(x)), start, 20, 5, never)
+        for each in (Native(), backend)
+    )
+    assert_array_equal(here[0], there[0])

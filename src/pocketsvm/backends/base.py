@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult, minimize
 
 from ..rows.checked import CheckedRows, Rows
 from .batches import Start
@@ -136,7 +137,6 @@ class Backend(ABC):
     def batches(self, sample: Any, start: Start) -> Any:
         """Return mini-batches of rows with their weights and losses: `Batches`."""
 
-    @abstractmethod
     def descend(
         self,
         look: Callable[[Array], tuple[float, Array]],
@@ -150,6 +150,20 @@ class Backend(ABC):
         `look` returns the value and the slope at a point, and `is_flat` tells of the value after
         each step whether to stop. L-BFGS keeps `n_pairs` pairs of steps and changes of the slope.
         """
+
+        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
+            if is_flat(intermediate_result.fun):
+                raise StopIteration
+
+        found = minimize(
+            look,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=stop_if_flat,
+            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": n_pairs},
+        )
+        return found.x, int(found.nit)
 
     @abstractmethod
     def read(

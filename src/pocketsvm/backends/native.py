@@ -1,13 +1,11 @@
 """The native backend: the core and LAPACK, on threads of the CPU."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, minimize
 
 from .. import _core
 from ..rows.checked import CheckedRows, Rows
@@ -76,30 +74,6 @@ class Native(Backend):
     def batches(self, sample: Any, start: Start) -> Batches:
         """Return mini-batches of rows with their weights and losses."""
         return Batches(sample, start, self.n_threads)
-
-    def descend(
-        self,
-        look: Callable[[Array], tuple[float, Array]],
-        start: Array,
-        n_steps: int,
-        n_pairs: int,
-        is_flat: Callable[[float], bool],
-    ) -> tuple[Array, int]:
-        """Minimise by SciPy's L-BFGS; return where this ends, and the number of steps."""
-
-        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
-            if is_flat(intermediate_result.fun):
-                raise StopIteration
-
-        found = minimize(
-            look,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop_if_flat,
-            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": n_pairs},
-        )
-        return found.x, int(found.nit)
 
     def read(
         self,

@@ -41,8 +41,10 @@ Array = NDArray[Any]
 
 # Square matrices of float64 that are in memory together.
 SQUARES = 4
+# SciPy's L-BFGS takes little time for so many values.
+MOST_OF_SCIPY = 2**17
 # Bytes of results that are copied from the device together, while it computes others.
-RESULT_BYTES = 2**21
+RESULT_BYTES = 2**23
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ class Torch(Backend):
         is_flat: Callable[[float], bool],
     ) -> tuple[Array, int]:
         """Minimise by L-BFGS; return where this ends, and the number of steps."""
+        if len(start) <= MOST_OF_SCIPY:  # the steps are those of the CPU
+            return super().descend(look, start, n_steps, n_pairs, is_flat)
         return descend(look, start, n_steps, n_pairs, is_flat, self.on)
 
     def read(

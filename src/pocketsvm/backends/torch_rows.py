@@ -36,7 +36,7 @@ SMALL = 2**25
 ALIGNED = 4
 # Bytes that are copied at once to pinned memory, and from there to the device; and the least number
 # of rows for a thread.
-STAGED_AT_ONCE, LEAST_COPIED = 2**23, 1024
+STAGED_AT_ONCE, LEAST_COPIED = 2**25, 1024
 # The memory that the CPU is taken to have, as a device of torch.
 CPU_BYTES = 2**30
 
