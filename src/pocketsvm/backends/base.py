@@ -72,7 +72,15 @@ class RowHessian(Protocol):
 
 
 class Penalty(Protocol):
-    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta."""
+    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta.
+
+    Attributes
+    ----------
+    preconditioner : HessianFactor or None
+        The last factor, if its Hessian is close to those that follow.
+    """
+
+    preconditioner: Any
 
     @property
     def dtype(self) -> Any:
@@ -122,6 +130,13 @@ class Backend(ABC):
         """Return the Hessian of no rows, to which up to so many can be added."""
 
     @abstractmethod
+    def prefers_products(self, n_products: int, n_vectors: int, n_values: float) -> bool:
+        """Whether so many products with a Hessian of rows are faster than the Hessian.
+
+        The rows have this number of values that are not zero.
+        """
+
+    @abstractmethod
     def whitened(self, penalty: Any, rows: Any) -> Any:
         """Return the rows in coordinates where the penalty is the identity; None if not useful."""
 
@@ -142,13 +157,12 @@ class Backend(ABC):
         look: Callable[[Array], tuple[float, Array]],
         start: Array,
         n_steps: int,
-        n_pairs: int,
         is_flat: Callable[[float], bool],
     ) -> tuple[Array, int]:
         """Minimise by L-BFGS; return where this ends, and the number of steps.
 
         `look` returns the value and the slope at a point, and `is_flat` tells of the value after
-        each step whether to stop. L-BFGS keeps `n_pairs` pairs of steps and changes of the slope.
+        each step whether to stop.
         """
 
         def stop_if_flat(intermediate_result: OptimizeResult) -> None:
@@ -161,7 +175,7 @@ class Backend(ABC):
             jac=True,
             method="L-BFGS-B",
             callback=stop_if_flat,
-            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": n_pairs},
+            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0},
         )
         return found.x, int(found.nit)
 

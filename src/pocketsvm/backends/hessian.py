@@ -22,7 +22,7 @@ LEAST_JITTER = 1e-14
 # Columns of kernel values that are computed together.
 PANEL = 64
 # Larger matrices are factored in panels of so many columns, and so many rows of a panel at a time.
-AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 256, 1024
+AT_ONCE, FACTOR_PANEL, FACTOR_ROWS = 1024, 128, 256
 # Columns of a Hessian that are put together at once: they fit into the second-level cache.
 ASSEMBLED = 64
 # The first ridge for a matrix that rounding has made indefinite, relative to its diagonal, the
@@ -67,6 +67,7 @@ class Penalty:
                 self._square[:q, p:q] = block.T
                 self._square[p:q, :p] = self._square[:p, p:q].T
         self._factored = False
+        self.preconditioner: HessianFactor | None = None
         is_double = vectors.dtype == np.float64
         self.jitter, self.dtype = jitter_of(float(self._square.mean()) if is_double else 0.0)
 

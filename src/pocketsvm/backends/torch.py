@@ -84,6 +84,10 @@ class Torch(Backend):
         """Return the Hessian of no rows, to which up to so many can be added."""
         return TorchHessian(n_vectors, n_rows, self.on)
 
+    def prefers_products(self, n_products: int, n_vectors: int, n_values: float) -> bool:
+        """Return False: a device makes Hessians fast enough."""
+        return False
+
     def whitened(self, penalty: Any, rows: Any) -> None:
         """Return None: a device makes Hessians fast enough."""
 
@@ -114,13 +118,12 @@ class Torch(Backend):
         look: Callable[[Array], tuple[float, Array]],
         start: Array,
         n_steps: int,
-        n_pairs: int,
         is_flat: Callable[[float], bool],
     ) -> tuple[Array, int]:
         """Minimise by L-BFGS; return where this ends, and the number of steps."""
         if len(start) <= MOST_OF_SCIPY:  # the steps are those of the CPU
-            return super().descend(look, start, n_steps, n_pairs, is_flat)
-        return descend(look, start, n_steps, n_pairs, is_flat, self.on)
+            return super().descend(look, start, n_steps, is_flat)
+        return descend(look, start, n_steps, is_flat, self.on)
 
     def read(
         self,
@@ -398,6 +401,7 @@ class TorchPenalty:
         self.jitter, self.dtype = jitter_of(float(square.mean()) if is_double else 0.0)
         square.diagonal().add_(self.jitter)
         self._square = square
+        self.preconditioner: TorchFactor | None = None
 
     def product(self, coefficients: Array) -> Array:
         """Return A beta for the coefficients (n_outputs, n_vectors)."""

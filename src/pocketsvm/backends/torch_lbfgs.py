@@ -20,6 +20,8 @@ from .torch_rows import imported, tensor
 Array = NDArray[Any]
 Look = Callable[[Array], tuple[float, Array]]
 
+# Pairs of steps and changes of the slope that are kept, as many as SciPy keeps.
+N_PAIRS = 10
 # A step must lower the objective by this share of what the slope promises, and the slope along it
 # to this share: as in SciPy's L-BFGS-B.
 LEAST_GAIN, LEAST_TURN = 1e-3, 0.9
@@ -82,10 +84,10 @@ class Pairs:
 
 
 def descend(
-    look: Look, start: Array, n_steps: int, n_pairs: int, is_flat: Callable[[float], bool], on: str
+    look: Look, start: Array, n_steps: int, is_flat: Callable[[float], bool], on: str
 ) -> tuple[Array, int]:
     """Minimise; return where this ends, and the number of steps. See `Backend.descend`."""
-    here, pairs, n_made = start, Pairs(len(start), n_pairs, on), 0
+    here, pairs, n_made = start, Pairs(len(start), N_PAIRS, on), 0
     value, slope = look(here)
     while n_made < n_steps and slope.any():
         direction = pairs.direction(slope)
