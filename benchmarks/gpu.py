@@ -245,7 +245,7 @@ def fit(table: Table, n_rows: int, n_features: int, budget: int) -> None:
         machine = BudgetedSVC(
             budget,
             C=32.0,
-            gamma=2.0**-5,
+            gamma=0.5 / n_features,
             max_iter=1,
             n_jobs=-1,
             random_state=0,

@@ -140,7 +140,10 @@ def exact_products() -> Iterator[None]:
 
 def tensor(array: Any, device: str, dtype: Any = None) -> Any:
     """Copy an array to the device."""
-    return imported().tensor(np.ascontiguousarray(array), device=device, dtype=dtype)
+    torch, array = imported(), np.ascontiguousarray(array)
+    if device.startswith("cuda") and array.flags.writeable:  # without a copy on the CPU
+        return torch.from_numpy(array).to(device=device, dtype=dtype)
+    return torch.tensor(array, device=device, dtype=dtype)
 
 
 def is_tensor(X: Any) -> bool:
