@@ -147,6 +147,10 @@ def fit(
     else:
         sample, targets, everything = _with_everything(sample, ready, targets, settings)
     model = solve(vectors, *sample, settings, everything, begun.vectors)
+    if begun.has_batches and model.training is not None and not model.training.profile.moves:
+        better = _refined(ready, begun.targets, settings, scales=False)
+        if better is not None:
+            model = solve(vectors, *sample, settings, everything, better[1])
     return completed(model, everything)
 
 
@@ -198,7 +202,8 @@ class _Begun:
     n_rows: int
     feature_scales: NDArray[np.float64] | None
     learning: dict[str, Any]  # what the profile tells about the scales
-    vectors: NDArray[np.float64] | None = None
+    vectors: NDArray[np.float64] | None  # that mini-batches have found
+    has_batches: bool  # whether mini-batches may move vectors that L-BFGS does not
 
     @property
     def steps(self) -> Steps:
@@ -242,19 +247,17 @@ def _begin(
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     settings = task.adapted(parameters.settings(alpha))
     vectors = None
-    if settings.polish and settings.thorough and start is None and task.needs.labelled:
-        learnt = scales if isinstance(parameters.feature_scales, str) else None
-        better = None
-        if learnt is not None or ready.n_rows > settings.choices.most_thorough_rows:
-            better = _refined(ready, targets, settings, scales=learnt is not None)
+    has_batches = settings.polish and settings.thorough and start is None and task.needs.labelled
+    if has_batches and scales is not None and isinstance(parameters.feature_scales, str):
+        better = _refined(ready, targets, settings, scales=True)
         if better is not None:
             factors, vectors = better
-            if learnt is not None:
-                scales = rounded_scales(learnt * factors)
-                ready = _ready(found, rows, scales, parameters, start, source.scaling)
-                note, seconds = f"{note}; refined", time.perf_counter() - begin
+            scales = rounded_scales(scales * factors)
+            ready = _ready(found, rows, scales, parameters, start, source.scaling)
+            note, seconds = f"{note}; refined", time.perf_counter() - begin
+    has_batches &= vectors is None and ready.n_rows > settings.choices.most_thorough_rows
     learning = {"seconds_scales": seconds, "scales": note} if note else {}
-    return _Begun(found, ready, targets, settings, n_rows, scales, learning, vectors)
+    return _Begun(found, ready, targets, settings, n_rows, scales, learning, vectors, has_batches)
 
 
 def _refined(
@@ -263,8 +266,7 @@ def _refined(
     """Return factors of the feature scales, and vectors, that predict other rows better.
 
     They are found without some of the rows, which are then predicted by two models. The losses must
-    be smaller by more than a standard error. Where scales stay, they are needed only if L-BFGS does
-    not move the vectors.
+    be smaller by more than a standard error. Without `scales`, all factors are one.
     """
     random = np.random.default_rng(settings.random_state.randint(2**31))
     order = random.permutation(ready.n_rows)
@@ -274,33 +276,21 @@ def _refined(
     others = sample_of(ready.take(held), targets.take(held, np.ones(n_held)), settings)
     parts = [np.arange(k, n_held, HELD_PARTS) for k in range(min(HELD_PARTS, n_held))]
 
-    def tried(
-        settings: Settings, factors: NDArray[np.float64], vectors: NDArray[np.float64] | None
-    ) -> tuple[Model, list[float]]:
-        """Return a model, and its losses of parts of the rows that are held out."""
-        scaled = scaled_rows(rows.checked, factors)
-        part = training_rows(scaled, ready.gamma, least_dtype=ready.core.dtype)
-        model = _tried(part, some, settings, vectors)
-        X = scaled_rows(others.rows.checked, factors)
-        decisions = settings.backend.decide(
-            model.vectors, model.dual_coef, model.intercept, model.gamma, X
-        )
-        centred, n_threads = decisions - targets.offset, settings.n_threads
-        losses = [others.take(k).bends(centred[k], n_threads)[0].sum() for k in parts]
-        return model, losses
-
-    quick, ones = replace(settings, thorough=False), np.ones(ready.checked.n_features)
-    before = None
-    if not scales:
-        model, before = tried(settings, ones, None)
-        if model.training is not None and model.training.profile.moves:
-            return None
     better = refined(sample_of(rows, some, settings), settings, random, scales=scales)
     if better is None:
         return None
-    if before is None:
-        before = tried(quick, ones, None)[1]
-    gains = np.subtract(before, tried(quick, *better)[1])
+    settings, losses = replace(settings, thorough=False), []
+    for factors, vectors in ((np.ones(len(better[0])), None), better):
+        scaled = scaled_rows(rows.checked, factors)
+        part = training_rows(scaled, ready.gamma, least_dtype=ready.core.dtype)
+        model = _tried(part, some, settings, vectors)
+        X, n_threads = scaled_rows(others.rows.checked, factors), settings.n_threads
+        decisions = settings.backend.decide(
+            model.vectors, model.dual_coef, model.intercept, model.gamma, X
+        )
+        decisions = decisions - targets.offset
+        losses.append([others.take(k).bends(decisions[k], n_threads)[0].sum() for k in parts])
+    gains = np.subtract(losses[0], losses[1])
     return better if gains.mean() * math.sqrt(len(gains)) > gains.std(ddof=1) else None
 
 
