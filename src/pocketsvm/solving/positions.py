@@ -32,9 +32,9 @@ DAMPING = 0.1
 # The most steps for the coefficients after each step of the vectors, and the share of the objective
 # below which they end: L-BFGS compares objectives that differ by little.
 SOLVER_STEPS = 30
-SOLVER_TOLERANCE = 1e-5
+SOLVER_TOLERANCE = 1e-4
 # Pairs of steps and changes of the slope that L-BFGS keeps.
-MEMORY = 20
+MEMORY = 10
 # The length of the first step, in kernel widths. L-BFGS finds the lengths of the others itself.
 FIRST_STEP = 0.1
 # It is tried at these lengths, until one of them gains something.
