@@ -38,8 +38,6 @@ FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 32
 MORE_ROWS = 3
 # A sample of the rows is solved up to this share of the objective: it differs more from all rows.
 SAMPLE_TOLERANCE = 0.01
-# How often vectors are moved again on more rows, if rows that were not near got a loss.
-MOST_WIDER = 3
 # Not converged if one more step would gain more than half this share of the objective.
 NOT_CONVERGED = 2e-3
 
@@ -101,7 +99,7 @@ def solve(
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
             # row has a slope, because the passes left out those close to the model.
             wants_more = vectors.profile.merges or solver.part.loss.everywhere
-            if wants_more and settings.choices.fills:
+            if wants_more:
                 points = solver.filled(points)
             coefficients = placed(vectors.dual_coef, model.vectors, points)
             last = np.column_stack([coefficients, vectors.biases])
@@ -263,7 +261,7 @@ class Solver:
         """Solve with all rows as vectors, if they fit into the budget."""
         part, settings = self.part, self._settings
         fits = self.whole is None and len(part.c) <= min(settings.budget, MOST_ROWS)
-        if not fits or settings.thorough or not settings.choices.fills:
+        if not fits or settings.thorough:
             return None
         vectors = self._rows(slice(None), part.rows.core.dtype)
         found = solve_exactly(vectors, part, settings.fit_intercept, settings.n_threads)
@@ -373,16 +371,14 @@ class Solver:
         most, tolerance = choices.class_moves, choices.class_tolerance
         if self._is_regression:
             most, tolerance = choices.value_moves, choices.value_tolerance
-        n_steps = max(most // len(answer.vectors), choices.least_moves)
+        n_steps = most // len(answer.vectors)
         if thorough:
             n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
-        elif not most or not self._may_move(answer):
+        elif not n_steps or not self._may_move(answer):
             return answer
         for _ in range(choices.thorough_rounds if thorough else 1):
             moved = self._moved(answer, n_steps, tolerance)
-            for _ in range(MOST_WIDER):
-                if moved is None or moved.objective < answer.objective:
-                    break
+            if moved is not None and not moved.objective < answer.objective:
                 answer = self._wider(answer, moved)
                 moved = self._moved(answer, n_steps, tolerance)
             if moved is None or not moved.objective < answer.objective:
@@ -399,13 +395,11 @@ class Solver:
         if near is None or len(answer.point) * len(answer.vectors) ** 2 > choices.most_moved:
             return False
         n_unknowns = len(answer.vectors) * effective_dimension(near)
-        if self._is_regression:
-            return answer.n_near >= choices.values_per_unknown * n_unknowns
         if answer.n_near < choices.rows_per_unknown * n_unknowns:
             return False
-        share = answer.objective / self._constant_loss()
-        is_few = len(answer.vectors) <= choices.few_vectors
-        return share >= choices.least_loss and (is_few or share <= choices.most_loss)
+        if self._is_regression or len(answer.vectors) <= choices.few_vectors:
+            return True
+        return answer.objective <= choices.most_loss * self._constant_loss()
 
     def _constant_loss(self) -> float:
         """Return the loss of the best model that predicts the same class for every row.
@@ -431,10 +425,16 @@ class Solver:
         if answer.near is None:
             return None
         positions = Positions(
-            answer.vectors, answer.point, answer.near, *self._common, self._random
+            answer.vectors,
+            answer.point,
+            answer.near,
+            *self._common,
+            self._random,
+            self._settings.choices,
+            tolerance,
         )
-        vectors, point, n_moves = positions.follow(n_steps, tolerance)
-        if not positions.pays(tolerance) or positions.gain < tolerance * n_moves:
+        vectors, point, n_moves = positions.follow(n_steps)
+        if positions.gain < tolerance * n_moves:
             return None
         found = self._solve_from(vectors, point)
         steps = answer.steps + positions.steps + found.steps
