@@ -155,7 +155,7 @@ class Choices:
     relative_width: float = 0.1
     quantile_width: float = 0.05
     relative_tube: float = 0.25
-    class_moves: int = 4000
+    class_moves: int = 3000
     value_moves: int = 20_000
     class_tolerance: float = 5e-4
     value_tolerance: float = 3e-5
