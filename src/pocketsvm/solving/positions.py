@@ -44,7 +44,8 @@ class Positions:
         tolerance: float,
     ) -> None:
         self.tolerance, self.window = tolerance, choices.move_window
-        self.precision = choices.thorough_tolerance
+        # L-BFGS compares objectives that differ by little.
+        self.precision = max(choices.thorough_tolerance, tolerance / self.window)
         self.sample, self.random, self.start = sample, random, point
         self.fit_intercept, self.backend = fit_intercept, backend
         self.shape, self.dtype, self.gamma = vectors.shape, vectors.dtype, sample.rows.gamma

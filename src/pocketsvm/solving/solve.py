@@ -402,9 +402,11 @@ class Solver:
         n_unknowns = len(answer.vectors) * effective_dimension(near)
         if answer.n_near < choices.rows_per_unknown * n_unknowns:
             return False
-        if self._is_regression or len(answer.vectors) <= choices.few_vectors:
+        if self._is_regression:
             return True
-        return answer.objective <= choices.most_loss * self._constant_loss()
+        share = answer.objective / self._constant_loss()
+        is_few = len(answer.vectors) <= choices.few_vectors
+        return share >= choices.least_loss and (is_few or share <= choices.most_loss)
 
     def _constant_loss(self) -> float:
         """Return the loss of the best model that predicts the same class for every row.

@@ -76,13 +76,14 @@ class Choices:
         Vectors move if there are this many rows near the margin for each unknown: each vector has
         as many as there are features, where correlated features count for less.
 
-    most_loss : float
-        Vectors of a classifier move if the objective is at most this share of the loss of a model
-        that predicts the same class for every row: beyond, noise hides what there is to gain.
+    least_loss, most_loss : float
+        Vectors of a classifier move if the objective is between these shares of the loss of a model
+        that predicts the same class for every row: with a smaller one no label changes, whatever
+        time moves take, and with a larger one, noise hides what there is to gain.
 
     few_vectors : int
-        This share is for models of more vectors than that: those of fewer vectors have a large
-        objective without noise, too, and a first step costs them little.
+        The larger share is for models of more vectors than that: those of fewer vectors have a
+        large objective without noise, too, and a first step costs them little.
 
     first_move : float
         The length of the first step, in kernel widths.
@@ -155,13 +156,14 @@ class Choices:
     relative_width: float = 0.1
     quantile_width: float = 0.05
     relative_tube: float = 0.25
-    class_moves: int = 4000
+    class_moves: int = 3000
     value_moves: int = 20_000
     class_tolerance: float = 5e-4
     value_tolerance: float = 3e-5
     move_window: int = 5
     most_moved: int = 2**20
     rows_per_unknown: float = 1.2
+    least_loss: float = 0.01
     most_loss: float = 0.32
     few_vectors: int = 200
     first_move: float = 0.1
