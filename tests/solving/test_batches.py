@@ -141,3 +141,31 @@ def test_other_tasks(moons):
     ranker = BudgetedRanker(budget=30, **options)
     ranker.fit(X, y, qid=np.repeat(np.arange(150), 10))
     assert ranker.score(X, y, qid=np.repeat(np.arange(150), 10)) > 0.9
+
+
+def test_batches_move_the_vectors_that_lbfgs_cannot(monkeypatch):
+    """Of noisy labels, most rows are near the margin; of others, few."""
+    seen = []
+
+    def counted(*args, **options):
+        seen.append(options)
+        return refined(*args, **options)
+
+    monkeypatch.setattr("pocketsvm.fit.refined", counted)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 3))
+    values = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    noisy = values + random.logistic(size=3000) > 0
+
+    def fitted(y, budget, C, polish="thorough"):
+        svc = BudgetedSVC(budget, C=C, gamma=1.0, polish=polish, random_state=0)
+        svc._choices = Choices(batches=100, batch_rows=512)
+        return svc.fit(X, y)
+
+    moved = fitted(noisy, 300, 10.0)
+    assert seen == [{"scales": False}]
+    stays = fitted(noisy, 300, 10.0, polish=True)
+    assert moved.profile_.moves == stays.profile_.moves == 0
+    assert not np.isin(moved.support_vectors_, stays.support_vectors_).all(axis=1).any()
+    assert fitted(values > 0, 30, 10.0).profile_.moves > 0
+    assert len(seen) == 1
