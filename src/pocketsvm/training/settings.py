@@ -132,8 +132,8 @@ class Choices:
         keeps features of one meaning, such as pixels, together.
 
     batches, batch_rows : int
-        With polish="thorough", scales that were learnt are refined by this many mini-batches of so
-        many rows.
+        With polish="thorough", vectors and learnt scales are refined by this many mini-batches of
+        so many rows.
 
     batch_growing : float
         The share of the mini-batches in which steps grow; then they fall to zero.
@@ -175,7 +175,7 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
-    scale_vectors: tuple[tuple[int, float], ...] = ((100, 0.1), (300, 1.0))
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
@@ -188,6 +188,15 @@ class Choices:
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
     batch_coefficients: float = 0.1
+
+    @property
+    def most_thorough_rows(self) -> int:
+        """The most rows near the margin on which polish="thorough" always tries L-BFGS.
+
+        With more rows, it would compute more kernel values than the mini-batches, and is tried only
+        where a fit without it would move its vectors, too.
+        """
+        return self.batches * self.batch_rows // (self.thorough_rounds * self.thorough_moves)
 
     def most_sampled(self, budget: int) -> int:
         """Return the largest number of rows that the passes see if the solver follows."""
@@ -206,6 +215,10 @@ class Choices:
             most_moved=round(share**2 * self.most_moved),
             few_vectors=round(share * self.few_vectors),
         )
+
+    def for_folds(self) -> "Choices":
+        """Return the choices for scales that only compare candidates: they are learnt faster."""
+        return replace(self, scale_vectors=self.scale_vectors[:1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,10 +408,6 @@ class SearchChoices:
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
 
-    learnt_gamma_step, learnt_C_step : float
-        With learnt feature scales, the factors between gammas and between C that are tried on the
-        folds themselves.
-
     carried_rows : int
         As many candidates are carried on to larger copies of folds, and to the folds themselves, as
         have this many training rows in all, and one more.
@@ -416,8 +425,6 @@ class SearchChoices:
     shares_of_many: tuple[float, float] = (0.1, 0.3)
     many_rows: int = 8000
     vectors_per_output: int = 8
-    learnt_gamma_step: float = 2.0
-    learnt_C_step: float = 4.0  # noqa: N815
     carried_rows: int = 5000
 
 
