@@ -60,7 +60,8 @@ def compress(
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows, best those that the machine was trained on. The new model is solved so that its
         decision values are those of the given machine. Without rows, the given vectors are merged,
-        and coefficients and positions are solved so that both functions are close everywhere.
+        and coefficients and positions are solved so that both functions are close everywhere; a
+        regression is solved on its vectors.
 
     y : array-like of shape (n_samples,), default=None
         The labels or target values of the rows: the report has scores, too.
@@ -236,7 +237,7 @@ class _Work:
             )
         if budget >= len(found.model.vectors) and found.pairs is None and self.y is None:
             small = replace(found.model, training=None, integers=None)  # nothing is lost
-        elif measured.rows is None and found.pairs is None:
+        elif measured.rows is None and found.pairs is None and found.model.task != "regression":
             budget = min(budget, len(found.model.vectors))
             small = merged(found.model, budget, self.backend.n_threads)
         else:
