@@ -194,7 +194,9 @@ def arrow_errors(name: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the system, not of pyarrow
+            raise
         raise DataError(f"{name} is damaged or cannot be read: {error}") from error
 
 
