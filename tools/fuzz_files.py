@@ -1,13 +1,13 @@
 """Fuzz the readers of checkpoints and tables: whatever a file holds, it is refused or has rows.
 
-    python tools/fuzz_files.py SECONDS [FOLDER]
+    python tools/fuzz_files.py SECONDS [FOLDER] [checkpoint] [parquet] [csv]
 
 Changes valid checkpoints, Parquet and CSV files at random. A checkpoint must be refused with a
 ValueError that names it, or hold a progress, from which a fit may go on or fail, but not crash. A
-table must be refused with a DataError that names it, or give finite rows. Half of the seconds are
-for checkpoints. FOLDER (default: build/fuzz) keeps the file that fails. Each Parquet file is read
-by a process of its own, because Apache Arrow ends the process at some damaged files; they are
-counted.
+table must be refused with a DataError that names it, or give finite rows. Each kind of file, or
+each one named, takes so many seconds. FOLDER (default: build/fuzz) keeps the file that fails. Each
+Parquet file is read by a process of its own, because Apache Arrow ends the process at some damaged
+files; they are counted.
 """
 
 import os
@@ -137,19 +137,17 @@ def seeds(folder: Path) -> dict[str, bytes]:
 
 
 def main() -> None:
-    """Fuzz for so many seconds."""
+    """Fuzz each kind of file for so many seconds."""
     seconds = float(sys.argv[1])
     folder = Path(sys.argv[2] if len(sys.argv) > 2 else "build/fuzz")
     folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random()
     targets: dict[str, Callable[[Path], str]] = {"parquet": table_apart, "csv": table}
     for ending, content in seeds(folder).items():
-        target, share = targets.get(ending, checkpoint), 0.25 if ending in targets else 0.5
-        path, end, counts = (
-            folder / f"latest.{ending}",
-            time.monotonic() + share * seconds,
-            Counter[str](),
-        )
+        if sys.argv[3:] and ending not in sys.argv[3:]:
+            continue
+        target, counts = targets.get(ending, checkpoint), Counter[str]()
+        path, end = folder / f"latest.{ending}", time.monotonic() + seconds
         while time.monotonic() < end:
             change = mutate if target is checkpoint else _bytes
             path.write_bytes(change(content, rng))

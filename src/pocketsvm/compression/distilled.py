@@ -40,7 +40,7 @@ def distilled(found: Given, X: Any, values: Array, **options: Any) -> Model:
     """
     model = found.model
     if takes_labels(model):
-        return _on_codes(found, X, found.codes(values), options)
+        return _on_codes(found, X, found.codes(values), {"polish": "thorough", **options})
     targets, unit = _targets(model, values)
     machine = BudgetedSVR(C=CHOICES.C, loss="squared_error", gamma=model.gamma, **options)
     weight = _near_the_boundary(values) if model.task == "novelty" else None

@@ -104,8 +104,7 @@ def compress(
     Notes
     -----
     A tenth of the rows, at most 2,000, are held out: the model does not see them, and the report
-    is about them. A model of several classes is then solved again on all rows. Without rows, the
-    report is about the support vectors of the given machine.
+    is about them. Without rows, the report is about the support vectors of the given machine.
 
     Where pairs of classes vote, as in `SVC` with several classes, the new model has one output per
     class, and is solved on the labels that the given machine predicts. Without rows, these are the
@@ -138,7 +137,7 @@ def compress(
         most = work.budget_of(bytes) if bytes is not None else int(budget or 0)
         small = work.made(most)
     report = work.measured.report(small, kind)
-    estimator = finished(found, work.on_all_rows(small, most), most)
+    estimator = finished(found, small, most)
     estimator.compression_ = replace(report, seconds=time.perf_counter() - begin)
     if verbose:
         print(estimator.compression_)
@@ -251,15 +250,6 @@ class _Work:
         if len(learnt) <= most or takes_labels(self.found.model) or self.y is not None:
             return learnt
         return np.sort(np.random.default_rng(self.seed).permutation(learnt)[:most])
-
-    def on_all_rows(self, small: Model, budget: int) -> Model:
-        """Return a model of several classes, solved again with the rows that were held out.
-
-        Its labels say little about a row, and more rows make it better.
-        """
-        if self.measured.rows is None or not takes_labels(small):
-            return small
-        return self._typed(self._learnt(np.arange(self.measured.rows.n_rows), budget))
 
     def _typed(self, small: Model) -> Model:
         """Return a model in the type that is wanted, solved for on some rows."""
