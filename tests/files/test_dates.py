@@ -203,3 +203,17 @@ def test_texts_that_are_no_dates_have_categories(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": x, "colour": ["red", "blue", "green"] * 100, "label": y}), path)
     assert read(str(path), texts=("text",))[0].names == ["x", "colour"]
+
+
+@pytest.mark.parametrize("damage", ["page", "text"])
+def test_damaged_texts_of_parquet_are_named(damage, tmp_path):
+    times, x, y = rows()
+    path = tmp_path / "a.parquet"
+    spelt = [time.isoformat() for time in times]
+    pq.write_table(pa.table({"when": spelt, "x": x, "label": y}), path, compression="none")
+    content = bytearray(path.read_bytes())
+    at = 4 if damage == "page" else content.index(spelt[0].encode())
+    content[at : at + 4] = b"\xff" * 4
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.parquet is damaged or cannot be read"):
+        read(str(path), dates=True)

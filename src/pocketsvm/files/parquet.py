@@ -67,7 +67,8 @@ class TypedTable(ArrowTable):
         first = self.head([names[k] for k in texts]) if texts else None
         if first is None:
             return frozenset()
-        columns = {k: first.column(names[k]).to_pylist()[:HEAD_ROWS] for k in texts}
+        with arrow_errors(self.name):  # a text may not be UTF-8
+            columns = {k: first.column(names[k]).to_pylist()[:HEAD_ROWS] for k in texts}
         return frozenset(
             k
             for k, column in columns.items()

@@ -431,6 +431,9 @@ class CompressionChoices:
     held_out, most_held_out : float and int
         The share of the rows that the report is measured on, and their largest number.
 
+    most_labels_held_out : int
+        The same for models that are solved on labels: labels say little, and each row counts.
+
     rows_per_vector, least_learnt : int
         Decision values are imitated on at most so many rows for each vector, or on so many in all.
 
@@ -468,6 +471,7 @@ class CompressionChoices:
     near: float = 0.02
     held_out: float = 0.1
     most_held_out: int = 2000
+    most_labels_held_out: int = 500
     rows_per_vector: int = 128
     least_learnt: int = 10_000
     moves: int = 200
