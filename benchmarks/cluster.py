@@ -158,7 +158,7 @@ def _formula(reading: str, n_partitions: int) -> float:
     number, row = 8, 4 * N_FEATURES + 1
     sizes: dict[str, float] = {
         "Summarise": number * (4 * N_FEATURES + 3 * 2 + 6),
-        "Draw": Choices().rows_per_vector * BUDGET / n_partitions * (row + 2 * number),
+        "Draw": Choices().most_sampled(BUDGET) / n_partitions * (row + 2 * number),
         "ReadFirst": number * (BUDGET + 5),
         "ReadAlong": number * len(LENGTHS),
     }

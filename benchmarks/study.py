@@ -53,6 +53,7 @@ COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, 
 OF_THE_PASSES = (
     "intercept_rate",
     "rows_per_vector",
+    "most_pass_rows",
     "class_rows_per_vector",
     "merges_per_vector",
     "merges_of_several",
@@ -69,6 +70,7 @@ Changes = Mapping[str, Any]
 VARIED: dict[str, tuple[Any, ...]] = {
     "intercept_rate": (0.01, 1.0),
     "rows_per_vector": (128, NO_LIMIT),
+    "most_pass_rows": (2**16, NO_LIMIT),
     "class_rows_per_vector": (16, 256),
     "merges_per_vector": (25, 200),
     "merges_of_several": (25, 400),
@@ -79,18 +81,18 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "relative_width": (0.03, 0.3),
     "quantile_width": (0.02, 0.15),
     "relative_tube": (0.1, 0.5),
-    "fills": (False,),
     "class_moves": (0, 10_000),
     "value_moves": (0, 100_000),
-    "least_moves": (0, 30),
     "class_tolerance": (1e-4, 2e-3),
     "value_tolerance": (1e-5, 3e-4),
     "most_moved": (2**17, NO_LIMIT),
     "rows_per_unknown": (0.5, 5.0),
-    "values_per_unknown": (0.1, 2.0),
     "least_loss": (0.0, 0.05),
     "most_loss": (0.1, 1.0),
     "few_vectors": (0, 1000),
+    "move_window": (1, 10),
+    "first_move": (0.03, 0.3),
+    "move_damping": (0.01, 1.0),
 }
 # The same, of polish="thorough".
 VARIED_THOROUGH: dict[str, tuple[Any, ...]] = {

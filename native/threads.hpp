@@ -101,7 +101,7 @@ template <class Task>
 bool parallel_chunks(std::size_t begin, std::size_t end, std::size_t row_work,
                      std::size_t n_threads, Interrupt& interrupt, Task task) {
     // Short enough to react to an interrupt, long enough to hide the cost of handing out chunks.
-    constexpr std::size_t most_work = std::size_t(1) << 27, least_rows = 4, most_rows = 512;
+    constexpr std::size_t most_work = std::size_t(1) << 22, least_rows = 4, most_rows = 512;
     const std::size_t chunk = std::clamp(most_work / (row_work + 1), least_rows, most_rows);
     return parallel((end - begin + chunk - 1) / chunk, n_threads, interrupt,
                     [&](std::size_t k, Interrupt& own) {

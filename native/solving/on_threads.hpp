@@ -54,7 +54,7 @@ bool add_chunks(std::size_t n_chunks, std::size_t size, double* total, std::size
 
 // ----- rows of kernel values
 
-inline constexpr std::size_t kernel_rows_at_once = 256;
+inline constexpr std::size_t kernel_rows_at_once = 64;
 
 inline std::size_t n_kernel_chunks(const KernelView& kernel) {
     return (kernel.n_rows + kernel_rows_at_once - 1) / kernel_rows_at_once;
@@ -165,7 +165,7 @@ bool add_losses(std::size_t n_rows, std::size_t n_outputs, const double* c, std:
 // The rows that a thread reads at once: few if a row is much work, so that it reacts to an
 // interrupt.
 inline std::size_t rows_read_at_once(const ModelView& model) {
-    constexpr std::size_t most_work = std::size_t(1) << 27, least = 64, most = 4096;
+    constexpr std::size_t most_work = std::size_t(1) << 25, least = 64, most = 4096;
     constexpr std::size_t exponential_work = 16;
     const std::size_t row_work =
         model.n_vectors * (exponential_work + model.n_features + 2 * model.n_outputs);

@@ -287,7 +287,7 @@ def plan_of(parameters: Parameters) -> Plan:
     """Return how large the sample of a fit is; a random number is its seed."""
     choices, budget = parameters.choices, parameters.budget
     seed = int(parameters.random_state.randint(2**63, dtype=np.uint64))
-    return Plan(choices.rows_per_vector * budget, choices.class_rows_per_vector * budget, seed)
+    return Plan(choices.most_sampled(budget), choices.class_rows_per_vector * budget, seed)
 
 
 def _check_polish(parameters: Parameters, found: AtHand) -> None:

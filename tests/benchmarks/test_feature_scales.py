@@ -1,6 +1,7 @@
 """The benchmark of feature scales, on small data, and the flights."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,14 @@ from benchmarks import data_sets, feature_scales
 from benchmarks.data_sets import NOISY_MOONS, noisy_moons
 from benchmarks.datasets.flights import FLIGHTS, flights
 from benchmarks.feature_scales import MODELS, ONE_GAMMA, SCALES, THOROUGH, TREES, assembled
+from pocketsvm import BudgetedSVRCV
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """A regression and a data set that is missing."""
+    """A regression, which is searched in a small grid."""
+    grid = {"Cs": [1.0, 10.0], "gammas": [0.1, 1.0], "cv": 2}
+    monkeypatch.setattr(feature_scales, "BudgetedSVRCV", partial(BudgetedSVRCV, **grid))
     monkeypatch.setattr(feature_scales, "NAMES", ("waves",))
     monkeypatch.setitem(data_sets.TASKS, "waves", lambda: a_task(values=True))
     monkeypatch.setattr(feature_scales, "QUICK_SHAPES", ((300, 4), (600, 4)))

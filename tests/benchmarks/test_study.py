@@ -29,7 +29,7 @@ def small(monkeypatch):
 def results(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "SEEDS", range(2))
     monkeypatch.setattr(study, "CASES", {"100 rows": study.CASES["100 rows"]})
-    names = ("Polishing", "`fills`", "`hinge_width`", "`scale_steps`")
+    names = ("Polishing", "`class_moves`", "`hinge_width`", "`scale_steps`")
     monkeypatch.setattr(study, "COMPARISONS", {name: study.COMPARISONS[name] for name in names})
     return Results(tmp_path / "results.csv", study.COLUMNS, tuple(study.KEY))
 
@@ -44,9 +44,8 @@ def test_every_choice_is_varied_below_and_above():
     for name, values in varied.items():
         default = getattr(Choices(), name)
         assert default not in values
-        if name != "fills":
-            below, above = values
-            assert below < default < above, name
+        below, above = values
+        assert below < default < above, name
 
 
 def test_every_variant_changes_what_exists_and_one_default_is_shown():
@@ -66,14 +65,14 @@ def test_names_identify_variants():
     names = [study._name(changes) for changes in variants]
     assert len(set(names)) == len(names)
     assert names.count("default") == 1
-    assert study._name({"polish": False, "fills": True}) == "fills=True, polish=False"
+    assert study._name({"polish": False, "class_moves": 5}) == "class_moves=5, polish=False"
     with pytest.raises(ValueError, match="there is no choice 'width'"):
         study._name({"width": 1})
 
 
 def test_variants_share_passes_unless_they_change_them():
     split = study.Split(SMALL[0], 10, 0)
-    for changes in ({}, {"hinge_width": 1.0}, {"fills": False}, {"polish": "thorough"}):
+    for changes in ({}, {"hinge_width": 1.0}, {"class_moves": 0}, {"polish": "thorough"}):
         split.score(changes)
     assert len(split.passed) == 1
     for changes in ({"polish": False}, {"rows_per_vector": 5}, {"merges_per_vector": 1}):
@@ -141,7 +140,7 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path):
     assert len(some) == 3
     page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
-    assert "| **True** | – | – |" in page
+    assert "| **3,000** | – | – |" in page
     assert "| data, B | waves (R²), 10 |" in page
     assert "| 100 rows |" in page
     assert "20,000 test rows" in page

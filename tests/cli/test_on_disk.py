@@ -75,7 +75,7 @@ def test_a_file_that_exceeds_the_memory_is_read_in_batches(call, succeed, parts)
 
 
 def test_a_small_parquet_file_with_very_many_rows_is_read_in_batches(call, folder, monkeypatch):
-    columns = {"a": np.zeros(50_000), "y": np.arange(50_000) % 2}
+    columns = {"a": np.arange(50_000) % 8 / 8, "y": np.arange(50_000) % 8 // 4}
     pd.DataFrame(columns).to_parquet("rows.parquet", index=False)
     arguments = ["train", "rows.parquet", "m.psvm", *TINY]
     assert "read in batches" not in call(*arguments)[2]

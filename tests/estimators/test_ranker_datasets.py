@@ -136,38 +136,37 @@ def test_other_estimators_leave_out_the_queries(rows, write):
 
 
 def test_a_sample_of_queries_ranks_as_well_as_all_rows():
-    X, y, qid = graded(1500, 20)
+    X, y, qid = graded(500, 20)
     T, truth, queries = graded(200, 20, seed=5)
-    whole = small(budget=40).fit(X, y, qid)
-    data = Batches(X, y, qid)
-    found = small(budget=40).fit(data)
+    whole = small(budget=12).fit(X, y, qid)
+    found = small(budget=12).fit(Batches(X, y, qid))
     best = pairwise_accuracy(truth, whole.predict(T), queries)
     assert pairwise_accuracy(truth, found.predict(T), queries) > best - 0.005
-    other = small(budget=40).fit(Batches(X, y, qid, size=997))
+    other = small(budget=12).fit(Batches(X, y, qid, size=997))
     assert_array_equal(other._state.vectors, found._state.vectors)
     assert pairwise_accuracy(truth, other.predict(T), queries) > best - 0.005
 
 
 def test_c_means_the_same_as_on_all_rows():
-    """Every query is there eight times, so that a sample of them has the solution of all rows."""
+    """Every query is there four times, so that a sample of them has the solution of all rows."""
     X, y, qid = graded(300, 20)
-    copies = 8
+    copies = 4
     rows = (np.tile(X, (copies, 1)), np.tile(y, copies))
     numbers = (qid + 1000 * np.arange(copies)[:, None]).ravel()
     T = graded(100, 20, seed=5)[0]
-    model = small(budget=10, C=0.01, gamma=0.5)
+    model = small(budget=5, C=0.01, gamma=0.5)
     whole = model.fit(*rows, numbers).predict(T)
     sampled = model.fit(Batches(*rows, numbers)).predict(T)
     assert np.std(sampled) == pytest.approx(np.std(whole), rel=0.1)
     # With the C of the sampled rows alone, scores would be smaller.
-    assert np.std(model.fit(X[:5120], y[:5120], qid[:5120]).predict(T)) < 0.6 * np.std(whole)
+    assert np.std(model.fit(X[:2560], y[:2560], qid[:2560]).predict(T)) < 0.6 * np.std(whole)
 
 
 def test_a_large_query_is_represented_by_a_part(tmp_path):
-    X, y, _ = graded(1, 30_000)
+    X, y, _ = graded(1, 10_000)
     T, truth, queries = graded(50, 20, seed=5)
     data = Batches(X, y, np.zeros(len(X), dtype=int))
-    found = small(budget=20).fit(data)
+    found = small(budget=8).fit(data)
     assert pairwise_accuracy(truth, found.predict(T), queries) > 0.9
 
 
@@ -186,7 +185,7 @@ def test_c_counts_the_rows_of_queries_with_a_pair():
     silent = 10_000 + np.arange(9 * len(numbers)) // 20
     many = np.tile(rows[0], (9, 1)), np.zeros(len(silent), dtype=int)
     T = graded(100, 20, seed=5)[0]
-    model = small(budget=10, C=0.01, gamma=0.5)
+    model = small(budget=5, C=0.01, gamma=0.5)
     whole = model.fit(*rows, numbers).predict(T)
     every = [np.concatenate(parts) for parts in zip((*rows, numbers), (*many, silent), strict=True)]
     order = np.random.default_rng(0).permutation(len(silent) + len(numbers))

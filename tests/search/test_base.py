@@ -100,9 +100,9 @@ def test_the_default_search_scores_as_well_as_a_full_grid(data):
 
 def test_regressions_are_tuned_in_the_units_of_their_targets():
     rows, y = friedman()
-    one = BudgetedSVRCV(30, epsilon=0.1, cv=3, random_state=0).fit(rows, y)
-    other = BudgetedSVRCV(30, epsilon=0.1 * 1024, cv=3, random_state=0).fit(rows, 1024 * y)
-    assert one.best_score_ > 0.85
+    one = BudgetedSVRCV(15, epsilon=0.1, cv=2, random_state=0).fit(rows, y)
+    other = BudgetedSVRCV(15, epsilon=0.1 * 1024, cv=2, random_state=0).fit(rows, 1024 * y)
+    assert one.best_score_ > 0.8
     assert other.C_ == 1024 * one.C_
     assert_allclose(other.predict(rows), 1024 * one.predict(rows), rtol=1e-3, atol=1)
 
@@ -237,9 +237,9 @@ def test_other_losses_are_tuned():
     assert found.predict_proba(X).shape == (len(Y), 2)
     assert found.best_score_ > -0.3
     assert not hasattr(few(), "predict_proba")
-    rows, y = friedman()
+    rows, y = friedman(240)
     for loss in ("squared_error", "huber", "quantile"):
-        model = BudgetedSVRCV(20, loss=loss, cv=2, random_state=0).fit(rows, y)
+        model = BudgetedSVRCV(10, loss=loss, cv=2, random_state=0).fit(rows, y)
         assert model.best_score_ > 0.4
         assert model.score(rows, y) == model.best_estimator_.score(rows, y)
 

@@ -1,5 +1,6 @@
 """All rows: coefficients from a sample are improved on any number of rows."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -72,10 +73,11 @@ def test_the_objective_of_all_rows_is_minimised(make, fit_intercept, most_near, 
     best, _ = objective(objective.minimum(found.point)[0])
     assert objective(point)[0] > best * 1.001
     assert value <= best * 1.001
-    assert_allclose(found.objective, value, rtol=1e-5)
-    assert_allclose(found.gradient, gradient, atol=1e-5 * sample.c.sum())
+    is_scanned = found.is_complete  # else the last round may be trusted without a scan
+    assert_allclose(found.objective, value, rtol=1e-5 if is_scanned else 1e-3)
+    assert_allclose(found.gradient, gradient, atol=(1e-5 if is_scanned else 1e-2) * sample.c.sum())
     assert found.point[:, -1].any() == fit_intercept
-    assert found.remaining <= newton.TOLERANCE
+    assert found.remaining <= (newton.TOLERANCE if is_scanned else all_rows.EXPECTED)
     assert found.steps > 0
     assert len(scans) <= 15
 
@@ -124,9 +126,7 @@ def solved_badly(monkeypatch, change):
     def minimise_badly(problem, place, *arguments, **keywords):
         solution = minimise(problem, place, *arguments, **keywords)
         moved = change(place.point, solution.place.point)
-        return newton.Solution(
-            problem.place(moved), solution.bends, solution.steps, solution.remaining
-        )
+        return replace(solution, place=problem.place(moved))
 
     monkeypatch.setattr(all_rows, "minimise", minimise_badly)
 
@@ -140,6 +140,7 @@ def test_a_step_in_a_wrong_direction_is_not_made(make, monkeypatch, scans):
     assert_array_equal(found.point, point)
     assert_allclose(found.objective, Objective(vectors, sample)(point)[0], rtol=1e-5)
     assert scans == ["first", "first", "along", "first"]
+    assert found.remaining > newton.TOLERANCE
 
 
 def test_of_a_step_that_is_too_long_a_part_is_made(monkeypatch):
@@ -162,6 +163,22 @@ def test_outputs_make_steps_of_their_own_length(monkeypatch):
     solved_badly(monkeypatch, lambda before, after: before + signs * (after - before))
     found = refine(vectors, sample, point)
     assert_array_equal((found.point != point).any(axis=1), [True, True, False, True])
+
+
+def test_no_scan_follows_a_round_that_needs_none(monkeypatch, scans):
+    vectors, sample = class_problem(N_ROWS)
+    point = start(vectors, sample)
+    few = refine(vectors, sample, point, most_near=500)
+    n_scans = len(scans)
+    assert not few.is_complete
+    assert few.remaining <= all_rows.EXPECTED
+    monkeypatch.setattr(all_rows, "EXPECTED", 0.0)
+    scanned = refine(vectors, sample, point, most_near=500)
+    assert len(scans) - n_scans > n_scans
+    objective = Objective(vectors, sample)
+    best, _ = objective(objective.minimum(point)[0])
+    for found in (few, scanned):
+        assert objective(found.point)[0] <= best * (1 + 1e-3)
 
 
 # --- near rows ------------------------------------------------------------------------------------

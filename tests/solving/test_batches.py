@@ -107,11 +107,11 @@ def test_too_few_rows_are_not_refined(moons):
     assert refined(sample(X[:40], y[:40]), settings(), np.random.default_rng(0)) is None
 
 
-def test_a_thorough_fit_learns_better_scales(moons, monkeypatch):
-    monkeypatch.setattr(Choices, "__init__", _with(Choices, batches=400))
+def test_a_thorough_fit_learns_better_scales():
     X, y = make_moons(6000, noise=0.2, random_state=1)
     X = np.c_[X, np.random.default_rng(1).normal(size=(6000, 12))]
     svc = BudgetedSVC(budget=30, C=10, feature_scales="learn", random_state=0, polish="thorough")
+    svc._choices = Choices(batches=400)
     svc.fit(X[:3000], y[:3000])
     plain = BudgetedSVC(budget=30, C=10, random_state=0, polish="thorough")
     plain.fit(X[:3000], y[:3000])
@@ -120,8 +120,7 @@ def test_a_thorough_fit_learns_better_scales(moons, monkeypatch):
     assert svc.support_vectors_.shape == (30, 14)
 
 
-def test_other_tasks(moons, monkeypatch):
-    monkeypatch.setattr(Choices, "__init__", _with(Choices, batches=100))
+def test_other_tasks(moons):
     X, y = moons
     options = {"feature_scales": "learn", "polish": "thorough", "random_state": 0}
     svr = BudgetedSVR(budget=30, loss="quantile", quantile=[0.1, 0.9], **options)
@@ -130,13 +129,3 @@ def test_other_tasks(moons, monkeypatch):
     ranker = BudgetedRanker(budget=30, **options)
     ranker.fit(X, y, qid=np.repeat(np.arange(150), 10))
     assert ranker.score(X, y, qid=np.repeat(np.arange(150), 10)) > 0.9
-
-
-def _with(settings_type, **values):
-    """Return an initialiser that has other defaults."""
-    initialise = settings_type.__init__
-
-    def init(self, **given):
-        initialise(self, **{**values, **given})
-
-    return init

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
 from pocketsvm.solving import newton
+from pocketsvm.solving import problem as problem_module
 from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_start, line_search, minimise
 from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem, row_products
 from pocketsvm.solving.value_losses import EpsilonInsensitive
@@ -136,6 +137,78 @@ def test_bounds_are_made_of_some_rows():
     vectors, sample = class_problem(4000, n_vectors=50)
     assert 2 * ROWS_PER_VECTOR * len(vectors) < sample.rows.n_rows
     assert_optimal(solved(vectors, sample), Objective(vectors, sample))
+
+
+@pytest.fixture
+def products(monkeypatch):
+    """Solve by conjugate gradients, and return the list of the products with Hessians."""
+    made, product = [], Problem._hessian_product
+    monkeypatch.setattr(Native, "prefers_products", lambda *_: True)
+    monkeypatch.setattr(
+        Problem, "_hessian_product", lambda *given: made.append(given[0]) or product(*given)
+    )
+    return made
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.1, 10.0, 200.0])
+@pytest.mark.parametrize("make", [class_problem, value_problem])
+def test_products_with_hessians_take_the_place_of_factors(make, C, fit_intercept, products):
+    vectors, sample = make(4000, C=C, n_vectors=50, dtype=np.float32)
+    solution = solved(vectors, sample, fit_intercept)
+    assert_optimal(solution, Objective(vectors, sample, fit_intercept))
+    assert products
+
+
+def test_a_preconditioner_of_few_rows_is_made_anew(products, monkeypatch):
+    vectors, sample = class_problem(4000, C=1000.0, n_vectors=50, dtype=np.float32)
+    made, factor = [], Problem._factor
+    monkeypatch.setattr(problem_module, "MOST_PRODUCTS", 2)
+    monkeypatch.setattr(Problem, "_factor", lambda *given: made.append(1) or factor(*given))
+    assert_optimal(solved(vectors, sample), Objective(vectors, sample))
+    assert len(made) > 2
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_products_do_not_depend_on_threads_or_layout(layout, products):
+    given = [
+        class_problem(4000, n_vectors=50, dtype=np.float32, layout=each)
+        for each in (np.asarray, layout)
+    ]
+    one, three = (solved(*each, n_threads=n) for each, n in zip(given, (1, 3), strict=True))
+    assert_array_equal(one.place.point, three.place.point)
+    assert products
+
+
+def test_directions_of_products_are_close_to_those_of_factors(products, monkeypatch):
+    vectors, sample = class_problem(4000, n_vectors=50, dtype=np.float32)
+    found = []
+    for preferred in (True, False):
+        monkeypatch.setattr(Native, "prefers_products", lambda *_, given=preferred: given)
+        monkeypatch.setattr(problem_module, "LEAST_GAIN", 1e-9)
+        problem = Problem(vectors, sample, True, Native())
+        place = first_place(problem)
+        bends = problem.bends(place)
+        found.append(problem.newton_direction(place, bends, np.random.default_rng(0)))
+    assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-3 * np.abs(found[1]).max())
+
+
+@pytest.mark.parametrize("most_kept", [0, kernel.MOST_KEPT])
+def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
+    vectors, sample = class_problem(1000, n_classes=10, n_vectors=60, C=30.0)
+    monkeypatch.setattr(kernel, "MOST_KEPT", most_kept)
+    made, factor = [], Problem._factor
+    monkeypatch.setattr(Problem, "_factor", lambda *given: made.append(1) or factor(*given))
+    counts = []
+    for many in (8, 11):
+        monkeypatch.setattr(problem_module, "MANY_OUTPUTS", many)
+        problem = Problem(vectors, sample, True, Native())
+        place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
+        solution = minimise(problem, place, np.random.default_rng(0))
+        assert_optimal(solution, Objective(vectors, sample))
+        counts.append(len(made))
+        made.clear()
+    assert counts[0] < counts[1] - 5
 
 
 def test_the_tilt_moves_the_intercept():
@@ -264,11 +337,11 @@ def first_place(problem):
 def test_line_search_ends_where_the_objective_is_nearly_flat(make, times):
     problem = Problem(*make(C=100.0), True, Native())
     place = first_place(problem)
-    gradient = problem.gradient(place)
+    gradient = problem.bends(place).gradient
     step = problem.place(-1e-3 * times * gradient)
     length = line_search(problem, place, step)
     before = row_products(gradient, step.point)
-    after = row_products(problem.gradient(place.plus(length, step)), step.point)
+    after = row_products(problem.bends(place.plus(length, step)).gradient, step.point)
     assert (length > 0).all()
     assert (np.abs(after) <= -newton.FLAT * before * (1 + 1e-6)).all()
 
@@ -289,7 +362,9 @@ def test_uphill_directions_get_no_length():
     problem = Problem(*PROBLEMS["four classes"](), True, Native())
     place = first_place(problem)
     signs = 1e-3 * np.array([-1.0, 1.0, -1.0, 0.0])
-    length = line_search(problem, place, problem.place(signs[:, None] * problem.gradient(place)))
+    length = line_search(
+        problem, place, problem.place(signs[:, None] * problem.bends(place).gradient)
+    )
     assert_array_equal(length > 0, [True, False, True, False])
 
 
@@ -298,7 +373,7 @@ def test_a_line_search_that_ends_early_does_not_raise_the_objective(monkeypatch)
     monkeypatch.setattr(newton, "FLAT", 0.0)
     problem = Problem(*PROBLEMS["four classes"](C=100.0), True, Native())
     place = first_place(problem)
-    step = problem.place(-10.0 * problem.gradient(place))
+    step = problem.place(-10.0 * problem.bends(place).gradient)
     after = problem.objective(place.plus(line_search(problem, place, step), step))
     assert (after <= problem.objective(place)).all()
 

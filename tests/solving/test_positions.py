@@ -11,7 +11,7 @@ from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
-from pocketsvm.solving import positions, readings, solve
+from pocketsvm.solving import readings, solve
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
@@ -33,9 +33,10 @@ def solved(vectors, sample):
     return minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).place.point
 
 
-def positions_of(vectors, sample, n_threads=1):
-    random = np.random.default_rng(0)
-    return Positions(vectors, solved(vectors, sample), sample, True, Native(n_threads), random)
+def positions_of(vectors, sample, tolerance=0.0, n_threads=1):
+    random, backend = np.random.default_rng(0), Native(n_threads)
+    point = solved(vectors, sample)
+    return Positions(vectors, point, sample, True, backend, random, Choices(), tolerance)
 
 
 def few_values(layout=np.asarray):
@@ -53,10 +54,9 @@ def few_values(layout=np.asarray):
 @pytest.mark.parametrize("make", [*MAKERS.values(), few_values], ids=[*MAKERS, "few values"])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 def test_gradient_matches_the_objective(make, layout, monkeypatch):
-    monkeypatch.setattr(positions, "SOLVER_STEPS", 50)
-    monkeypatch.setattr(positions, "SOLVER_TOLERANCE", 1e-11)
     vectors, sample = make(layout=layout)
     found = positions_of(vectors, sample)
+    monkeypatch.setattr(found, "precision", 1e-11)
     position = found.position(vectors)
     value, gradient = found.look(position)
     assert value == 1.0
@@ -87,9 +87,10 @@ def test_vectors_with_small_coefficients_move_further():
     vectors, sample = class_problem()
     point = np.ones((1, 13))
     point[0, 3] = 0.01
-    unit = Positions(vectors, point, sample, True, Native(), np.random.default_rng(0)).unit.ravel()
+    random = np.random.default_rng(0)
+    unit = Positions(vectors, point, sample, True, Native(), random, Choices(), 0.0).unit.ravel()
     assert unit[3] < 0.5 * np.delete(unit, 3).min()
-    assert unit[3] >= np.sqrt(2 * GAMMA * positions.DAMPING) / positions.FIRST_STEP  # bounded
+    assert unit[3] >= np.sqrt(2 * GAMMA * 0.1) / 0.1  # bounded
 
 
 # --- steps ----------------------------------------------------------------------------------------
@@ -99,8 +100,8 @@ def test_vectors_with_small_coefficients_move_further():
 def test_steps_lower_the_objective(make):
     vectors, sample = make()
     before = Objective(vectors, sample)(solved(vectors, sample))[0]
-    found = positions_of(vectors, sample)
-    moved, point, n_moves = found.follow(10, 1e-6)
+    found = positions_of(vectors, sample, 1e-6)
+    moved, point, n_moves = found.follow(10)
     after, gradient = Objective(moved, sample)(point)
     assert after < 0.97 * before
     assert 0 < n_moves <= 10
@@ -113,7 +114,7 @@ def test_steps_lower_the_objective(make):
 def test_steps_end_where_little_is_gained():
     vectors, sample = class_problem()
     loose, tight = (
-        positions_of(vectors, sample).follow(100, tolerance)[2] for tolerance in (0.02, 1e-6)
+        positions_of(vectors, sample, tolerance).follow(100)[2] for tolerance in (0.02, 1e-6)
     )
     assert 0 < loose < tight
 
@@ -125,8 +126,8 @@ def test_path_does_not_depend_on_layout_or_threads(name, layout, monkeypatch):
     vectors, sample = MAKERS[name](n=1000, dtype=np.float32)
     twin = MAKERS[name](n=1000, dtype=np.float32, layout=layout)[1]
     one, three = (
-        positions_of(vectors, sample).follow(5, 0.0),
-        positions_of(vectors, twin, 3).follow(5, 0.0),
+        positions_of(vectors, sample).follow(5),
+        positions_of(vectors, twin, n_threads=3).follow(5),
     )
     assert_array_equal(one[0], three[0])
     assert_array_equal(one[1], three[1])
@@ -136,8 +137,8 @@ def test_path_does_not_depend_on_layout_or_threads(name, layout, monkeypatch):
 def test_path_of_few_values_does_not_depend_on_layout_or_threads(monkeypatch):
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 10 * 128)
     vectors, sample = few_values()
-    one = positions_of(vectors, sample).follow(5, 0.0)
-    three = positions_of(vectors, few_values(sp.csr_array)[1], 3).follow(5, 0.0)
+    one = positions_of(vectors, sample).follow(5)
+    three = positions_of(vectors, few_values(sp.csr_array)[1], n_threads=3).follow(5)
     assert_array_equal(one[0], three[0])
     assert_array_equal(one[1], three[1])
 
@@ -186,7 +187,18 @@ def test_only_near_rows_and_some_others_take_part(paths, monkeypatch):
     assert 0 < n_near < len(X)
 
 
-def test_vectors_stay_after_a_few_trials_that_gain_little(monkeypatch):
+def test_vectors_stay_if_the_loss_is_small(paths):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(4000, 2))
+    X = X[np.abs(X[:, 0]) > 0.2]
+    y = X[:, 0] > 0
+    assert BudgetedSVC(20, 1000.0, gamma=1.0, random_state=0).fit(X, y).profile_.moves == 0
+    assert not paths
+    BudgetedSVC(20, 1000.0, gamma=1.0, random_state=0, polish="thorough").fit(X, y)
+    assert paths
+
+
+def test_vectors_stay_after_a_trial_that_gains_little(monkeypatch):
     made, look = [], Positions.look
 
     def count(self, position):
@@ -194,12 +206,12 @@ def test_vectors_stay_after_a_few_trials_that_gain_little(monkeypatch):
         return look(self, position)
 
     monkeypatch.setattr(Positions, "look", count)
-    monkeypatch.setattr(positions, "FIRST_GAINS", 1e6)
+    monkeypatch.setattr(BudgetedSVR, "_choices", Choices(value_tolerance=0.9))
     random = np.random.default_rng(0)
     X, y = random.normal(size=(3000, 2)), random.normal(size=3000)
     model = BudgetedSVR(100, gamma=2.0, random_state=0).fit(X, y)
     assert model.profile_.moves == 0
-    assert 0 < len(made) <= len(positions.FIRST_LENGTHS)
+    assert len(made) <= 2  # the start, and a trial
 
 
 def test_vectors_stay_if_noise_hides_what_there_is_to_gain(paths):
@@ -238,17 +250,6 @@ def test_features_that_are_correlated_count_once():
     assert dimension(sp.csr_array(np.hstack([X, np.zeros((2000, 40))]))) == pytest.approx(
         3, abs=0.05
     )
-
-
-def test_vectors_stay_if_the_loss_is_small(paths):
-    random = np.random.default_rng(0)
-    X = random.uniform(-1, 1, size=(4000, 2))
-    X = X[np.abs(X[:, 0]) > 0.2]
-    y = X[:, 0] > 0
-    assert BudgetedSVC(20, 1000.0, gamma=1.0, random_state=0).fit(X, y).profile_.moves == 0
-    assert not paths
-    BudgetedSVC(20, 1000.0, gamma=1.0, random_state=0, polish="thorough").fit(X, y)
-    assert paths
 
 
 def test_the_loss_of_a_rare_class_is_not_small(paths):

@@ -219,7 +219,8 @@ def test_coefficients_come_from_all_rows_after_a_sample(monkeypatch):
     )
     clf = BudgetedSVC(20, random_state=0).fit(X, y)
     objective, point = objective_of(clf, X, y, 1.0)
-    assert_allclose(clf.profile_.objective_after, objective(point)[0], rtol=1e-4)
+    # The last round has no scan.
+    assert_allclose(clf.profile_.objective_after, objective(point)[0], rtol=1e-3)
     best = objective(objective.minimum(point)[0])[0]
     assert clf.profile_.objective_after <= best * (1 + 1e-3)
     # The sample alone would be worse.
@@ -264,7 +265,8 @@ def test_sizes_of_samples():
     assert size(500) == 2 * (2**24 // 516)
     assert size(2000) == 64 * 2000  # more: at least so many for each vector
     assert size(50) == 512 * 50  # what the passes see
-    assert size(50, rows_per_vector=10**9) == 2 * (2**24 // 66)
+    unlimited = {"rows_per_vector": 10**9, "most_pass_rows": 10**9}
+    assert size(50, **unlimited) == 2 * (2**24 // 66)
     assert solve.most_rows(500, 2) == 2**28 // (4 * 516)  # their kernel values are kept
     assert solve.most_rows(2000, 2) == 64 * 2000
 

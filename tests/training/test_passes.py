@@ -266,6 +266,13 @@ def test_passes_before_the_solver_see_a_sample(problem):
     assert found(rows_per_vector=15).profile.steps == 2 * 300 * n_problems  # no more rows than that
 
 
+def test_passes_of_a_large_budget_see_fewer_rows_for_each_vector():
+    choices = Choices(rows_per_vector=512, most_pass_rows=2**18, class_rows_per_vector=64)
+    assert choices.most_sampled(100) == 512 * 100
+    assert choices.most_sampled(512) == choices.most_sampled(2000) == 2**18
+    assert choices.most_sampled(10_000) == 64 * 10_000
+
+
 def test_sampled_passes_do_not_depend_on_threads():
     rows, targets = three_classes()
     choices = Choices(rows_per_vector=5, class_rows_per_vector=1)

@@ -1,11 +1,13 @@
 """The contract of a backend."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult, minimize
 
 from ..rows.checked import CheckedRows, Rows
 from .batches import Start
@@ -70,7 +72,15 @@ class RowHessian(Protocol):
 
 
 class Penalty(Protocol):
-    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta."""
+    """The matrix A = K + jitter I of the penalty 1/2 beta' A beta.
+
+    Attributes
+    ----------
+    preconditioner : HessianFactor or None
+        The last factor, if its Hessian is close to those that follow.
+    """
+
+    preconditioner: Any
 
     @property
     def dtype(self) -> Any:
@@ -120,6 +130,13 @@ class Backend(ABC):
         """Return the Hessian of no rows, to which up to so many can be added."""
 
     @abstractmethod
+    def prefers_products(self, n_products: int, n_vectors: int, n_values: float) -> bool:
+        """Whether so many products with a Hessian of rows are faster than the Hessian.
+
+        The rows have this number of values that are not zero.
+        """
+
+    @abstractmethod
     def whitened(self, penalty: Any, rows: Any) -> Any:
         """Return the rows in coordinates where the penalty is the identity; None if not useful."""
 
@@ -134,6 +151,33 @@ class Backend(ABC):
     @abstractmethod
     def batches(self, sample: Any, start: Start) -> Any:
         """Return mini-batches of rows with their weights and losses: `Batches`."""
+
+    def descend(
+        self,
+        look: Callable[[Array], tuple[float, Array]],
+        start: Array,
+        n_steps: int,
+        is_flat: Callable[[float], bool],
+    ) -> tuple[Array, int]:
+        """Minimise by L-BFGS; return where this ends, and the number of steps.
+
+        `look` returns the value and the slope at a point, and `is_flat` tells of the value after
+        each step whether to stop.
+        """
+
+        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
+            if is_flat(intermediate_result.fun):
+                raise StopIteration
+
+        found = minimize(
+            look,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=stop_if_flat,
+            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0},
+        )
+        return found.x, int(found.nit)
 
     @abstractmethod
     def read(

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 # Kernel values of a block that is not kept: enough work for several threads, and few enough for the
 # last cache.
-BLOCK_VALUES = 2**21
+BLOCK_VALUES = 2**23
 # The memory for one output of a row, in kernel values: decision values, slopes, curvatures.
 OUTPUT_VALUES = 8
 # Kernel values that a thread takes at once for the slope in positions.
@@ -78,7 +78,8 @@ class KernelRows:
                     self._kept = self._filled(self._new_block(at), at)
                 yield at, self._kept
             else:  # the first of these blocks is the largest
-                self._spare = self._new_block(at) if self._spare is None else self._spare
+                if self._spare is None or len(self._spare) < at.stop - at.start:
+                    self._spare = self._new_block(at)
                 yield at, self._filled(self._spare[: at.stop - at.start], at)
 
     def _new_block(self, at: slice) -> Any:
@@ -133,7 +134,9 @@ class KernelRows:
         for some in slices(len(others), self._n_each):
             chosen = others[some]
             rows = self.rows.take(chosen, self.n_threads)
-            block = np.empty((len(chosen), len(self.vectors)), dtype=self.dtype)
+            if self._spare is None or len(self._spare) < len(chosen):
+                self._spare = np.empty((len(chosen), len(self.vectors)), dtype=self.dtype)
+            block = self._spare[: len(chosen)]
             _core.fill_kernel(block, self.vectors, rows.gamma, rows.core, 0, self.n_threads)
             yield chosen, block
 

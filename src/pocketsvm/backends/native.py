@@ -17,6 +17,10 @@ from .small_model import SmallModel
 
 Array = NDArray[Any]
 
+# For each vector, a row costs a Hessian one multiply-add in double for every second vector, and a
+# product, which computes kernel values again, one in float for each of its values and so many more.
+EXPONENTIAL_WORK = 8
+
 
 def native_losses(formula: Formula) -> _core.RowLosses:
     """Return a loss as the core sees it."""
@@ -46,6 +50,10 @@ class Native(Backend):
     def row_hessian(self, n_vectors: int, n_rows: int) -> RowHessian:
         """Return the Hessian of no rows, to which up to so many can be added."""
         return RowHessian(n_vectors, n_rows, self.n_threads)
+
+    def prefers_products(self, n_products: int, n_vectors: int, n_values: float) -> bool:
+        """Whether so many products with a Hessian of rows are faster than the Hessian."""
+        return n_vectors > n_products * (n_values + EXPONENTIAL_WORK)
 
     def whitened(self, penalty: Penalty, rows: KernelRows) -> WhitenedRows | None:
         """Return the rows in coordinates where the penalty is the identity; None if too many."""

@@ -204,7 +204,7 @@ def fit(
         counted = f"{n_readings} reading{'s' if n_readings > 1 else ''}"
         label = f"; label: {data.label}" if estimator._uses_y else ""
         reporter.say(f"read {data.n_rows * n_readings:,} rows in {counted}{label}")
-        most = Choices().rows_per_vector * int(estimator.budget)
+        most = Choices().most_sampled(int(estimator.budget))
         if estimator._task == "novelty" and data.n_rows > most:
             found = "the support vectors are fitted to a sample"
             reporter.say(f"{found} of at most {most:,} of these rows")

@@ -6,12 +6,12 @@ solved in memory (shrinking). If too many rows are near, a random sample represe
 correction of the gradient makes up for it. Rounds end when the next one has nothing to gain.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..backends.base import Backend
-from .newton import minimise
+from ..backends.base import Backend, Penalty
+from .newton import Solution, minimise
 from .problem import Array, Problem, row_products
 from .readings import LENGTHS, First, Limits, Readings
 from .sample import Sample
@@ -22,6 +22,9 @@ MOST_ROUNDS = 20
 GROWING = 2
 # A round ends where a step gains less than this share of its first step.
 FORCING = 0.1
+# If a sample represents the near rows, no scan follows a round if the next one is expected to gain
+# less than this share of the objective: the gains of rounds fall by the largest factor seen so far.
+EXPECTED = 5e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +88,11 @@ class AllRows:
         readings: Readings,
         fit_intercept: bool,
         backend: Backend,
+        penalty: Penalty | None = None,
     ) -> None:
         self.vectors, self.readings = vectors, readings
         self.fit_intercept, self.backend = fit_intercept, backend
-        self.penalty = backend.penalty(vectors, gamma)
+        self.penalty = penalty or backend.penalty(vectors, gamma)
 
     def minimise(self, point: Array, limits: Limits, random: np.random.Generator) -> Refined:
         """Minimise the objective from a point on.
@@ -96,7 +100,7 @@ class AllRows:
         If more near rows than the first limit would have to be in memory, some of them represent
         all: about the second limit, and twice as many in each further round if two do not suffice.
         """
-        (most, drawn), steps = limits, 0
+        (most, drawn), steps, last, ratio = limits, 0, np.inf, 0.0
         here = self._scan(point, limits, random)
         for k in range(MOST_ROUNDS):
             if k >= GROWING:
@@ -104,16 +108,23 @@ class AllRows:
                 limits = most, drawn
             problem = self._problem(here)
             place = problem.place(here.point)
-            problem.correct(place, here.gradient)
-            solution = minimise(problem, place, random, objective=here.objective, forcing=FORCING)
+            bends = problem.corrected(place, here.gradient)
+            solution = minimise(
+                problem, place, random, objective=here.objective, forcing=FORCING, bends=bends
+            )
             del problem  # its kernel values take memory
             if not solution.steps:
                 break
             steps += solution.steps
+            ratio, last = max(ratio, solution.first / (last or 1.0)), solution.first
+            expected = ratio * last
+            if k and expected <= EXPECTED and not here.first.is_complete:
+                return self._expected(here, solution, expected, steps)
             before, here = here, self._scan(solution.place.point, limits, random)
             if (here.objective > before.objective).any():
                 here = self._between(before, here, limits, random)
                 if np.array_equal(here.point, before.point):
+                    solution = replace(solution, remaining=solution.first)
                     break
         return Refined(
             here.point,
@@ -126,9 +137,18 @@ class AllRows:
             steps,
         )
 
+    def _expected(
+        self, here: _Scanned, solution: Solution, remaining: float, steps: int
+    ) -> Refined:
+        """Return the result of a round whose gain need not be confirmed by a scan."""
+        objective = float((here.objective - solution.gained).sum())
+        first, point = here.first, solution.place.point
+        found = objective, solution.bends.gradient, remaining, steps
+        return Refined(point, first.near, first.is_complete, first.n_near, *found)
+
     def _problem(self, here: _Scanned) -> Problem:
-        near = here.first.near
-        return Problem(self.vectors, near, self.fit_intercept, self.backend, self.penalty)
+        given = self.vectors, here.first.near, self.fit_intercept, self.backend, self.penalty
+        return Problem(*given, is_part=True)
 
     def _scan(self, point: Array, limits: Limits, random: np.random.Generator) -> _Scanned:
         first = self.readings.first(self.vectors, point, limits, int(random.integers(2**63)))

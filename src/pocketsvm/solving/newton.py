@@ -24,9 +24,6 @@ TOLERANCE = 2e-4
 # zero.
 BOUND_FACTOR = 10
 LEAST_SHARE = 0.005
-# The passes give a start if their best multiple has an objective below this share of that of zero.
-# With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
-WORTH_A_START = 0.9
 # The largest number of steps.
 MOST_STEPS = 200
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -52,12 +49,20 @@ class Solution:
 
     remaining : float
         The largest share of an output's objective that one more step is predicted to gain, twice.
+
+    first : float
+        What the first step was predicted to gain, in the same way.
+
+    gained : ndarray
+        How much lower the objectives are than at the start.
     """
 
     place: Place
     bends: Bends
     steps: int
     remaining: float
+    first: float
+    gained: Array
 
     @property
     def objective(self) -> float:
@@ -66,11 +71,9 @@ class Solution:
 
 
 def best_start(problem: Problem, place: Place) -> Place:
-    """Return the best multiple of a place; zero if that gains little."""
+    """Return the best multiple of a place."""
     zero = problem.zero()
-    found = zero.plus(line_search(problem, zero, place), place)
-    gains = problem.objective(found).sum() < WORTH_A_START * problem.objective(zero).sum()
-    return found if gains else zero
+    return zero.plus(line_search(problem, zero, place), place)
 
 
 def minimise(
@@ -82,33 +85,37 @@ def minimise(
     objective: Array | None = None,
     forcing: float = 0.0,
     least_steps: int = 0,
+    bends: Bends | None = None,
 ) -> Solution:
     """Minimise the objective from a place on.
 
     The tolerance is a share of each output's objective, or of the one given: that of the problem
     itself means nothing if there is a linear term. An objective below the mean of all outputs
     counts as this mean. Steps also end where one gains less than this share (`forcing`) of the
-    first.
+    first. The derivatives at the place may be known.
     """
-    least, active = 0.0, np.ones(problem.shape[0], dtype=bool)
+    least, first, active = 0.0, None, np.ones(problem.shape[0], dtype=bool)
     predicted = np.zeros(problem.shape[0])
-    bends, steps, conjugate = problem.bends(place), 0, Conjugate()
+    bends, steps, conjugate = bends or problem.bends(place), 0, Conjugate()
+    start = bends.objective
     least_total = LEAST_SHARE * problem.objective(problem.zero()) if problem.has_bound else 0.0
     while True:
+        total = problem.comparable(bends.objective if objective is None else objective)
         if place.point.any():
-            direction = problem.newton_direction(place, bends, random, active)
+            negligible = max(tolerance, least) * float(total[0]) if steps >= least_steps else 0.0
+            direction = problem.newton_direction(place, bends, random, active, negligible)
         else:  # few rows bend at zero
             direction = problem.bounded_direction(bends, random)
         predicted = np.where(active, -row_products(bends.gradient, direction), predicted)
-        total = problem.comparable(bends.objective if objective is None else objective)
         gains = problem.per_loss(predicted) / total  # shares of the objectives
         if problem.has_bound:
             gains *= BOUND_FACTOR * total / np.maximum(total, least_total)
         remaining = float(gains.max())
+        first = remaining if first is None else first
         least = least or forcing * remaining
         is_solved = remaining <= max(tolerance, least) and steps >= least_steps
         if (is_solved and place.point.any()) or steps == most_steps:
-            return Solution(place, bends, steps, remaining)
+            return Solution(place, bends, steps, remaining, first, start - bends.objective)
         if steps >= least_steps and place.point.any() and not problem.sample.loss.coupled:
             # Outputs have problems of their own, some of which are solved sooner.
             active &= gains > max(tolerance, least)

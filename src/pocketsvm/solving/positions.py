@@ -16,38 +16,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, minimize
 
 from ..backends.base import Backend
+from ..training.settings import Choices
 from .newton import minimise
 from .problem import Place, Problem, row_products
 from .sample import Sample
 
 Array = NDArray[Any]
 
-# Steps are scaled, for each vector, by the kernel's width over its coefficient, because vectors
-# with small coefficients must move further. This share of the mean square coefficient is added, so
-# that the scale stays bounded.
-DAMPING = 0.1
-# The most steps for the coefficients after each step of the vectors, and the share of the objective
-# below which they end: L-BFGS compares objectives that differ by little.
-SOLVER_STEPS = 30
-SOLVER_TOLERANCE = 1e-5
-# Pairs of steps and changes of the slope that L-BFGS keeps.
-MEMORY = 20
-# The length of the first step, in kernel widths. L-BFGS finds the lengths of the others itself.
-FIRST_STEP = 0.1
-# It is tried at these lengths, until one of them gains something.
-FIRST_LENGTHS = 1.0, 0.25, 0.05
-# Steps are judged by the gain of this many in a row, because a single one may gain little.
-WINDOW = 5
-# The first step gains most. Vectors stay if it gains less than so many times what each step must
-# gain.
-FIRST_GAINS = 4
-
 
 class Positions:
-    """The objective as a function of the vectors: a point is in units of the first step."""
+    """The objective as a function of the vectors: a point is in units of the first step.
+
+    Steps end where they gain less than `tolerance` each, a share of the objective.
+    """
 
     def __init__(
         self,
@@ -57,13 +40,20 @@ class Positions:
         fit_intercept: bool,
         backend: Backend,
         random: np.random.Generator,
+        choices: Choices,
+        tolerance: float,
     ) -> None:
-        self.sample, self.random, self.start = sample, random, vectors
+        self.tolerance, self.window = tolerance, choices.move_window
+        # L-BFGS compares objectives that differ by little.
+        self.precision = max(choices.thorough_tolerance, tolerance / self.window)
+        self.sample, self.random, self.start = sample, random, point
         self.fit_intercept, self.backend = fit_intercept, backend
         self.shape, self.dtype, self.gamma = vectors.shape, vectors.dtype, sample.rows.gamma
+        # Steps are scaled, for each vector, by the kernel's width over its coefficient, because
+        # vectors with small coefficients must move further.
         weight = np.square(point[:, :-1]).sum(axis=0)
-        weight = weight / (weight.mean() or 1.0) + DAMPING
-        self.unit = np.sqrt(2 * self.gamma * weight)[:, None] / FIRST_STEP
+        weight = weight / (weight.mean() or 1.0) + choices.move_damping
+        self.unit = np.sqrt(2 * self.gamma * weight)[:, None] / choices.first_move
         self.X, self.centre = backend.centred(sample.rows, sample.is_sparse)
         self.gain, self.best, self.steps, self.point = 0.0, 0.0, 0, point
         problem = Problem(vectors, sample, fit_intercept, backend)
@@ -86,51 +76,31 @@ class Positions:
         vectors: Array = position.reshape(self.shape) / self.unit + self.centre
         return vectors.astype(self.dtype)
 
-    def follow(self, n_steps: int, tolerance: float) -> tuple[Array, Array, int]:
-        """Make some steps, until they gain less than `tolerance` each.
-
-        Returns the vectors, their coefficients and the number of steps; `pays` tells whether they
-        gained enough.
-        """
-        unit = self.slope / (float(np.linalg.norm(self.slope)) or 1.0)
-        for length in FIRST_LENGTHS:
-            self.look(self.origin - length * unit)
-            if self.gain > 0:
-                break
-        if not self.pays(tolerance):
-            return self.vectors(self.seen), self.point, 1
+    def follow(self, n_steps: int) -> tuple[Array, Array, int]:
+        """Make some steps; return the vectors, their coefficients and the number of steps."""
         objectives = [1.0]
 
-        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
-            objectives.append(intermediate_result.fun)
-            n_made = len(objectives) - 1
-            if n_made >= WINDOW and objectives[-1 - WINDOW] - objectives[-1] < WINDOW * tolerance:
-                raise StopIteration
+        def is_flat(objective: float) -> bool:
+            objectives.append(objective)
+            last = objectives[-1 - self.window :]
+            # The first step gains most: it must gain as much as some others together.
+            is_judged = len(last) == 2 or len(last) > self.window
+            return is_judged and last[0] - last[-1] < self.window * self.tolerance
 
-        found = minimize(
-            self.look,
-            self.origin,
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop_if_flat,
-            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY},
-        )
-        if not np.array_equal(found.x, self.seen):  # L-BFGS has looked further
-            self.look(found.x)
-        return self.vectors(found.x), self.point, int(found.nit)
-
-    def pays(self, tolerance: float) -> bool:
-        """Return whether the steps gain more than a few times what each of them must gain."""
-        return self.gain >= FIRST_GAINS * tolerance
+        position, n_made = self.backend.descend(self.look, self.origin, n_steps, is_flat)
+        if not np.array_equal(position, self.seen):  # L-BFGS has looked further
+            self.look(position)
+        return self.vectors(position), self.point, n_made
 
     def look(self, position: Array) -> tuple[float, Array]:
         """Return the objective at a point, relative to the start, and its gradient."""
         if np.array_equal(position, self.origin):  # its coefficients are known
+            self.seen, self.gain, self.point = position, 0.0, self.start
             return 1.0, self.slope
         vectors = self.vectors(position)
         problem = Problem(vectors, self.sample, self.fit_intercept, self.backend)
         place = problem.place(problem.newton_point(self.decisions, self.random))
-        solution = minimise(problem, place, self.random, SOLVER_TOLERANCE, SOLVER_STEPS)
+        solution = minimise(problem, place, self.random, self.precision)
         self.point = solution.place.point
         self.steps += solution.steps + 1
         self.seen, self.gain = position, 1.0 - solution.objective / self.first

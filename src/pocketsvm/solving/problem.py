@@ -14,7 +14,7 @@ and intercepts.
 The rows of a problem may stand for more rows. Then a linear term corrects the gradient.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,12 @@ from .. import _core
 from .._cached import cached_property
 from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
 from ..backends.hessian import INTERCEPT_CURVATURE
+from ..rows.checked import Rows
 from ..rows.sampling import draw_members
 from .pairs import pair_blocks
+from .row_loss import Loss
 from .sample import Sample
+from .value_losses import SquaredError
 
 Array = NDArray[Any]
 
@@ -38,6 +41,16 @@ BOUND_ROWS_PER_VECTOR = 8
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
 MOST_HESSIANS = 2**23
+# So many outputs share the Hessians of the first steps, as long as a step is predicted to gain more
+# than so many times the objective, twice.
+MANY_OUTPUTS, LARGE_GAIN = 8, 1.5
+# Where conjugate gradients take the place of factors, this many rows for each vector make the
+# preconditioner. They end where a step gains less than this share of all steps, or after so many:
+# then the preconditioner is made anew.
+PRECONDITIONER_ROWS = 8
+# About as many products take the place of the Hessians: if the rows stand for more, and else.
+PRODUCTS_OF_PART, PRODUCTS = 16, 32
+LEAST_GAIN, MOST_PRODUCTS = 0.05, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +142,9 @@ class Problem:
 
     penalty : Penalty, default=None
         The penalty of these vectors, if it is known.
+
+    is_part : bool, default=False
+        Whether the rows stand for many more, so that few steps solve the problem well enough.
     """
 
     def __init__(
@@ -138,6 +154,7 @@ class Problem:
         fit_intercept: bool,
         backend: Backend,
         penalty: Penalty | None = None,
+        is_part: bool = False,
     ) -> None:
         self.penalty = penalty or backend.penalty(vectors, sample.rows.gamma)
         rows, dtype = sample.rows, self.penalty.dtype
@@ -151,24 +168,50 @@ class Problem:
         self.linear = np.zeros(self.shape)
         self.linear[:, -1] = sample.tilt
         self._hessians: list[RowHessian] = []
+        # Products with the Hessian take less time than a factor of it.
+        self.uses_products = (
+            dtype == np.float32
+            and rows.core.dtype == "float32"
+            and sample.n_rows > PRECONDITIONER_ROWS * len(vectors)
+            and prefers_products(vectors, sample, backend, is_part)
+        )
+
+    @cached_property
+    def _shares_first(self) -> bool:
+        """Whether the outputs share the Hessians of first steps."""
+        bounds = self.sample.loss.largest_curvatures
+        is_equal = bool(np.ptp(bounds) == 0.0) and not (self.has_bound or self.is_stiff)
+        return is_equal and self.shape[0] >= MANY_OUTPUTS and not self._shares_hessians
 
     @property
     def has_bound(self) -> bool:
         """Whether curvatures are only a bound on second derivatives."""
-        return self.sample.loss.has_pairs or self.sample.loss.coupled
+        return has_bound(self.sample.loss)
 
     @property
     def knows_bends(self) -> bool:
         """Whether second derivatives along a step are known."""
         return not self.sample.loss.has_pairs
 
-    def correct(self, place: Place, gradient: Array) -> None:
-        """Add the linear term that gives the objective this gradient at a place."""
-        self.linear += gradient - self.gradient(place)
+    def corrected(self, place: Place, gradient: Array) -> Bends:
+        """Add the linear term that gives the objective this gradient at a place.
+
+        Returns the objective and its derivatives there.
+        """
+        bends = self.bends(place)
+        change = gradient - bends.gradient
+        self.linear += change
+        objective = bends.objective + self.per_loss(row_products(place.point, change))
+        return replace(bends, objective=objective, gradient=gradient)
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
-        (decisions,) = self.rows.decisions_of([point])
+        if self.uses_products:
+            rows = self.sample.rows
+            given = np.ascontiguousarray(point[:, :-1]), point[:, -1].copy(), rows.gamma
+            decisions = self.backend.decide(self.rows.vectors, *given, rows.checked)
+        else:
+            (decisions,) = self.rows.decisions_of([point])
         return Place(point, self.penalty.product(point[:, :-1]), decisions)
 
     def zero(self) -> Place:
@@ -182,16 +225,26 @@ class Problem:
         losses, _, _ = self.sample.bends(place.decisions, self.n_threads)
         return self._objective(place, losses)
 
-    def gradient(self, place: Place) -> Array:
-        """Return the gradient at a place."""
-        _, slopes, _ = self.sample.bends(place.decisions, self.n_threads)
-        return self._gradient(place, self.rows.pull_of(slopes))
-
     def bends(self, place: Place) -> Bends:
         """Return the objective at a place, and its derivatives."""
         losses, slopes, curvatures = self.sample.bends(place.decisions, self.n_threads)
-        gradient = self._gradient(place, self.rows.pull_of(slopes, self._changing(curvatures)))
+        if self.uses_products:
+            pull = self._pull_at(place.point, slopes != 0)
+        else:
+            pull = self.rows.pull_of(slopes, self._changing(curvatures))
+        gradient = self._gradient(place, pull)
         return Bends(self._objective(place, losses), gradient, slopes, curvatures)
+
+    def _pull_at(self, point: Array, has_slope: Array) -> Array:
+        """Return the derivative of the losses at a point; only some rows have a slope."""
+        sample = self.sample.take(np.flatnonzero(has_slope), self.n_threads)
+        return self._read(point, sample.rows, sample.loss, sample.c)
+
+    def _read(self, point: Array, rows: Rows, loss: Loss, c: Array) -> Array:
+        """Return the derivative of the losses of rows; their kernel values are not kept."""
+        given = self.rows.vectors, point, rows, loss, c, np.empty(0), 0.0
+        pull: Array = self.backend.read(*given)[1]
+        return pull
 
     def _gradient(self, place: Place, pull: Array) -> Array:
         gradient = pull + self.linear
@@ -203,7 +256,8 @@ class Problem:
     def _changing(self, curvatures: Array) -> "Changes | None":
         """Return what keeps the Hessians up to date."""
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
-        if self.sample.loss.has_pairs or n_outputs * n_vectors**2 > MOST_HESSIANS:
+        is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
+        if self.sample.loss.has_pairs or is_large or self.uses_products or self._shares_first:
             return None
         if not self._hessians:
             n_rows = len(curvatures)
@@ -251,15 +305,31 @@ class Problem:
         bends: Bends,
         random: np.random.Generator,
         active: NDArray[np.bool_] | None = None,
+        negligible: float = 0.0,
     ) -> Array:
-        """Return Newton's direction; zero for outputs that are not active."""
+        """Return Newton's direction; zero for outputs that are not active.
+
+        A direction that gains no more than half of what is negligible need not be precise.
+        """
         if self._shares_hessians and self._whitened is not None:
             return self._white_direction(bends, random, active)
+        if self.uses_products:
+            return self._truncated_direction(bends, random, negligible)
+        if self._shares_first:
+            direction = self._shared_direction(bends, random)
+            gain = -float(row_products(bends.gradient, direction).sum())
+            if gain > LARGE_GAIN * float(np.abs(bends.objective).sum()):
+                return direction
+            self._shares_first = False
+            changes = self._changing(bends.curvatures)
+            assert changes is not None
+            for at, kernel in self.rows.blocks():
+                changes(at, kernel)
         direction, n_bent = np.zeros(self.shape), np.count_nonzero(bends.curvatures, axis=0)
         for o in range(self.shape[0]):
             if active is None or active[o]:
                 if self.is_stiff and n_bent[o] <= self.shape[1] and self._whitened is not None:
-                    direction[o] = self._direction_of_rows(o, bends)
+                    direction[o] = self._directions_of_rows([o], bends)[0]
                     continue
                 known = self._hessians[o] if self._hessians else None
                 hessian = self._factor(o, known, bends.curvatures[:, o], random, place.decisions)
@@ -273,21 +343,75 @@ class Problem:
         direction = np.zeros(self.shape)
         chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
         is_small = 2 * np.count_nonzero(bends.curvatures, axis=0) < self.shape[1]
-        for o in np.flatnonzero(chosen & is_small):
-            direction[o] = self._direction_of_rows(int(o), bends)
+        if len(few := np.flatnonzero(chosen & is_small)):
+            direction[few] = self._directions_of_rows(few, bends)
         if len(many := np.flatnonzero(chosen & ~is_small)):
-            curvatures = bends.curvatures[:, many].mean(axis=1)
-            curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
-            shared = self._factor(0, None, curvatures, random, None)
-            direction[many] = -shared.solve(bends.gradient[many])
+            direction[many] = self._shared_direction(bends, random, many)
         return direction
 
-    def _direction_of_rows(self, output: int, bends: Bends) -> Array:
-        """Return Newton's direction of an output, solved in the space of the rows that bend."""
-        curvatures, least = bends.curvatures[:, output], self._least_curvature(output)
-        factor = self._whitened.factor(curvatures, least, self.fit_intercept)
-        direction: Array = -factor.solve(bends.gradient[output : output + 1])[0]
+    def _shared_direction(
+        self, bends: Bends, random: np.random.Generator, outputs: Any = slice(None)
+    ) -> Array:
+        """Return the directions of some outputs that share the mean of their Hessians."""
+        curvatures = bends.curvatures[:, outputs].mean(axis=1)
+        curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
+        shared = self._factor(0, None, curvatures, random, None)
+        direction: Array = -shared.solve(bends.gradient[outputs])
         return direction
+
+    def _truncated_direction(
+        self, bends: Bends, random: np.random.Generator, negligible: float
+    ) -> Array:
+        """Return nearly Newton's direction, by preconditioned conjugate gradients."""
+        curvatures = bends.curvatures[:, 0]
+        if self.penalty.preconditioner is None:
+            n_rows = PRECONDITIONER_ROWS * self.shape[1]
+            some = thinned(curvatures, n_rows, random, self.n_threads)
+            self.penalty.preconditioner = self._factor(0, None, some, random, None)
+        factor = self.penalty.preconditioner
+        bent = np.flatnonzero(curvatures)
+        rows, weights = self.sample.rows.take(bent, self.n_threads), curvatures[bent]
+        direction, residual = np.zeros(self.shape), -bends.gradient
+        along, last, gained = np.zeros(self.shape), np.inf, 0.0
+        for _ in range(MOST_PRODUCTS):
+            solved = factor.solve(residual)
+            size = float(row_products(residual, solved)[0])
+            if size <= 0:
+                break
+            along = solved + size / last * along
+            product = self._hessian_product(along, rows, weights)
+            length = size / float(row_products(along, product)[0])
+            direction += length * along
+            residual -= length * product
+            last, gained = size, gained + length * size
+            if length * size <= LEAST_GAIN * gained or gained <= negligible / 2:
+                break
+        else:
+            self.penalty.preconditioner = None
+        return direction
+
+    def _hessian_product(self, point: Array, rows: Rows, curvatures: Array) -> Array:
+        """Return the Hessian times a point, from the rows that bend.
+
+        It is the gradient of the squared decision values of these rows, with their curvatures.
+        """
+        squares = SquaredError.of(np.zeros((rows.n_rows, 1)), [0.0], [1.0])
+        product = self._read(point, rows, squares, curvatures)
+        product[:, :-1] += self.penalty.product(point[:, :-1])
+        if not self.fit_intercept:
+            product[:, -1] = 0.0
+        return product
+
+    def _directions_of_rows(self, outputs: Any, bends: Bends) -> Array:
+        """Return Newton's directions of outputs, solved in the space of the rows that bend."""
+        factors = [
+            self._whitened.factor(
+                bends.curvatures[:, o], self._least_curvature(o), self.fit_intercept
+            )
+            for o in outputs
+        ]
+        found: Array = -self._whitened.solve(factors, bends.gradient[outputs])
+        return found
 
     def bounded_direction(self, bends: Bends, random: np.random.Generator) -> Array:
         """Return Newton's direction for the largest curvatures that the losses can have."""
@@ -338,6 +462,7 @@ class Problem:
 
         Losses of pairs need the decision values; None gives a bound for any decision values.
         """
+        self.penalty.preconditioner = None  # the new factor takes its memory
         if self.sample.loss.has_pairs:
             known = self._pair_hessian(curvatures, random, decisions)
             return self.penalty.factor(known, 1.0, fit_intercept=False)
@@ -352,7 +477,12 @@ class Problem:
     def row_hessian(self, curvatures: Array) -> RowHessian:
         """Return the Hessian of rows with these weighted curvatures."""
         hessian = self.backend.row_hessian(self.shape[1] - 1, len(curvatures))
-        for at, kernel in self.rows.blocks():
+        rows = self.rows
+        if self.uses_products:  # only those that bend
+            bent = np.flatnonzero(curvatures)
+            curvatures, some = curvatures[bent], self.sample.rows.take(bent, self.n_threads)
+            rows = self.backend.kernel_rows(rows.vectors, some, 1, rows.dtype)
+        for at, kernel in rows.blocks():
             hessian.add(kernel, curvatures[at])
         return hessian
 
@@ -369,6 +499,18 @@ class Problem:
         ):
             hessian.add(kernel, weights)
         return hessian
+
+
+def has_bound(loss: Loss) -> bool:
+    """Whether curvatures of a loss are only a bound on second derivatives."""
+    return loss.has_pairs or loss.coupled
+
+
+def prefers_products(vectors: Array, sample: Sample, backend: Backend, is_part: bool) -> bool:
+    """Whether products with the Hessian of many rows take less time than a factor of it."""
+    is_one = sample.loss.n_outputs == 1 and not has_bound(sample.loss)
+    n_products = PRODUCTS_OF_PART if is_part else PRODUCTS
+    return is_one and backend.prefers_products(n_products, len(vectors), sample.mean_values())
 
 
 def thinned(

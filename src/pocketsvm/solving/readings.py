@@ -34,7 +34,7 @@ T = TypeVar("T")
 Limits = tuple[int, int]
 
 # The lengths that a scan along a direction tries.
-LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.01])
+LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001])
 NO_LENGTHS = np.empty(0)
 # Rows that are not near may get a loss: some of them, drawn at random, stand for all of them. There
 # are this many for each near row, and at least so many.
@@ -237,10 +237,10 @@ def weights_of(c: Array, near: NDArray[np.bool_], n_threads: int) -> tuple[float
     """Return the sum of the weights of the rows that are near, and of all others."""
 
     def sums(at: slice) -> Array:
-        return np.array([c[at] @ near[at], c[at] @ ~near[at]])
+        return np.array([c[at] @ near[at], c[at].sum()])
 
-    near_c, other_c = sum(in_order(sums, slices(len(c), WEIGHTS_AT_ONCE), n_threads), np.zeros(2))
-    return float(near_c), float(other_c)
+    near_c, all_c = sum(in_order(sums, slices(len(c), WEIGHTS_AT_ONCE), n_threads), np.zeros(2))
+    return float(near_c), max(0.0, float(all_c - near_c))
 
 
 def shares_of(n_near: float, n_rows: int, limits: Limits) -> tuple[float, float]:

@@ -63,9 +63,9 @@ class Sample:
         """Whether kernel values in float32 are not precise enough for C."""
         return bool(self.c.max() * self.loss.largest_curvature > LARGEST_CURVATURE)
 
-    def take(self, chosen: Array) -> "Sample":
+    def take(self, chosen: Array, n_threads: int = 1) -> "Sample":
         """Copy the chosen rows."""
-        rows, c, loss = self.rows.take(chosen), self.c[chosen], self.loss.take(chosen)
+        rows, c, loss = self.rows.take(chosen, n_threads), self.c[chosen], self.loss.take(chosen)
         return replace(self, rows=rows, c=c, loss=loss)
 
     def weighted(self, factors: Array) -> "Sample":

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from .._warnings import warn
+from ..backends.base import Penalty
 from ..backends.kernel import MOST_KEPT, OUTPUT_VALUES
 from ..model.model import Model, Training
 from ..rows.checked import Rows
@@ -21,9 +22,9 @@ from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
 from .coverage import covering, held_out
 from .exact import MOST_ROWS, solve_exactly
-from .newton import Solution, best_start, minimise
+from .newton import TOLERANCE, Solution, best_start, minimise
 from .positions import Positions
-from .problem import Problem, row_products
+from .problem import Problem, prefers_products, row_products
 from .readings import Readings, read, standing_for
 from .row_loss import REACH
 from .sample import ROWS_TO_COUNT, Sample, sample_of
@@ -33,8 +34,10 @@ Array = NDArray[Any]
 # Rows that represent very many: so many that they have this number of kernel values, and at least
 # so many for each vector.
 FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 32
-# How often vectors are moved again on more rows, if rows that were not near got a loss.
-MOST_WIDER = 3
+# Products with Hessians take little time, so that so many times as many rows represent all.
+MORE_ROWS = 3
+# A sample of the rows is solved up to this share of the objective: it differs more from all rows.
+SAMPLE_TOLERANCE = 0.01
 # Not converged if one more step would gain more than half this share of the objective.
 NOT_CONVERGED = 2e-3
 
@@ -96,7 +99,7 @@ def solve(
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
             # row has a slope, because the passes left out those close to the model.
             wants_more = vectors.profile.merges or solver.part.loss.everywhere
-            if wants_more and settings.choices.fills:
+            if wants_more:
                 points = solver.filled(points)
             coefficients = placed(vectors.dual_coef, model.vectors, points)
             last = np.column_stack([coefficients, vectors.biases])
@@ -258,7 +261,7 @@ class Solver:
         """Solve with all rows as vectors, if they fit into the budget."""
         part, settings = self.part, self._settings
         fits = self.whole is None and len(part.c) <= min(settings.budget, MOST_ROWS)
-        if not fits or settings.thorough or not settings.choices.fills:
+        if not fits or settings.thorough:
             return None
         vectors = self._rows(slice(None), part.rows.core.dtype)
         found = solve_exactly(vectors, part, settings.fit_intercept, settings.n_threads)
@@ -295,14 +298,18 @@ class Solver:
 
         Returns the objective of the last iterate, estimated by the sample, and the answer.
         """
-        problem = Problem(vectors, self.part, *self._common)
+        is_part = self.whole is not None
+        problem = Problem(vectors, self.part, *self._common, is_part=is_part)
         place = problem.place(last)
         before = float(problem.objective(place).sum())
-        solution = minimise(problem, best_start(problem, place), self._random, least_steps=2)
+        tolerance = TOLERANCE if self.whole is None else SAMPLE_TOLERANCE
+        start = best_start(problem, place)
+        solution = minimise(problem, start, self._random, tolerance, least_steps=2)
         if self.whole is None:
             return before, self._answer(vectors, solution)
+        penalty = problem.penalty
         del problem  # its kernel values take memory
-        answer = self._refined(vectors, solution.place.point)
+        answer = self._refined(vectors, solution.place.point, penalty)
         return before, replace(answer, steps=answer.steps + solution.steps)
 
     def _solve_from(self, vectors: Array, point: Array) -> Answer:
@@ -332,11 +339,15 @@ class Solver:
             is_near,
         )
 
-    def _refined(self, vectors: Array, point: Array) -> Answer:
+    def _refined(self, vectors: Array, point: Array, penalty: Penalty | None = None) -> Answer:
         assert self.whole is not None
-        rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common)
+        rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common, penalty)
         sizes = len(vectors), len(point)
-        found = rows.minimise(point, (most_rows(*sizes), few_rows(*sizes)), self._random)
+        n_drawn = few_rows(*sizes)
+        if prefers_products(vectors, self.part, self._settings.backend, is_part=True):
+            n_drawn *= MORE_ROWS
+        limits = max(most_rows(*sizes), n_drawn), n_drawn
+        found = rows.minimise(point, limits, self._random)
         norm = self._norm(found.gradient)
         near = found.near if self._moving is None else self._moving
         return Answer(
@@ -360,16 +371,14 @@ class Solver:
         most, tolerance = choices.class_moves, choices.class_tolerance
         if self._is_regression:
             most, tolerance = choices.value_moves, choices.value_tolerance
-        n_steps = max(most // len(answer.vectors), choices.least_moves)
+        n_steps = most // len(answer.vectors)
         if thorough:
             n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
-        elif not most or not self._may_move(answer):
+        elif not n_steps or not self._may_move(answer):
             return answer
         for _ in range(choices.thorough_rounds if thorough else 1):
             moved = self._moved(answer, n_steps, tolerance)
-            for _ in range(MOST_WIDER):
-                if moved is None or moved.objective < answer.objective:
-                    break
+            if moved is not None and not moved.objective < answer.objective:
                 answer = self._wider(answer, moved)
                 moved = self._moved(answer, n_steps, tolerance)
             if moved is None or not moved.objective < answer.objective:
@@ -386,10 +395,10 @@ class Solver:
         if near is None or len(answer.point) * len(answer.vectors) ** 2 > choices.most_moved:
             return False
         n_unknowns = len(answer.vectors) * effective_dimension(near)
-        if self._is_regression:
-            return answer.n_near >= choices.values_per_unknown * n_unknowns
         if answer.n_near < choices.rows_per_unknown * n_unknowns:
             return False
+        if self._is_regression:
+            return True
         share = answer.objective / self._constant_loss()
         is_few = len(answer.vectors) <= choices.few_vectors
         return share >= choices.least_loss and (is_few or share <= choices.most_loss)
@@ -418,10 +427,16 @@ class Solver:
         if answer.near is None:
             return None
         positions = Positions(
-            answer.vectors, answer.point, answer.near, *self._common, self._random
+            answer.vectors,
+            answer.point,
+            answer.near,
+            *self._common,
+            self._random,
+            self._settings.choices,
+            tolerance,
         )
-        vectors, point, n_moves = positions.follow(n_steps, tolerance)
-        if not positions.pays(tolerance) or positions.gain < tolerance * n_moves:
+        vectors, point, n_moves = positions.follow(n_steps)
+        if positions.gain < tolerance * n_moves:
             return None
         found = self._solve_from(vectors, point)
         steps = answer.steps + positions.steps + found.steps

@@ -24,6 +24,10 @@ class Choices:
     rows_per_vector : int
         If the solver follows, passes see at most this many rows for each vector.
 
+    most_pass_rows : int
+        They see no more rows than this, whatever the budget, but as many for each vector as the
+        next number says.
+
     class_rows_per_vector : int
         A sample has at least this many rows of a class for each of its vectors, if there are as
         many.
@@ -52,44 +56,48 @@ class Choices:
         If the solver follows, the passes of a regression use the epsilon-insensitive loss. For
         other losses, its epsilon is this share of the spread of the targets.
 
-    fills : bool
-        Whether the solver uses rows as vectors where the passes left slots of the budget free.
-
     class_moves, value_moves : int
         Vectors of a classifier and of a regression make at most as many steps as these numbers
         divided by the number of vectors: the more there are, the less moves gain, and the longer
         they take.
 
-    least_moves : int
-        They may make at least so many steps.
-
     class_tolerance, value_tolerance : float
-        Vectors of a classifier and of a regression move until a step gains less than this share of
+        Vectors of a classifier and of a regression move until steps gain less than this share of
         the objective.
+
+    move_window : int
+        Steps are judged by the gain of this many in a row: a single one may gain little. The
+        first, which gains most, must gain as much alone.
 
     most_moved : int
         Vectors move if the Hessians of all outputs have at most this many values.
 
-    rows_per_unknown, values_per_unknown : float
-        Vectors of a classifier and of a regression move if there are this many rows near the margin
-        for each unknown: each vector has as many as there are features, where correlated features
-        count for less.
+    rows_per_unknown : float
+        Vectors move if there are this many rows near the margin for each unknown: each vector has
+        as many as there are features, where correlated features count for less.
 
     least_loss, most_loss : float
         Vectors of a classifier move if the objective is between these shares of the loss of a model
-        that predicts the same class for every row. With a smaller one there is nothing to gain, and
-        with a larger one, noise hides it.
+        that predicts the same class for every row: with a smaller one no label changes, whatever
+        time moves take, and with a larger one, noise hides what there is to gain.
 
     few_vectors : int
-        The larger share is for models of more vectors than this: those of fewer vectors have a
+        The larger share is for models of more vectors than that: those of fewer vectors have a
         large objective without noise, too, and a first step costs them little.
+
+    first_move : float
+        The length of the first step, in kernel widths.
+
+    move_damping : float
+        Vectors with small coefficients make longer steps. This share of the mean square coefficient
+        bounds their length.
 
     thorough_moves, thorough_rounds : int
         With polish="thorough", the largest number of steps of a round, and of rounds. A round
         chooses the rows near the margin anew.
 
     thorough_tolerance : float
-        The tolerance of polish="thorough".
+        The tolerance of polish="thorough", and that of the coefficients after each step.
 
     most_scale_rows, most_scale_features : int
         Feature scales are learnt from at most this many rows, and for at most this many features.
@@ -137,6 +145,7 @@ class Choices:
 
     intercept_rate: float = 0.1
     rows_per_vector: int = 512
+    most_pass_rows: int = 2**18
     class_rows_per_vector: int = 64
     merges_per_vector: int = 50
     merges_of_several: int = 100
@@ -147,18 +156,18 @@ class Choices:
     relative_width: float = 0.1
     quantile_width: float = 0.05
     relative_tube: float = 0.25
-    fills: bool = True
     class_moves: int = 3000
     value_moves: int = 20_000
-    least_moves: int = 10
     class_tolerance: float = 5e-4
     value_tolerance: float = 3e-5
+    move_window: int = 5
     most_moved: int = 2**20
     rows_per_unknown: float = 1.2
-    values_per_unknown: float = 0.5
     least_loss: float = 0.01
     most_loss: float = 0.32
     few_vectors: int = 200
+    first_move: float = 0.1
+    move_damping: float = 0.1
     thorough_moves: int = 100
     thorough_rounds: int = 4
     thorough_tolerance: float = 1e-5
@@ -179,6 +188,11 @@ class Choices:
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
     batch_coefficients: float = 0.1
+
+    def most_sampled(self, budget: int) -> int:
+        """Return the largest number of rows that the passes see if the solver follows."""
+        most = min(self.rows_per_vector * budget, self.most_pass_rows)
+        return max(most, self.class_rows_per_vector * budget)
 
     def for_share(self, share: float) -> "Choices":
         """Return the choices for a share of the rows and of the budget.
@@ -325,7 +339,7 @@ class Settings:
     @property
     def most_sampled(self) -> int:
         """The largest number of rows that the passes see if the solver follows."""
-        return self.choices.rows_per_vector * self.budget
+        return self.choices.most_sampled(self.budget)
 
     def most_merges(self, n_problems: int, weighted: bool) -> int:
         """Return the number of merges after which passes end if the solver follows.

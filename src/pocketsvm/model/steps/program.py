@@ -7,10 +7,10 @@ any other text, and NaN for a missing one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .operations import (
     Arithmetic,
@@ -42,13 +42,16 @@ class Inputs:
     codes : dict of int to dict of str to int
         The columns of text, each with the numbers of its texts.
 
-    numbers : set of int
-        The columns that are used as numbers.
+    are_numbers : ndarray of shape (n_inputs,)
+        Whether each column is used as a number.
     """
 
     n_inputs: int
     codes: dict[int, dict[str, int]] = field(default_factory=dict)
-    numbers: set[int] = field(default_factory=set)
+    are_numbers: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.are_numbers = np.zeros(self.n_inputs, dtype=bool)
 
     @property
     def texts(self) -> dict[int, list[str]]:
@@ -62,28 +65,48 @@ class Inputs:
 
     def check(self) -> None:
         """Refuse steps that take a column as text and as a number."""
-        if both := self.numbers & self.codes.keys():
+        if both := [column for column in self.codes if self.are_numbers[column]]:
             raise ValueError(f"its preparation takes column {min(both)} as text and as a number.")
 
 
-class Column(NamedTuple):
-    """What is known about a column.
+COMPUTED = -1  # the origin of a column that is none of the inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What is known about columns.
 
     Attributes
     ----------
-    origin : int or None
-        The column of the inputs that it is, if at most missing values have been filled in.
+    origin : ndarray of shape (n_columns,)
+        The columns of the inputs that they are, if at most missing values have been filled in, or
+        COMPUTED.
 
-    missing : bool
-        Whether it may have missing values.
-
-    exact : bool
-        Whether exports compute the same numbers, without rounding.
+    missing, exact : ndarray of shape (n_columns,)
+        Whether they may have missing values, and whether exports compute the same numbers, without
+        rounding.
     """
 
-    origin: int | None = None
-    missing: bool = False
-    exact: bool = False
+    origin: NDArray[np.int64]
+    missing: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
+
+    @classmethod
+    def computed(cls, missing: ArrayLike, *, exact: bool) -> Self:
+        """Return columns that are none of the inputs; some of them may be missing."""
+        may_miss = np.asarray(missing, dtype=bool)
+        origin = np.full(len(may_miss), COMPUTED)
+        return cls(origin, may_miss, np.full(len(may_miss), exact))
+
+    def taken(self, columns: Any) -> "Columns":
+        """Return some of the columns, in this order."""
+        return Columns(self.origin[columns], self.missing[columns], self.exact[columns])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Columns]") -> Self:
+        """Return the columns of all parts, one after the other."""
+        fields = zip(*((each.origin, each.missing, each.exact) for each in parts), strict=True)
+        return cls(*map(np.concatenate, fields))
 
 
 @dataclass(eq=False)
@@ -95,7 +118,7 @@ class Program:
     inputs : Inputs
         The columns before the first step.
 
-    columns : list of Column
+    columns : Columns
         The columns after the operations.
 
     operations : list of Operation
@@ -106,24 +129,25 @@ class Program:
     """
 
     inputs: Inputs
-    columns: list[Column]
+    columns: Columns
     operations: list[Operation] = field(default_factory=list)
     refusal: str = ""
 
     @classmethod
     def of(cls, n_inputs: int, inputs: Inputs | None = None) -> Self:
         """Return the program that changes nothing."""
-        return cls(inputs or Inputs(n_inputs), [Column(k, True, True) for k in range(n_inputs)])
+        every = np.ones(n_inputs, dtype=bool)
+        return cls(inputs or Inputs(n_inputs), Columns(np.arange(n_inputs), every, every))
 
     @property
     def n_outputs(self) -> int:
         """The number of columns."""
-        return len(self.columns)
+        return len(self.columns.origin)
 
     @property
     def takes_missing(self) -> bool:
         """Whether a row may have missing values."""
-        return not any(column.missing for column in self.columns)
+        return not self.columns.missing.any()
 
     @property
     def needs_double(self) -> bool:
@@ -158,12 +182,14 @@ class Program:
         """Multiply rows by a matrix (n_outputs, n_inputs)."""
         operation = Product(np.asarray(matrix, dtype=np.float64))
         self._map(operation)
-        self.columns = [Column(missing=not self.takes_missing)] * len(operation.matrix)
+        missing = np.full(len(operation.matrix), not self.takes_missing)
+        self.columns = Columns.computed(missing, exact=False)
 
     def take(self, columns: Sequence[int]) -> None:
         """Keep some of the columns, in this order."""
-        self.columns = [self.columns[k] for k in columns]
-        self.operations.append(Take(np.array(columns, dtype=np.int64)))
+        taken = np.array(columns, dtype=np.int64)
+        self.columns = self.columns.taken(taken)
+        self.operations.append(Take(taken))
 
     def fill(self, values: Sequence[Any]) -> None:
         """Fill in missing values: numbers, or texts in columns that are encoded later."""
@@ -172,12 +198,12 @@ class Program:
             for k, value in enumerate(values)
         ]
         self.operations.append(Fill(np.array(numbers)))
-        self.columns = [column._replace(missing=False) for column in self.columns]
+        self.columns = replace(self.columns, missing=np.zeros(self.n_outputs, dtype=bool))
 
     def indicate_missing(self, columns: Sequence[int]) -> None:
         """Replace the columns by ones where some of them are missing, else zeros."""
         self.operations.append(Missing(np.array(columns, dtype=np.int64)))
-        self.columns = [Column(exact=True)] * len(columns)
+        self.columns = Columns.computed(np.zeros(len(columns)), exact=True)
 
     def look_up(
         self, tables: Sequence[dict[Any, float]], unknown: ArrayLike, missing: ArrayLike
@@ -193,8 +219,7 @@ class Program:
                 np.asarray(missing, dtype=np.float64),
             )
         )
-        may_miss = np.isnan(unknown) | np.isnan(missing)
-        self.columns = [Column(missing=each, exact=True) for each in may_miss.tolist()]
+        self.columns = Columns.computed(np.isnan(unknown) | np.isnan(missing), exact=True)
 
     def indicate(self, sources: Sequence[int], keys: Sequence[Any]) -> None:
         """Make columns that are 1 where a column is equal to a key, else 0."""
@@ -202,7 +227,7 @@ class Program:
             next(iter(self._keys(k, {key: 0.0}))) for k, key in zip(sources, keys, strict=True)
         ]
         self.operations.append(Indicate(np.array(sources, dtype=np.int64), np.array(codes)))
-        self.columns = [Column(exact=True)] * len(codes)
+        self.columns = Columns.computed(np.zeros(len(codes)), exact=True)
 
     def join(self, branches: Sequence[tuple[Sequence[int], Callable[["Program"], None]]]) -> None:
         """Make columns by several branches, each of which starts with some of the columns."""
@@ -214,7 +239,7 @@ class Program:
             lower(part)
             parts.append(part)
         self.operations.append(Join([part.operations for part in parts]))
-        self.columns = [column for part in parts for column in part.columns]
+        self.columns = Columns.joined([part.columns for part in parts])
         self.refusal = next((part.refusal for part in parts if part.refusal), "")
 
     # --- texts ---
@@ -223,10 +248,9 @@ class Program:
         """Return a table whose keys are numbers: texts become the numbers of the inputs."""
         if any(isinstance(key, str) for key in table):
             return {float(self._code(column, key)): value for key, value in table.items()}
-        origin, _, is_exact = self.columns[column]
-        if origin is not None:
-            self.inputs.numbers.add(origin)
-        if not is_exact:
+        if (origin := self.columns.origin[column]) != COMPUTED:
+            self.inputs.are_numbers[origin] = True
+        if not self.columns.exact[column]:
             self.refusal = (
                 "an encoder looks up numbers that an earlier step has computed, which rounding may "
                 "change. Put encoders before scalers, or encode texts"
@@ -234,16 +258,16 @@ class Program:
         return {float(key): value for key, value in table.items()}
 
     def _code(self, column: int, text: str) -> int:
-        origin = self.columns[column].origin
-        if origin is None:
+        if (origin := int(self.columns.origin[column])) == COMPUTED:
             raise ValueError("its preparation looks for texts in a column that is not text.")
         return self.inputs.code(origin, text)
 
     def _use_numbers(self) -> None:
-        self.inputs.numbers.update(each.origin for each in self.columns if each.origin is not None)
+        origin = self.columns.origin
+        self.inputs.are_numbers[origin[origin != COMPUTED]] = True
 
     def _map(self, operation: Operation) -> None:
         """Add an operation on numbers."""
         self._use_numbers()
         self.operations.append(operation)
-        self.columns = [Column(missing=column.missing) for column in self.columns]
+        self.columns = Columns.computed(self.columns.missing, exact=False)
