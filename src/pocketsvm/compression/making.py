@@ -104,7 +104,8 @@ def compress(
     Notes
     -----
     A tenth of the rows, at most 2,000, are held out: the model does not see them, and the report
-    is about them. If pairs of classes vote, it is at most 500. Without rows, the report is about the support vectors of the given machine.
+    is about them. If pairs of classes vote, it is at most 500. Without rows, the report is about
+    the support vectors of the given machine.
 
     Where pairs of classes vote, as in `SVC` with several classes, the new model has one output per
     class, and is solved on the labels that the given machine predicts. Without rows, these are the

@@ -62,9 +62,9 @@ def check_weight_ratio(least: float, most: float, C: float) -> None:
     """Refuse weights that differ by too many orders of magnitude for a C as large as this."""
     if most > WEIGHT_RATIO * least and C * most > HEAVIEST:
         raise ValueError(
-            f"The weights of rows range from {least:.3g} to {most:.3g}, and C is {C:.3g}. If C times "
-            f"the largest weight is above {HEAVIEST:g}, weights may differ by a factor of at most "
-            f"{WEIGHT_RATIO:g}: set the smallest weights to zero, or limit the largest ones."
+            f"The weights of rows range from {least:.3g} to {most:.3g}, and C is {C:.3g}. If C "
+            f"times the largest weight is above {HEAVIEST:g}, weights may differ by a factor of at "
+            f"most {WEIGHT_RATIO:g}: set the smallest weights to zero, or limit the largest ones."
         )
 
 
