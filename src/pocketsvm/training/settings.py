@@ -452,6 +452,9 @@ class CompressionChoices:
     held_out, most_held_out : float and int
         The share of the rows that the report is measured on, and their largest number.
 
+    most_labels_held_out : int
+        The same for models that are solved on labels: labels say little, and each row counts.
+
     rows_per_vector, least_learnt : int
         Decision values are imitated on at most so many rows for each vector, or on so many in all.
 
@@ -459,8 +462,22 @@ class CompressionChoices:
         Without rows, vectors make at most so many steps, until so many in a row reduce the squared
         distance, relative to the given function, by less than this each.
 
+    refinements, refined_tolerance : int and float
+        In a regression, vectors make at most so many steps after they were solved for, until steps
+        reduce the objective by less than this.
+
+    distance : float
+        The weight of the squared distance from the given function beside squared errors on rows.
+
+    refined_values : int
+        The rows of these steps have at most so many kernel values, and so many features.
+
     rounded_rows : int
         The number of rows on which coefficients are solved for after rounding.
+
+    ranges : tuple of float
+        The ranges of integers: from this quantile of the positions of the vectors, in each feature,
+        to the opposite one. The range with the smallest error on rows is taken.
 
     rounding : float
         The error of a kernel value in integers that coefficients are penalised for.
@@ -475,12 +492,18 @@ class CompressionChoices:
     near: float = 0.02
     held_out: float = 0.1
     most_held_out: int = 2000
+    most_labels_held_out: int = 500
     rows_per_vector: int = 128
     least_learnt: int = 10_000
     moves: int = 200
     window: int = 5
     tolerance: float = 1e-4
+    refinements: int = 60
+    refined_tolerance: float = 1e-5
+    distance: float = 0.1
+    refined_values: int = 2**24
     rounded_rows: int = 10_000
+    ranges: tuple[float, ...] = (0.0, 0.005, 0.02, 0.05)
     rounding: float = 2.0**-17
     precision: float = 1.1
 
