@@ -15,6 +15,7 @@ BUILD_TOOLS := .venv/.build-tools
 TOOLS := .venv/.tools
 PACKAGE := .venv/.package
 SECONDS ?= 60
+FREE ?= python3.14t
 ARM_CXX ?= aarch64-linux-gnu-g++
 QEMU ?= qemu-aarch64
 WINDOWS_CXX ?= x86_64-w64-mingw32-g++-posix
@@ -28,7 +29,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan ecosystem fuzz arm windows bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan tsan-python ecosystem fuzz arm windows bench study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -68,6 +69,10 @@ tsan: $(BUILD_TOOLS) ## the native unit tests under the thread sanitizer
 	$(CMAKE) --build build/tsan --target native_tests
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/native_tests
 
+tsan-python: $(BUILD_TOOLS) ## fits side by side under the thread sanitizer; FREE=PYTHON is one without the GIL
+	@$(CHECK) thread_sanitizer "$(CXX)"
+	tools/tsan_python.sh "$(FREE)" $(ARGS)
+
 ecosystem: $(PACKAGE) ## the tests of libraries that few tests need: ibis, S3, skl2onnx, MLflow, skops
 	$(PY) -m pip install --quiet --group ecosystem
 	$(PY) -m pytest $(ECOSYSTEM_TESTS) $(ARGS)
@@ -82,7 +87,7 @@ fuzz: $(PACKAGE) ## fuzz the readers of LIBSVM text, model files, checkpoints an
 	    -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ build/fuzz/texts native/fuzz/corpus
 	-$(PY) -m pip install --quiet --group fuzz
 	$(PY) tools/fuzz_models.py $(SECONDS) build/fuzz
-	$(PY) tools/fuzz_files.py $$((2 * $(SECONDS))) build/fuzz
+	$(PY) tools/fuzz_files.py $(SECONDS) build/fuzz
 
 arm: $(TOOLS) ## the native unit tests for 64-bit ARM, cross-compiled and run under qemu
 	@$(CHECK) arm "$(ARM_CXX)" "$(QEMU)"
@@ -109,9 +114,10 @@ bench: $(PACKAGE) ## measure what this commit has not measured, in parts; ARGS="
 study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
 	$(PY) -m benchmarks.study $(ARGS)
 
-docs: $(PACKAGE) ## write the pictures of the pages again; those of data sets need $$POCKETSVM_DATA
+docs: $(PACKAGE) ## write the command-line page and the pictures again; those of data sets need $$POCKETSVM_DATA
 	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)
-	for page in guide feature-scales probabilities quantiles novelty; do \
+	$(PY) tools/command_page.py docs/command-line.md
+	for page in guide parameters feature-scales probabilities quantiles novelty; do \
 	  $(PY) tools/examples.py docs/$$page.md docs/images || exit 1; \
 	done
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'

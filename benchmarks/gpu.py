@@ -1,29 +1,48 @@
 """A GPU beside all cores of the same machine."""
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 
-from pocketsvm import BudgetedSVC
+from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, open_dataset
 from pocketsvm.backends.base import Backend
 from pocketsvm.backends.devices import backend_of
 from pocketsvm.backends.torch_rows import imported
+from pocketsvm.paper.toolkit.measure import timed
 from pocketsvm.paper.toolkit.tables import Table
 from pocketsvm.rows.checked import Rows, checked_rows
 
+from .child import GAMMA
 from .data_sets import TASKS
+from .datasets.flights import FLIGHTS
+from .datasets.novelties import shuttle
+from .datasets.rankings import graded_queries
+from .datasets.tasks import AUC
+from .datasets.tuned import FASHION
 from .measure import fastest
+from .storage import N_FEATURES, ROW_BYTES, has_space, write_rows
 
 DEVICE = "cuda"
-N_FEATURES = 18
 NANOSECONDS = 1e9
-ROUNDS = 3
+ROUNDS = 4
 SETS = "ADULT", "IJCNN", "WEB", "SUSY", "PHISHING", "SKIN", "letter", "cpusmall"
 SEEDS = 5
+# The sizes of fits; the cores get those up to this many products of rows, vectors and features.
+SIZES = (10_000, 100_000, 1_000_000), (18, 200), (100, 500, 2000)
+LARGE = (4_500_000, 18, 500), (4_500_000, 18, 2000), (4_500_000, 18, 10_000), (150_000, 18, 20_000)
+MOST_PRODUCTS = 2 * 10**11
+FILE_ROWS = 20_000_000
 
 Array = NDArray[Any]
 
@@ -35,12 +54,21 @@ def measure(quick: bool) -> list[Table]:
     except (ImportError, RuntimeError) as error:
         print(f"Skipped: {error}\n")
         return []
+    started()
     return [
         predictions(quick, backend),
         hessians(quick, backend),
         fits(quick),
+        thorough(quick),
+        files(quick),
         accuracies(quick),
     ]
+
+
+def started() -> None:
+    """Let CUDA start, and load what all fits use."""
+    X, y = generated(20_000)
+    BudgetedSVC(100, device=DEVICE, n_jobs=-1, random_state=0).fit(X, y).predict(X)
 
 
 def described() -> str:
@@ -88,9 +116,10 @@ def predictions(quick: bool, backend: Any) -> Table:
             "device": ("rows on the GPU, ns", ".2f"),
             "copy": ("copying rows, ns", ".2f"),
             "host": ("rows in memory, ns", ".2f"),
+            "over": ("of the larger", ".2f"),
             "cpu": (f"{os.cpu_count()} cores, ns", ".2f"),
         },
-        described(),
+        described() + " Rows in memory are copied while the GPU computes.",
         progress=True,
     )
     X, _ = generated(n_rows)
@@ -99,13 +128,12 @@ def predictions(quick: bool, backend: Any) -> Table:
         n = n_rows if budget <= 2000 else n_rows // 10
         calls = prediction_calls(backend, X[:n], there[:n], budget)
         found = fastest({name: synchronised(call) for name, call in calls.items()}, ROUNDS)
-        table.add(
-            budget=budget,
-            **{
-                name: NANOSECONDS * run.seconds / (n // 10 if name == "cpu" else n)
-                for name, run in found.items()
-            },
-        )
+        row = {
+            name: NANOSECONDS * run.seconds / (n // 10 if name == "cpu" else n)
+            for name, run in found.items()
+        }
+        over = row["host"] / max(row["copy"], row["device"])
+        table.add(budget=budget, over=over, **row)
     return table
 
 
@@ -188,45 +216,36 @@ def fits(quick: bool) -> Table:
         {
             "rows": ("rows", ",d"),
             "features": ("features", "d"),
-            "budget": ("B", "d"),
+            "budget": ("B", ",d"),
             "gpu": ("GPU, s", ".2f"),
             "gpu_solving": ("of which polishing, s", ".2f"),
             "cpu": ("cores, s", ".2f"),
             "cpu_solving": ("of which polishing, s", ".2f"),
             "ratio": ("cores / GPU", ".1f"),
+            "solving_ratio": ("the same of polishing", ".1f"),
             "gpu_accuracy": ("accuracy, GPU", ".2%"),
             "cpu_accuracy": ("accuracy, cores", ".2%"),
         },
-        described(),
+        described() + " Each line is one fit on each.",
         progress=True,
     )
-    sizes = (
-        (10_000, 18, 500),
-        (100_000, 18, 100),
-        (100_000, 18, 500),
-        (100_000, 200, 500),
-        (100_000, 18, 2000),
-        (1_000_000, 18, 500),
-        (4_500_000, 18, 500),
-        (4_500_000, 18, 2000),
-        (4_500_000, 18, 10_000),
-    )
-    for n_rows, n_features, budget in sizes[:1] if quick else sizes:
-        fit(table, n_rows, n_features, budget)
+    sizes = sorted(product(*SIZES), key=lambda size: (size[1], size[0], size[2]))
+    for size in sizes[:1] if quick else (*sizes, *LARGE):
+        fit(table, *size)
     return table
 
 
-def fit(table: Table, n_rows: int, n_features: int, budget: int, *, cores: bool = True) -> None:
+def fit(table: Table, n_rows: int, n_features: int, budget: int) -> None:
     """Add a row: a fit on the GPU, and one on all cores unless that takes very long."""
     X, y = generated(n_rows + 100_000, n_features)
     X, X_test, y, y_test = X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]
     row: dict[str, Any] = {"rows": n_rows, "features": n_features, "budget": budget}
-    cores = cores and n_rows * budget <= 10**10
+    cores = budget <= 2000 and n_rows * budget * n_features <= MOST_PRODUCTS
     for name, device in (("gpu", DEVICE), ("cpu", "cpu"))[: 2 if cores else 1]:
         machine = BudgetedSVC(
             budget,
             C=32.0,
-            gamma=2.0**-5,
+            gamma=0.5 / n_features,
             max_iter=1,
             n_jobs=-1,
             random_state=0,
@@ -239,16 +258,119 @@ def fit(table: Table, n_rows: int, n_features: int, budget: int, *, cores: bool 
             f"{name}_solving": machine.profile_.seconds_polish,
             f"{name}_accuracy": machine.score(X_test, y_test),
         }
-    table.add(**row, ratio=row["cpu"] / row["gpu"] if cores else None)
+    if cores:
+        row |= {
+            "ratio": row["cpu"] / row["gpu"],
+            "solving_ratio": row["cpu_solving"] / row["gpu_solving"],
+        }
+    table.add(**row)
+
+
+def thorough(quick: bool) -> Table:
+    """Return fits on the GPU that take their time."""
+    table = Table(
+        "gpu-thorough",
+        'Fits on the GPU with polish="thorough"',
+        {
+            "data": ("data", ""),
+            "rows": ("rows", ",d"),
+            "budget": ("B", ",d"),
+            "scales": ("feature scales", ""),
+            "seconds": ("fit, s", ".1f"),
+            "measure": ("measure", ""),
+            "score": ("test, %", ".2f"),
+        },
+        described() + " Each line is one fit.",
+        progress=True,
+    )
+    runs = (FASHION, 500, None), (FLIGHTS, 2000, "learn")
+    for name, budget, scales in () if quick else runs:
+        if (task := TASKS[name]()) is None:
+            print(f"Skipped: there is no {name}.")
+            continue
+        gamma = {"gamma": "scale"} if scales else {}
+        machine = task.budgeted(
+            budget,
+            0,
+            **gamma,
+            polish="thorough",
+            feature_scales=scales,
+            device=DEVICE,
+            n_jobs=-1,
+        )
+        run = timed(partial(task.fit, machine))
+        table.add(
+            data=task.label,
+            rows=len(task.rows.y),
+            budget=budget,
+            scales=scales or "none",
+            seconds=run.seconds,
+            measure=task.measure,
+            score=task.score(machine),
+        )
+    return table
+
+
+def files(quick: bool) -> Table:
+    """Return the time of a fit of rows on disk, beside that of reading them."""
+    n_rows = 200_000 if quick else FILE_ROWS
+    table = Table(
+        "gpu-files",
+        f"Parquet files of {n_rows:,} rows of {N_FEATURES} features, B = 500, one pass",
+        {
+            "device": ("device", ""),
+            "readings": ("readings", "d"),
+            "reading": ("one reading, s", ".2f"),
+            "seconds": ("fit, s", ".2f"),
+            "ratio": ("fit / readings", ".2f"),
+            "polishing": ("polishing, s", ".2f"),
+            "accuracy": ("accuracy", ".2%"),
+        },
+        described() + " A reading yields all rows by `open_dataset(...).batches()`. The files were "
+        "just written, so they are read from the system's file cache.",
+        progress=True,
+    )
+    if find_spec("pyarrow") is None:
+        print("Skipped: there is no pyarrow.")
+        return table
+    with tempfile.TemporaryDirectory() as folder:
+        if not has_space(folder, ROW_BYTES * n_rows):
+            return table
+        paths = write_rows(Path(folder), [n_rows])[n_rows]
+        reading = min(timed(lambda: read(paths)).seconds for _ in range(2))
+        for device in (DEVICE, "cpu"):
+            rows = open_dataset(paths)
+            machine = BudgetedSVC(
+                500, gamma=GAMMA, max_iter=1, n_jobs=-1, random_state=0, device=device
+            )
+            run = timed(partial(machine.fit, rows))
+            readings = rows.n_readings
+            table.add(
+                device="GPU" if device == DEVICE else f"{os.cpu_count()} cores",
+                readings=readings,
+                reading=reading,
+                seconds=run.seconds,
+                ratio=run.seconds / (readings * reading),
+                polishing=machine.profile_.seconds_polish,
+                accuracy=machine.score(open_dataset(paths[0])),
+            )
+    return table
+
+
+def read(paths: list[str]) -> int:
+    """Read files once; return the number of rows."""
+    return sum(len(X) for X, _, _ in open_dataset(paths).batches())
 
 
 def accuracies(quick: bool) -> Table:
-    """Return accuracies of models that were fitted on the GPU and on the CPU."""
+    """Return how well models predict that were fitted on the GPU and on the CPU."""
     table = Table(
         "gpu-accuracy",
-        f"Accuracy in per cent of fits on the GPU and on the CPU, B = 500; means of {SEEDS} seeds",
+        f"Scores in per cent of fits on the GPU and on the CPU; means of {SEEDS} seeds",
         {
             "data": ("data", ""),
+            "measure": ("measure", ""),
+            "budget": ("B", "d"),
             "gpu": ("GPU", ".2f"),
             "cpu": ("CPU", ".2f"),
             "difference": ("difference", "+.3f"),
@@ -256,24 +378,20 @@ def accuracies(quick: bool) -> Table:
             "seconds": ("GPU, s", ".2f"),
             "cpu_seconds": (f"{os.cpu_count()} cores, s", ".2f"),
         },
-        described() + " R2 of cpusmall. Times are the shortest.",
+        described() + " Times are the shortest.",
         progress=True,
     )
-    for name in SETS[:1] if quick else SETS:
-        if (task := TASKS[name]()) is None:
-            print(f"Skipped: there is no {name}.")
-            continue
+    for case in [novelties(), queries()] if quick else [*tasks(), novelties(), queries()]:
         scores, seconds = np.empty((2, SEEDS)), np.empty((2, SEEDS))
-        for seed in range(SEEDS):
-            for k, device in enumerate((DEVICE, "cpu")):
-                machine = task.budgeted(500, seed, device=device, n_jobs=-1)
-                begin = time.perf_counter()
-                task.fit(machine)
-                seconds[k, seed] = time.perf_counter() - begin
-                scores[k, seed] = task.score(machine)
+        for seed, (k, device) in product(range(SEEDS), enumerate((DEVICE, "cpu"))):
+            machine = case.machine.set_params(random_state=seed, device=device, n_jobs=-1)
+            seconds[k, seed] = timed(partial(case.fit, machine)).seconds
+            scores[k, seed] = case.score(machine)
         gains = scores[0] - scores[1]
         table.add(
-            data=task.label,
+            data=case.label,
+            measure=case.measure,
+            budget=case.machine.budget,
             gpu=scores[0].mean(),
             cpu=scores[1].mean(),
             difference=gains.mean(),
@@ -282,3 +400,50 @@ def accuracies(quick: bool) -> Table:
             cpu_seconds=seconds[1].min(),
         )
     return table
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator, how it is fitted, and how it is judged."""
+
+    label: str
+    measure: str
+    machine: Any
+    fit: Callable[[Any], Any]
+    score: Callable[[Any], float]
+
+
+def tasks() -> list[Case]:
+    """Return the data sets that are there."""
+    found = []
+    for name in SETS:
+        if (task := TASKS[name]()) is None:
+            print(f"Skipped: there is no {name}.")
+            continue
+        machine = task.budgeted(500, 0)
+        found.append(Case(task.label, task.measure, machine, task.fit, task.score))
+    return found
+
+
+def novelties() -> Case:
+    """Return rows among which odd ones are to be found."""
+    rows = shuttle(20_000, 6000, 0)
+    return Case(
+        "shuttle-like",
+        AUC,
+        BudgetedOneClassSVM(200, nu=0.1),
+        lambda machine: machine.fit(rows.X),
+        lambda machine: 100 * roc_auc_score(rows.normal, machine.decision_function(rows.X_test)),
+    )
+
+
+def queries() -> Case:
+    """Return queries whose rows are to be ranked."""
+    train, test = (graded_queries(500, 20, seed) for seed in (0, 1))
+    return Case(
+        "graded queries",
+        "NDCG",
+        BudgetedRanker(100, C=1.0),
+        lambda machine: machine.fit(train.X, train.y, qid=train.qid),
+        lambda machine: 100 * machine.score(test.X, test.y, qid=test.qid),
+    )

@@ -5,6 +5,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -45,23 +47,28 @@ def write_rows(
     A NumPy file of rows has a file of their labels beside it; see `labels_beside`.
     """
     file_rows = file_rows or FILE_ROWS
-    files: list[str] = []
-    found: dict[int, list[str]] = {}
+    files: list[tuple[str, int, int]] = []  # the path, the number of rows, those before
+    found: dict[int, int] = {}
     done = 0
     for size in sizes:
         while done < size:
             n = min(file_rows, size - done)
-            X, y = susy_like(n, N_FEATURES, SUSY_SHARPNESS, seed=[3, done])
-            path = str(folder / f"{len(files):05d}.{form}")
-            if form == "npy":
-                np.save(path, X)
-                np.save(labels_beside(path), y)
-            else:
-                _write_parquet(path, X, y)
-            files.append(path)
+            files.append((str(folder / f"{len(files):05d}.{form}"), n, done))
             done += n
-        found[size] = list(files)
-    return found
+        found[size] = len(files)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(partial(_write, form), *zip(*files, strict=True)))
+    paths = [path for path, _, _ in files]
+    return {size: paths[:n_files] for size, n_files in found.items()}
+
+
+def _write(form: Form, path: str, n_rows: int, n_before: int) -> None:
+    X, y = susy_like(n_rows, N_FEATURES, SUSY_SHARPNESS, seed=[3, n_before])
+    if form == "npy":
+        np.save(path, X)
+        np.save(labels_beside(path), y)
+    else:
+        _write_parquet(path, X, y)
 
 
 def _write_parquet(path: str, X: NDArray[Any], y: NDArray[Any]) -> None:

@@ -87,6 +87,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "value_tolerance": (1e-5, 3e-4),
     "most_moved": (2**17, NO_LIMIT),
     "rows_per_unknown": (0.5, 5.0),
+    "least_loss": (0.0, 0.05),
     "most_loss": (0.1, 1.0),
     "few_vectors": (0, 1000),
     "move_window": (1, 10),
@@ -103,7 +104,7 @@ VARIED_THOROUGH: dict[str, tuple[Any, ...]] = {
 VARIED_SCALES: dict[str, tuple[Any, ...]] = {
     "most_scale_rows": (2500, NO_LIMIT),
     "held_share": (0.08, 0.3),
-    "scale_vectors": (((50, 0.1), (150, 1.0)), ((200, 0.1), (600, 1.0))),
+    "scale_vectors": (((100, 1.0),), ((200, 1.0), (600, 1.0))),
     "scale_gain": (0.0, 0.05),
     "scale_widths": ((0.125,), (0.5,)),
     "scale_steps": (15, 120),
@@ -220,7 +221,7 @@ class Split:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             estimator.fit(*self.training)
-        if not hasattr(estimator, "feature_scales_"):
+        if estimator.feature_scales_ is None:
             return self.score({})
         return 100 * float(estimator.score(self.held_out.X, self.truth))
 

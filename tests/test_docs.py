@@ -1,5 +1,6 @@
 """The pages: their examples print what they show, their links exist, the API is complete."""
 
+import ast
 import importlib
 import inspect
 import re
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot as plt
 from sybil.example import SybilFailure
+
+from pocketsvm import BudgetedSVC
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -59,6 +62,87 @@ def test_links_lead_to_files(page):
     for link in re.findall(r"\]\(([^)#]*)#?[^)]*\)", text):
         if link and "://" not in link and not MADE.match(link):
             assert (page.parent / link).exists(), link
+
+
+def test_the_page_of_the_command_line_is_what_the_commands_say():
+    import command_page
+
+    written = (ROOT / "docs" / "command-line.md").read_text()
+    assert written == command_page.page(), "run make docs"
+    for command in ("train", "tune", "data fetch", "reproduce"):
+        assert f"# {command}\n" in written
+    assert "| `-B`, `--budget` | integer from 2 | Maximum number of support vectors." in written
+    assert "| `--seed` | integer from 0 to 4294967295 |" in written
+    assert not re.search(r"\x1b|[╭│╰]", written)
+
+
+def texts_of(tree):
+    """Return the texts in a program, with ``...`` in place of values that are filled in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [getattr(part, "value", None) for part in node.values]
+            yield "".join(part if isinstance(part, str) else "..." for part in parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def begins_with(text, beginning):
+    """Tell whether a text begins like this, where ``...`` in the beginning matches anything."""
+    pattern = ".*".join(map(re.escape, beginning.split("...")))
+    return re.match(pattern, text, flags=re.DOTALL) is not None
+
+
+TREES = [
+    ast.parse(path.read_text())
+    for path in sorted((ROOT / "src" / "pocketsvm").rglob("*.py"))
+    if "paper" not in path.parts
+]
+ENTRIES = dict(
+    re.findall(
+        r"^### (.*)\n\n((?:(?!^#).*\n)*)",
+        (ROOT / "docs" / "troubleshooting.md").read_text(),
+        flags=re.MULTILINE,
+    )
+)
+OF_OTHERS = {  # messages of other packages, and how to cause them
+    "Input X contains NaN": lambda fit: fit([[float("nan")], [1]], [0, 1]),
+    "could not convert string to float": lambda fit: fit([["a"], ["b"]], [0, 1]),
+    "Unknown label type: continuous": lambda fit: fit([[1], [2]], [0.5, 1.5]),
+    "This '...' has no attribute 'predict_proba'": lambda fit: (
+        fit([[1], [2]], [0, 1]).predict_proba
+    ),
+}
+
+
+def test_messages_in_troubleshooting_are_those_of_the_package():
+    texts = {text for tree in TREES for text in texts_of(tree)}
+    assert len(ENTRIES) > 40
+    for beginning, explanation in ENTRIES.items():
+        if "This message is" in explanation:
+            assert beginning in OF_OTHERS, beginning
+        else:
+            assert any(begins_with(text, beginning) for text in texts), beginning
+
+
+@pytest.mark.parametrize("beginning", OF_OTHERS)
+def test_messages_of_other_packages_in_troubleshooting(beginning):
+    assert "This message is" in ENTRIES[beginning]
+    with pytest.raises((ValueError, AttributeError)) as found:
+        OF_OTHERS[beginning](BudgetedSVC(budget=2, random_state=0).fit)
+    assert begins_with(str(found.value), beginning)
+
+
+def test_every_warning_is_in_troubleshooting():
+    warnings = []
+    for tree in TREES:
+        for call in ast.walk(tree):
+            name = isinstance(call, ast.Call) and getattr(call.func, "attr", None)
+            name = name or (isinstance(call, ast.Call) and getattr(call.func, "id", None))
+            if name == "warn" and isinstance(call.args[0], ast.Constant | ast.JoinedStr):
+                warnings.append(next(texts_of(call.args[0])))
+    assert len(warnings) >= 10
+    for warning in warnings:
+        assert any(begins_with(warning, beginning) for beginning in ENTRIES), warning
 
 
 def test_tests_that_the_pages_name_exist():

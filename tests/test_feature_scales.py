@@ -23,6 +23,7 @@ from pocketsvm import (
 from pocketsvm.callbacks import Checkpoint
 from pocketsvm.model import Model
 from pocketsvm.rows.feature_scales import FeatureScales
+from pocketsvm.solving.feature_scales import Learnt
 
 POWERS = np.array([2.0, 0.25, 1.0, 0.0])
 OTHERS = np.array([1.7, 0.3, 1.1, 0.0])
@@ -47,7 +48,7 @@ def learning(monkeypatch, found):
 
     def learned_scales(rows, targets, parameters, *, auto):
         calls.append((rows, targets, parameters, auto))
-        return found
+        return Learnt(found, "learnt here")
 
     monkeypatch.setattr("pocketsvm.fit.learned_scales", learned_scales)
     return calls
@@ -136,9 +137,11 @@ def test_vectors_are_in_the_units_of_the_rows():
     assert_array_equal(model.to_model().vectors[:, :3], vectors * POWERS[:3].astype(np.float32))
 
 
-def test_a_model_without_scales_has_no_such_attribute():
-    model = small().fit(*problem(200))
-    assert not hasattr(model, "feature_scales_")
+def test_a_model_whose_features_count_alike_has_none():
+    X, y = problem(200)
+    assert not hasattr(small(), "feature_scales_")
+    model = small().fit(X, y)
+    assert model.feature_scales_ is None
 
 
 def test_large_products_are_far_from_all_vectors():
@@ -202,6 +205,7 @@ def test_all_estimators_take_an_array(kind):
         ([1.0, np.nan, 1.0, 1.0], "finite numbers .* feature 1 .* is nan"),
         ([1.0, 1.0, np.inf, 1.0], "feature 2 .* is inf"),
         ([0.0] * 4, "All feature_scales are zero"),
+        ([1e-300] * 4, "largest of feature_scales is 1e-300, .* must reach 1e-18: use larger"),
         (["a", "b", "c", "d"], "must be None, 'learn', 'auto' or a list of numbers"),
         ([[1.0, 1.0], [1.0, 1.0]], "must be None, 'learn', 'auto' or a list of numbers"),
         ([], "must be None, 'learn', 'auto' or a list of numbers"),
@@ -212,6 +216,34 @@ def test_all_estimators_take_an_array(kind):
 def test_wrong_arrays_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         small(feature_scales=wrong).fit(*problem(100))
+
+
+def test_small_scales_of_large_features_are_taken():
+    X, y = problem()
+    one = small(feature_scales=1e-30 * POWERS).fit(1e30 * X, y)
+    assert one.score(1e30 * X, y) > 0.8
+
+
+# --- what a profile tells -------------------------------------------------------------------------
+
+
+def test_a_profile_tells_why_features_count_alike(tmp_path):
+    X, y = problem()
+    few = small(feature_scales="auto").fit(X[:500], y[:500])
+    assert few.profile_.scales == "one gamma: fewer than 1,000 rows"
+    noise = np.random.default_rng(1).integers(0, 2, 1500)
+    blind = small(feature_scales="auto").fit(X, noise).profile_
+    assert "one gamma: with scales, squared error of rows that are held out" in blind.scales
+    assert blind.seconds_scales > 0
+    found = small(feature_scales="auto").fit(X, y)
+    assert found.profile_.scales.startswith("learnt: squared error of rows that are held out 0.")
+    assert found.profile_.scales in str(found.profile_)
+    found.save(tmp_path / "m.psvm")
+    assert load_model(tmp_path / "m.psvm").profile_ == found.profile_
+    continued = found.set_params(warm_start=True).fit(X, y)
+    assert continued.profile_.scales.startswith("learnt: ")
+    assert small(feature_scales=POWERS).fit(X, y).profile_.scales == ""
+    assert "feature scales" not in str(small().fit(X, y).profile_)
 
 
 # --- a model that is continued --------------------------------------------------------------------
@@ -384,7 +416,7 @@ def test_auto_may_weigh_all_features_alike(monkeypatch):
     learning(monkeypatch, None)
     X, y = problem()
     model = small(feature_scales="auto").fit(X, y)
-    assert not hasattr(model, "feature_scales_")
+    assert model.feature_scales_ is None
     expected = small().fit(X, y)
     assert model.gamma_ == expected.gamma_
     assert_array_equal(model.decision_function(X), expected.decision_function(X))

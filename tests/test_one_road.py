@@ -22,6 +22,7 @@ from one_road import (
     vectors_of,
 )
 from ranking import graded
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from pocketsvm import (
@@ -31,7 +32,9 @@ from pocketsvm import (
     BudgetedSVCCV,
     BudgetedSVR,
     BudgetedSVRCV,
+    open_dataset,
 )
+from pocketsvm.training.settings import Choices
 
 LAYOUTS = pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 BUDGETS = pytest.mark.parametrize("budget", [ALL, SOME], ids=["all", "some"])
@@ -47,6 +50,37 @@ def unscaled(kind):
     else:
         X[7, 2] = 1e4
     return X, y
+
+
+@pytest.mark.parametrize("scales", ["learn", None])
+def test_a_thorough_fit_is_the_same_wherever_its_rows_are(scales, tmp_path, monkeypatch):
+    """Scales, vectors and coefficients are refined on the rows at hand, which are all rows here."""
+    initialise = Choices.__init__
+    fewer = {"batches": 60, "batch_rows": 256}
+    monkeypatch.setattr(
+        Choices, "__init__", lambda self, **given: initialise(self, **{**fewer, **given})
+    )
+    X, y = problem()
+    X[:, :2] = np.where(np.abs(X[:, :2]) < 0.3, 0.0, X[:, :2])
+    pd.DataFrame(np.c_[X, y], columns=[*NAMES, "label"]).to_csv(tmp_path / "rows.csv", index=False)
+    model = BudgetedSVC(
+        ALL, C=10.0, feature_scales=scales, polish="thorough", random_state=0, n_jobs=1
+    )
+    expected = clone(model).fit(X, y)
+    if scales is not None:
+        assert "refined" in expected.profile_.scales
+        assert expected.feature_scales_[3] < 0.3 * expected.feature_scales_[:3].min()
+    for rows in (
+        Batches(X, y),
+        Batches(sp.csr_array(X), y),
+        open_dataset(tmp_path / "rows.csv", "label"),
+    ):
+        found = clone(model).fit(rows)
+        for name in ("feature_scales_", "support_vectors_", "dual_coef_", "intercept_"):
+            assert_array_equal(getattr(found, name), getattr(expected, name))
+    sparse = clone(model).fit(sp.csr_array(X), y)
+    assert_allclose(sparse.decision_function(X), expected.decision_function(X), atol=0.05)
+    assert sparse.score(X, y) == pytest.approx(expected.score(X, y), abs=0.005)
 
 
 # --- warnings -------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_every_parameter_is_documented(estimator):
     fitted = estimator(max_iter=1).fit([[0.0], [1.0]], [0, 1])
     names = {name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")}
     public = {name for name in names if hasattr(fitted, name)}
-    assert public | {"feature_names_in_", "feature_scales_"} == set(documented[len(parameters) :])
+    assert public | {"feature_names_in_"} == set(documented[len(parameters) :])
 
 
 def test_the_version_is_that_of_the_project():

@@ -8,6 +8,7 @@ fit is. Every step gets one typed object from the step before, and none is calle
 """
 
 import math
+import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from .model.model import Model
 from .model.preparation import Preparation
 from .rows.checked import CheckedRows, Dtype, Rows
 from .rows.drawing import Plan
-from .rows.feature_scales import check_number, scaled_rows, scaling_steps
+from .rows.feature_scales import check_number, check_products, scaled_rows, scaling_steps
 from .rows.precision import surveyed_rows, training_rows
 from .rows.preparation import Preparing, Steps, prepared_summary
 from .rows.scales import warn_about_scales
@@ -38,6 +39,9 @@ from .training.passes import PassReport, passes_over, sample_for_passes
 from .training.settings import Parameters, Settings
 from .training.state import VectorSet
 from .training.targets import Targets
+
+# The standard error of losses is that of so many parts of the rows that are held out.
+HELD_PARTS = 20
 
 
 class Course(Protocol):
@@ -107,8 +111,12 @@ def fit(
     state, known = state_of(start), found.survey
 
     def completed(model: Model, everything: Readings | None) -> Model:
+        training = model.training
+        assert training is not None
+        profile = replace(training.profile, **begun.learning)
         model = replace(
             model,
+            training=replace(training, profile=profile),
             feature_names=_names(found),
             preparation=_preparation(found),
             feature_scales=begun.feature_scales,
@@ -139,6 +147,10 @@ def fit(
     else:
         sample, targets, everything = _with_everything(sample, ready, targets, settings)
     model = solve(vectors, *sample, settings, everything, begun.vectors)
+    if begun.has_batches and model.training is not None and not model.training.profile.moves:
+        better = _refined(ready, begun.targets, settings, scales=False)
+        if better is not None:
+            model = solve(vectors, *sample, settings, everything, better[1])
     return completed(model, everything)
 
 
@@ -189,7 +201,9 @@ class _Begun:
     settings: Settings
     n_rows: int
     feature_scales: NDArray[np.float64] | None
-    vectors: NDArray[np.float64] | None = None
+    learning: dict[str, Any]  # what the profile tells about the scales
+    vectors: NDArray[np.float64] | None  # that mini-batches have found
+    has_batches: bool  # whether mini-batches may move vectors that L-BFGS does not
 
     @property
     def steps(self) -> Steps:
@@ -225,50 +239,59 @@ def _begin(
     n_rows = rows.n_rows if found.survey is None else found.survey.n_rows
     most = parameters.budget if start is not None else n_rows * parameters.max_iter
     check_memory(min(parameters.budget, most), rows.X)
-    scales = _feature_scales(rows, targets, parameters, start)
+    begin = time.perf_counter()
+    scales, note = _feature_scales(rows, targets, parameters, start)
+    seconds = time.perf_counter() - begin
     ready = _ready(found, rows, scales, parameters, start, source.scaling)
     previous = start.training.alpha if start is not None and start.training is not None else None
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)
     settings = task.adapted(parameters.settings(alpha))
     vectors = None
-    is_learnt = isinstance(parameters.feature_scales, str) and start is None
-    if scales is not None and is_learnt and settings.thorough:
-        better = _refined(ready, targets, settings)
+    has_batches = settings.polish and settings.thorough and start is None and task.needs.labelled
+    if has_batches and scales is not None and isinstance(parameters.feature_scales, str):
+        better = _refined(ready, targets, settings, scales=True)
         if better is not None:
             factors, vectors = better
             scales = rounded_scales(scales * factors)
             ready = _ready(found, rows, scales, parameters, start, source.scaling)
-    return _Begun(found, ready, targets, settings, n_rows, scales, vectors)
+            note, seconds = f"{note}; refined", time.perf_counter() - begin
+    has_batches &= vectors is None and ready.n_rows > settings.choices.most_thorough_rows
+    learning = {"seconds_scales": seconds, "scales": note} if note else {}
+    return _Begun(found, ready, targets, settings, n_rows, scales, learning, vectors, has_batches)
 
 
 def _refined(
-    ready: Rows, targets: Targets, settings: Settings
+    ready: Rows, targets: Targets, settings: Settings, *, scales: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return factors of the feature scales, and vectors, that predict other rows better.
 
-    They are found without some of the rows, which are then predicted by two models.
+    They are found without some of the rows, which are then predicted by two models. The losses must
+    be smaller by more than a standard error. Without `scales`, all factors are one.
     """
     random = np.random.default_rng(settings.random_state.randint(2**31))
     order = random.permutation(ready.n_rows)
     n_held = round(settings.choices.held_share * ready.n_rows)
     held, train = np.sort(order[:n_held]), np.sort(order[n_held:])
     rows, some = ready.take(train), targets.take(train, np.ones(len(train)))
-    better = refined(sample_of(rows, some, settings), settings, random)
+    others = sample_of(ready.take(held), targets.take(held, np.ones(n_held)), settings)
+    parts = [np.arange(k, n_held, HELD_PARTS) for k in range(min(HELD_PARTS, n_held))]
+
+    better = refined(sample_of(rows, some, settings), settings, random, scales=scales)
     if better is None:
         return None
-    others = sample_of(ready.take(held), targets.take(held, np.ones(n_held)), settings)
-    settings = replace(settings, thorough=False)
-    losses = []
+    settings, losses = replace(settings, thorough=False), []
     for factors, vectors in ((np.ones(len(better[0])), None), better):
-        part = scaled_rows(rows.checked, factors)
-        scaled = training_rows(part, ready.gamma, least_dtype=ready.core.dtype)
-        model = _tried(scaled, some, settings, vectors)
-        X = scaled_rows(others.rows.checked, factors)
+        scaled = scaled_rows(rows.checked, factors)
+        part = training_rows(scaled, ready.gamma, least_dtype=ready.core.dtype)
+        model = _tried(part, some, settings, vectors)
+        X, n_threads = scaled_rows(others.rows.checked, factors), settings.n_threads
         decisions = settings.backend.decide(
             model.vectors, model.dual_coef, model.intercept, model.gamma, X
         )
-        losses.append(others.bends(decisions - targets.offset, settings.n_threads)[0].sum())
-    return better if losses[1] < losses[0] else None
+        decisions = decisions - targets.offset
+        losses.append([others.take(k).bends(decisions[k], n_threads)[0].sum() for k in parts])
+    gains = np.subtract(losses[0], losses[1])
+    return better if gains.mean() * math.sqrt(len(gains)) > gains.std(ddof=1) else None
 
 
 def _tried(
@@ -335,16 +358,20 @@ def _keeps(wanted: NDArray[np.float64] | str | None, known: NDArray[np.float64] 
 
 def _feature_scales(
     rows: CheckedRows, targets: Targets, parameters: Parameters, start: Model | None
-) -> NDArray[np.float64] | None:
-    """Return the scales of the features: given, learnt, or those of a continued model."""
+) -> tuple[NDArray[np.float64] | None, str]:
+    """Return the scales of the features: given, learnt, or those of a continued model.
+
+    If they are learnt, a line tells about it.
+    """
     wanted = parameters.feature_scales
     if start is not None:
-        return start.feature_scales
+        known = start.training.profile.scales if start.training is not None else ""
+        return start.feature_scales, known
     if isinstance(wanted, str):
         return learned_scales(rows, targets, parameters, auto=wanted == "auto")
     if wanted is not None:
         check_number(wanted, rows.n_features)
-    return wanted
+    return wanted, ""
 
 
 def _ready(
@@ -360,6 +387,8 @@ def _ready(
     if scales is not None:
         steps = scaling_steps(steps, scales)
         rows = scaled_rows(rows, scales)
+        if start is None:
+            check_products(rows, scales)
         if known is not None:
             known = replace(known, summary=prepared_summary(known.summary, steps[-1:]))
         if isinstance(parameters.feature_scales, str) and isinstance(gamma, str):

@@ -1,7 +1,9 @@
 """The profile of a training: what it did and how long each part took."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import add, sub
+from typing import Any
 
 __all__ = ["Profile"]
 
@@ -49,6 +51,13 @@ class Profile:
 
     gradient_norm : float
         The norm of its gradient after polishing, divided by the sum of the row weights.
+
+    seconds_scales : float
+        Seconds spent on learning feature scales, in wall-clock time.
+
+    scales : str
+        What was found about feature scales, and why ``feature_scales="auto"`` weighs all features
+        alike, if it does; empty if none were to be learnt.
     """
 
     steps: int = 0
@@ -65,6 +74,8 @@ class Profile:
     objective_before: float = 0.0
     objective_after: float = 0.0
     gradient_norm: float = 0.0
+    seconds_scales: float = 0.0
+    scales: str = ""
 
     @property
     def merge_frequency(self) -> float:
@@ -72,10 +83,16 @@ class Profile:
         return (self.merges + self.removals) / self.steps if self.steps else 0.0
 
     def __add__(self, other: "Profile") -> "Profile":
-        return Profile(*map(add, vars(self).values(), vars(other).values()))
+        return self._with(add, other)
 
     def __sub__(self, other: "Profile") -> "Profile":
-        return Profile(*map(sub, vars(self).values(), vars(other).values()))
+        return self._with(sub, other)
+
+    def _with(self, operation: Callable[[Any, Any], Any], other: "Profile") -> "Profile":
+        """Add or subtract the numbers; keep the words."""
+        numbers = {name: value for name, value in vars(self).items() if name != "scales"}
+        found = {name: operation(value, getattr(other, name)) for name, value in numbers.items()}
+        return Profile(**found, scales=self.scales or other.scales)
 
     def __str__(self) -> str:
         share = self.violations / self.steps if self.steps else 0.0
@@ -87,7 +104,12 @@ class Profile:
             f"merging {self.seconds_solve:.3f} s to solve (A) "
             f"and {self.seconds_rest:.3f} s for the rest (B)"
             + (f"\n{self.polish_line()}" if self.seconds_polish else "")
+            + (f"\n{self.scales_line()}" if self.scales else "")
         )
+
+    def scales_line(self) -> str:
+        """Tell about feature scales in one line."""
+        return f"feature scales in {self.seconds_scales:.3f} s: {self.scales}"
 
     def polish_line(self) -> str:
         """Describe the polishing in one line."""

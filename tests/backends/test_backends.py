@@ -19,6 +19,7 @@ from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.readings import LENGTHS, read, read_along
 from pocketsvm.solving.value_losses import VALUE_LOSSES
+from pocketsvm.training.settings import Choices
 
 MAKERS = PROBLEMS | {"coupled classes": coupled_problem}
 LAYOUTS = {"dense": np.asarray, "csr": sp.csr_array}
@@ -174,8 +175,9 @@ def test_the_slope_in_the_positions(backend, make, layout):
         make(layout=layout, offset=10) if make is class_problem else make(layout=layout)
     )
     point = random_point(sample.loss.n_outputs, 12)
+    random = np.random.default_rng(0)
     slopes = [
-        Positions(vectors, point, sample, True, each, np.random.default_rng(0)).slope
+        Positions(vectors, point, sample, True, each, random, Choices(), 1e-4).slope
         for each in (backend, Native())
     ]
     assert_allclose(slopes[0], slopes[1], rtol=1e-3, atol=1e-5 * np.abs(slopes[1]).max())

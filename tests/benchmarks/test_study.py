@@ -87,7 +87,7 @@ def test_choices_change_the_model():
     split = study.Split(StudySet("noisy moons", rows, 10.0, 4.0), 10, 0)
     default = split.score({})
     assert split.score({}) == default
-    assert split.score({"hinge_width": 3.0}) != default
+    assert split.score({"hinge_width": 0.01}) != default
     assert split.score({"polish": False}) != default
 
 
@@ -140,7 +140,7 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path):
     assert len(some) == 3
     page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
-    assert "| **4,000** | – | – |" in page
+    assert "| **3,000** | – | – |" in page
     assert "| data, B | waves (R²), 10 |" in page
     assert "| 100 rows |" in page
     assert "20,000 test rows" in page

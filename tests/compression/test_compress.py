@@ -1,12 +1,15 @@
 """`compress`: budgets, bytes and tolerances; scikit-learn's machines, files, pipelines."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -18,6 +21,7 @@ from pocketsvm import (
     BudgetedSVR,
     compress,
     load_model,
+    load_svmlight,
     save_model,
 )
 from pocketsvm.model.export import export_libsvm
@@ -120,6 +124,33 @@ def test_regression(machine, with_rows):
     assert small.compression_.agreement > 0.98
     if with_rows:
         assert small.compression_.score > 0.95
+
+
+@pytest.mark.parametrize("with_rows", [True, False])
+def test_a_regression_keeps_its_values_between_the_rows(with_rows):
+    """Also where rows are rare, as in the tails of this distribution."""
+    random = np.random.default_rng(0)
+    X, X_test = random.standard_t(2.5, size=(4000, 5)).reshape(2, 2000, 5)
+    y = X[:, 0] + 3 * np.sin(X[:, 1]) + X[:, 2] * np.tanh(X[:, 3])
+    svr = SVR(C=100, gamma=0.1, epsilon=0.05).fit(X, y)
+    budget = len(svr.support_) // 10
+    small = compress(svr, X if with_rows else None, budget=budget, random_state=0)
+    values = svr.predict(X_test)
+    assert np.var(small.predict(X_test) - values) < 0.065 * np.var(values)
+
+
+@pytest.mark.parametrize("with_rows", [True, False])
+def test_cpusmall_loses_little_at_a_tenth(with_rows):
+    folder = Path(os.environ.get("POCKETSVM_DATA", "."))
+    if not (folder / "cpusmall.gz").exists():
+        pytest.skip("cpusmall is not in $POCKETSVM_DATA")
+    (X, y), (X_test, y_test) = (load_svmlight(folder / f"cpusmall{s}.gz") for s in ("", ".t"))
+    scaler = StandardScaler().fit(X.toarray())
+    X, X_test = scaler.transform(X.toarray()), scaler.transform(X_test.toarray())
+    svr = SVR(C=100, epsilon=1.0).fit(X, y)
+    budget = len(svr.support_) // 10
+    small = compress(svr, X if with_rows else None, budget=budget, random_state=0)
+    assert r2_score(y_test, small.predict(X_test)) >= svr.score(X_test, y_test) - 0.003
 
 
 @pytest.mark.parametrize("with_rows", [True, False])

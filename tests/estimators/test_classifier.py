@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pocketsvm import BudgetedSVC, load_svmlight
+from pocketsvm import BudgetedSVC, BudgetedSVR, load_svmlight
 from pocketsvm.paper.datasets.files import find
 
 # --- scikit-learn's own checks --------------------------------------------------------------------
@@ -395,3 +395,16 @@ def test_rows_that_fit_into_the_budget_need_two_passes(seed):
     assert clf.score(X, y) > SVC().fit(X, y).score(X, y) - 0.01
     assert BudgetedSVC(random_state=0, polish=False).fit(X, y).n_iter_ == 20
     assert BudgetedSVC(budget=399, random_state=0).fit(X, y).n_iter_ > 2
+
+
+@pytest.mark.parametrize("make", [BudgetedSVC, BudgetedSVR])
+def test_weights_that_differ_too_much_for_their_c_are_refused(make):
+    X, y = moons()
+    weight = 10.0 ** np.linspace(-8, 8, len(y))
+    message = (
+        r"weights of rows range from 1e-08 to 1e\+08, and C is 2.*above 1e\+07.*at most 1e\+12"
+    )
+    with pytest.raises(ValueError, match=message):
+        make(20, C=2.0).fit(X, y, sample_weight=weight)
+    for fitted in (make(20, C=2e-8).fit(X, y, weight), make(20, C=2.0).fit(X, y, weight**0.7)):
+        assert np.isfinite(fitted.predict(X)).all()

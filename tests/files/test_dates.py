@@ -37,13 +37,25 @@ def write_parquet(path, times, x, y, kind=None):
     return str(path)
 
 
+class Streamed:
+    """An object that gives its rows as a stream of Arrow."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 def read(path, **options):
     with DataFile(path, Options(**options)) as file:
         layout = file.layout()
         return layout, np.concatenate([batch.X for batch in file.batches(layout)])
 
 
-@pytest.mark.parametrize("kind", ["csv", "seconds", "nanoseconds", "days", "dataset"])
+@pytest.mark.parametrize(
+    "kind", ["csv", "seconds", "nanoseconds", "days", "dataset", "texts", "dictionary", "stream"]
+)
 def test_a_date_becomes_year_month_weekday_and_hour(kind, tmp_path):
     times, x, y = rows()
     if kind == "csv":
@@ -53,9 +65,15 @@ def test_a_date_becomes_year_month_weekday_and_hour(kind, tmp_path):
         path = write_parquet(tmp_path / "a.parquet", times, x, y, units.get(kind))
         if kind == "days":
             path = write_parquet(tmp_path / "a.parquet", [t.date() for t in times], x, y)
+        elif kind in ("texts", "dictionary", "stream"):
+            type_ = pa.dictionary(pa.int32(), pa.string()) if kind == "dictionary" else None
+            spelt = pa.array([t.isoformat() for t in times], type_)
+            pq.write_table(pa.table({"x": x, "when": spelt, "label": y}), path)
     expected = [(t.year, t.month, t.weekday(), 0 if kind == "days" else t.hour) for t in times]
-    if kind == "dataset":
-        found = open_dataset(pa.dataset.dataset(path), label="label", dates=True)
+    if kind in ("dataset", "stream"):
+        given = pa.dataset.dataset(path)
+        given = Streamed(given.to_table()) if kind == "stream" else given
+        found = open_dataset(given, label="label", dates=True)
         X = np.concatenate([batch[0] for batch in found.batches()])
         names = list(found.columns)
     else:
@@ -66,11 +84,17 @@ def test_a_date_becomes_year_month_weekday_and_hour(kind, tmp_path):
     assert_array_equal(X[:, 1:], expected)
 
 
-@pytest.mark.parametrize("write", [write_csv, write_parquet])
+def write_texts(path, times, x, y):
+    return write_parquet(path, [time.isoformat() for time in times], x, y)
+
+
+@pytest.mark.parametrize("write", [write_csv, write_parquet, write_texts])
 @pytest.mark.parametrize("texts", [(), ("text",)])
 def test_dates_are_named_and_no_categories(write, texts, tmp_path):
     path = write(tmp_path / "rows", *rows())
-    with pytest.raises(DataError, match=r"column 'when'.*(is a date, not|got timestamp)"):
+    with pytest.raises(
+        DataError, match=r"column 'when'.*(is a date, not|got timestamp|look like dates)"
+    ):
         read(path, texts=texts)
     with pytest.raises(ValueError, match=r"column 'when'.*open_dataset\(\.\.\., dates=True\)"):
         BudgetedSVC(20).fit(open_dataset(path, one_hot="text" if texts else None))
@@ -153,3 +177,43 @@ def test_missing_dates_may_be_filled_in(tmp_path):
 )
 def test_which_texts_look_like_dates(texts, expected):
     assert are_dates(texts) is (expected and bool(texts))
+
+
+@pytest.mark.parametrize("kind", ["file", "dataset"])
+def test_texts_of_parquet_that_are_no_dates_are_named(kind, tmp_path):
+    times, x, y = rows()
+    spelt = [time.isoformat() for time in times[:-1]]
+    path = write_parquet(tmp_path / "a.parquet", [*spelt, "31.01.2024"], x, y)
+    given = path if kind == "file" else pa.dataset.dataset(path)
+    with pytest.raises(ValueError, match=r"column 'when': '31\.01\.2024' is not a date such as"):
+        BudgetedSVC(20).fit(open_dataset(given, label="label", dates=True))
+
+
+def test_a_model_reads_dates_that_are_spelt_in_parquet(tmp_path):
+    times, x, y = rows()
+    path = write_texts(tmp_path / "a.parquet", times, x, y)
+    model = BudgetedSVC(20, gamma=0.1, random_state=0).fit(open_dataset(path, dates=True))
+    other = write_parquet(tmp_path / "b.parquet", times, x, y)
+    found = [model.predict(open_dataset(each, dates=True)) for each in (path, other)]
+    assert_array_equal(*found)
+
+
+def test_texts_that_are_no_dates_have_categories(tmp_path):
+    _, x, y = rows()
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": x, "colour": ["red", "blue", "green"] * 100, "label": y}), path)
+    assert read(str(path), texts=("text",))[0].names == ["x", "colour"]
+
+
+@pytest.mark.parametrize("damage", ["page", "text"])
+def test_damaged_texts_of_parquet_are_named(damage, tmp_path):
+    times, x, y = rows()
+    path = tmp_path / "a.parquet"
+    spelt = [time.isoformat() for time in times]
+    pq.write_table(pa.table({"when": spelt, "x": x, "label": y}), path, compression="none")
+    content = bytearray(path.read_bytes())
+    at = 4 if damage == "page" else content.index(spelt[0].encode())
+    content[at : at + 4] = b"\xff" * 4
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.parquet is damaged or cannot be read"):
+        read(str(path), dates=True)

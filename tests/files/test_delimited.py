@@ -1,5 +1,7 @@
 """CSV and TSV: delimiters, headers, and errors that name row and column."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -201,6 +203,20 @@ def test_decimal_commas_are_recognised(sep, tmp_path):
         (batch,) = file.batches(file.layout(), labels=True)
     assert_array_equal(batch.X, [[39.1, -0.5], [2.0, 0.5]])
     assert_array_equal(batch.labels.numbers(), [1.25, 7])
+
+
+@pytest.mark.parametrize("texts", [(), ("text",)])
+@pytest.mark.parametrize(
+    "value", ["1.360.159,76", "1,360,159.76", "'1 360 159'", "1'360'159,5", "-12.360.159"]
+)
+def test_marks_of_thousands_are_named(value, texts, tmp_path):
+    path, value = tmp_path / "a.csv", value.strip("'")
+    path.write_text(f"a;b;y\n2,5;{value};0\n3,5;{value};1\n" + f"4,5;{value};1\n" * 5)
+    message = rf"row 2, column 'b': {re.escape(repr(value))} is not .* without marks of thousands"
+    with DataFile(str(path), Options(texts=texts)) as file:
+        layout = file.layout()
+        with pytest.raises(DataError, match=message):
+            list(file.batches(layout))
 
 
 def test_decimal_marks_that_are_mixed_are_named(tmp_path):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from model_files import GOLDEN, numbers, refused_after, value
 from numpy.testing import assert_array_equal
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from pocketsvm import BudgetedSVC, compress, load_model, load_svmlight
 from pocketsvm.model import Model
@@ -113,6 +114,18 @@ def test_accuracy_is_kept(name, parameters):
         assert rounded >= accuracy - most_lost
         assert np.mean(small.predict(X_test) == small.classes_[codes]) > 0.995
         assert len(small.support_vectors_) == parameters["budget"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_vectors_far_away_do_not_make_the_steps_of_the_others_large(dtype):
+    X, y = make_moons(2000, noise=0.2, random_state=0)
+    X[:8, 0] += [200, -300, 400, 500, -500, 600, 700, -800]
+    big = SVC(C=10, gamma=2.0).fit(X, y)
+    X_test, _ = make_moons(2000, noise=0.2, random_state=1)
+    small = compress(big, X, budget=len(big.support_), dtype=dtype, random_state=0)
+    integers = Model.of(small).integers
+    labels = integers.decisions(integers.rows(X_test))[:, 0] > 0
+    assert np.mean(labels == big.predict(X_test)) > 0.99
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -97,6 +97,16 @@ def test_a_large_offset_gives_a_warning(layout, dtype):
     small_svc(gamma=0.1).fit(layout((X - [0, 0, 2000]).astype(dtype)), y)
 
 
+@pytest.mark.parametrize("column", [0, 1])
+@pytest.mark.parametrize("offset", [1000, -1000])
+def test_of_two_columns_the_one_with_the_large_offset_is_named(column, offset):
+    X, y = moons()
+    X[:, column] += offset
+    message = rf"Column {column} \(counted from 0\) of X has a large offset: its mean is -?1e\+03"
+    with pytest.warns(ScaleWarning, match=message):
+        small_svc().fit(X, y)
+
+
 @LAYOUTS
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_few_outliers_give_a_warning(layout, sign):

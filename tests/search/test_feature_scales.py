@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 
 from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVRCV, load_model
 from pocketsvm.callbacks import Checkpoint
+from pocketsvm.solving.feature_scales import Learnt
 
 SCALES = np.array([2.0, 1.0, 0.0, 0.0])
 
@@ -30,7 +31,7 @@ def learner(monkeypatch):
     def learned_scales(rows, targets, parameters, *, auto):
         assert not auto
         seen.append(rows.n_rows)
-        return SCALES * (1 + 1e-3 * rows.X.mean())
+        return Learnt(SCALES * (1 + 1e-3 * rows.X.mean()), "learnt here")
 
     for place in ("pocketsvm.fit.learned_scales", "pocketsvm.search.running.learned_scales"):
         monkeypatch.setattr(place, learned_scales)
@@ -100,12 +101,40 @@ def test_auto_makes_two_searches_and_takes_the_better_one(learner):
     assert found.cv_results_["mean_test_score"][is_plain].max() == plain.best_score_
 
 
+def test_scales_that_are_no_better_are_dropped_after_a_few_folds(monkeypatch):
+    X, y = problem()
+    seen = []
+
+    def learned_scales(rows, targets, parameters, *, auto):
+        seen.append(rows.n_rows)
+        return Learnt(SCALES[::-1].copy(), "noise alone")
+
+    monkeypatch.setattr("pocketsvm.search.running.learned_scales", learned_scales)
+    found = few(feature_scales="auto", gammas=2).fit(X, y)
+    assert seen == [1000, 1000]
+    assert found.best_params_["feature_scales"] is None
+    assert found.n_splits_ == 3
+    results = found.cv_results_
+    dropped = np.array([each["feature_scales"] == "learn" for each in results["params"]])
+    assert np.isnan(results["split0_test_score"][dropped]).all()
+    assert results["n_resources"][dropped].max() == 1000
+    assert results["rank_test_score"][dropped].min() > results["rank_test_score"][~dropped].min()
+
+
+def test_only_the_best_scales_are_scored_on_all_folds(learner):
+    X, y = problem()
+    found = few(feature_scales="learn", gammas=None).fit(X, y)
+    finished = np.isfinite(found.cv_results_["split2_test_score"])
+    assert finished.sum() == 1
+    assert found.cv_results_["params"][np.flatnonzero(finished)[0]] == found.best_params_
+
+
 def test_auto_weighs_features_of_few_rows_alike(learner):
     X, y = problem(300)
     found = few(feature_scales="auto", gammas=2).fit(X, y)
     assert not learner
     assert found.best_params_["feature_scales"] is None
-    assert not hasattr(found, "feature_scales_")
+    assert found.feature_scales_ is None
     assert_array_equal(found.predict(X), few(gammas=2).fit(X, y).predict(X))
 
 

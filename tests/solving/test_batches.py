@@ -44,6 +44,10 @@ def sample(X, y, loss="hinge"):
     return sample_of(ready, targets, settings())
 
 
+def refine(part, given, *, scales=True):
+    return refined(part, given, np.random.default_rng(0), scales=scales)
+
+
 def objective(part, batches, unknowns):
     """Return the objective over the sum of C, in float64."""
     factors = np.exp(unknowns.logs.astype(np.float64))
@@ -61,7 +65,7 @@ def test_the_gradient_agrees_with_finite_differences(moons, loss):
     X, y = moons
     part = sample(X[:400], (y + (X[:, 2] > 1))[:400], loss)
     random = np.random.default_rng(0)
-    start = start_of(part, settings(), np.arange(400), random)
+    start = start_of(part, settings(), np.arange(400), random, scales=True)
     batches = Batches(part, start, 1)
     logs = random.normal(0, 0.2, X.shape[1]).astype(np.float32)
     batches.unknowns = replace(batches.unknowns, logs=logs)
@@ -83,9 +87,17 @@ def test_the_gradient_agrees_with_finite_differences(moons, loss):
 def test_batches_lower_the_objective_and_the_scales_of_noise(moons):
     X, y = moons
     part = sample(X, y)
-    factors, vectors = refined(part, settings(batches=300), np.random.default_rng(0))
+    factors, vectors = refine(part, settings(batches=300))
     assert vectors.shape == (20, X.shape[1])
     assert factors[2:].max() < 0.5 * factors[:2].min()
+
+
+def test_scales_that_were_not_learnt_stay(moons):
+    X, y = moons
+    factors, vectors = refine(sample(X, y), settings(batches=100), scales=False)
+    np.testing.assert_array_equal(factors, 1.0)
+    nearest = np.abs(vectors[:, None] - X).max(axis=2).min(axis=1)
+    assert nearest.min() > 0.01  # they have moved away from the rows
 
 
 def test_any_number_of_threads_and_sparse_rows_give_the_same_bits(moons):
@@ -93,10 +105,10 @@ def test_any_number_of_threads_and_sparse_rows_give_the_same_bits(moons):
     X = np.where(np.abs(X) < 1.2, 0.0, X)  # so few values that dense rows count as sparse, too
     X[:, 2:] = 0.0
     part = sample(X, y)
-    found = refined(part, settings(batches=40), np.random.default_rng(0))
+    found = refine(part, settings(batches=40))
     for again in (
-        refined(part, settings(batches=40, n_threads=3), np.random.default_rng(0)),
-        refined(sample(sp.csr_array(X), y), settings(batches=40), np.random.default_rng(0)),
+        refine(part, settings(batches=40, n_threads=3)),
+        refine(sample(sp.csr_array(X), y), settings(batches=40)),
     ):
         np.testing.assert_array_equal(again[0], found[0])
         np.testing.assert_array_equal(again[1], found[1])
@@ -104,14 +116,14 @@ def test_any_number_of_threads_and_sparse_rows_give_the_same_bits(moons):
 
 def test_too_few_rows_are_not_refined(moons):
     X, y = moons
-    assert refined(sample(X[:40], y[:40]), settings(), np.random.default_rng(0)) is None
+    assert refine(sample(X[:40], y[:40]), settings()) is None
 
 
-def test_a_thorough_fit_learns_better_scales(moons, monkeypatch):
-    monkeypatch.setattr(Choices, "__init__", _with(Choices, batches=400))
+def test_a_thorough_fit_learns_better_scales():
     X, y = make_moons(6000, noise=0.2, random_state=1)
     X = np.c_[X, np.random.default_rng(1).normal(size=(6000, 12))]
     svc = BudgetedSVC(budget=30, C=10, feature_scales="learn", random_state=0, polish="thorough")
+    svc._choices = Choices(batches=400)
     svc.fit(X[:3000], y[:3000])
     plain = BudgetedSVC(budget=30, C=10, random_state=0, polish="thorough")
     plain.fit(X[:3000], y[:3000])
@@ -120,8 +132,7 @@ def test_a_thorough_fit_learns_better_scales(moons, monkeypatch):
     assert svc.support_vectors_.shape == (30, 14)
 
 
-def test_other_tasks(moons, monkeypatch):
-    monkeypatch.setattr(Choices, "__init__", _with(Choices, batches=100))
+def test_other_tasks(moons):
     X, y = moons
     options = {"feature_scales": "learn", "polish": "thorough", "random_state": 0}
     svr = BudgetedSVR(budget=30, loss="quantile", quantile=[0.1, 0.9], **options)
@@ -132,11 +143,29 @@ def test_other_tasks(moons, monkeypatch):
     assert ranker.score(X, y, qid=np.repeat(np.arange(150), 10)) > 0.9
 
 
-def _with(settings_type, **values):
-    """Return an initialiser that has other defaults."""
-    initialise = settings_type.__init__
+def test_batches_move_the_vectors_that_lbfgs_cannot(monkeypatch):
+    """Of noisy labels, most rows are near the margin; of others, few."""
+    seen = []
 
-    def init(self, **given):
-        initialise(self, **{**values, **given})
+    def counted(*args, **options):
+        seen.append(options)
+        return refined(*args, **options)
 
-    return init
+    monkeypatch.setattr("pocketsvm.fit.refined", counted)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 3))
+    values = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    noisy = values + random.logistic(size=3000) > 0
+
+    def fitted(y, budget, C, polish="thorough"):
+        svc = BudgetedSVC(budget, C=C, gamma=1.0, polish=polish, random_state=0)
+        svc._choices = Choices(batches=100, batch_rows=512)
+        return svc.fit(X, y)
+
+    moved = fitted(noisy, 300, 10.0)
+    assert seen == [{"scales": False}]
+    stays = fitted(noisy, 300, 10.0, polish=True)
+    assert moved.profile_.moves == stays.profile_.moves == 0
+    assert not np.isin(moved.support_vectors_, stays.support_vectors_).all(axis=1).any()
+    assert fitted(values > 0, 30, 10.0).profile_.moves > 0
+    assert len(seen) == 1

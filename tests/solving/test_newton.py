@@ -193,6 +193,24 @@ def test_directions_of_products_are_close_to_those_of_factors(products, monkeypa
     assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-3 * np.abs(found[1]).max())
 
 
+@pytest.mark.parametrize("most_kept", [0, kernel.MOST_KEPT])
+def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
+    vectors, sample = class_problem(1000, n_classes=10, n_vectors=60, C=30.0)
+    monkeypatch.setattr(kernel, "MOST_KEPT", most_kept)
+    made, factor = [], Problem._factor
+    monkeypatch.setattr(Problem, "_factor", lambda *given: made.append(1) or factor(*given))
+    counts = []
+    for many in (8, 11):
+        monkeypatch.setattr(problem_module, "MANY_OUTPUTS", many)
+        problem = Problem(vectors, sample, True, Native())
+        place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
+        solution = minimise(problem, place, np.random.default_rng(0))
+        assert_optimal(solution, Objective(vectors, sample))
+        counts.append(len(made))
+        made.clear()
+    assert counts[0] < counts[1] - 5
+
+
 def test_the_tilt_moves_the_intercept():
     vectors, sample = class_problem()
     points = [

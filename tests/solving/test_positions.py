@@ -187,6 +187,17 @@ def test_only_near_rows_and_some_others_take_part(paths, monkeypatch):
     assert 0 < n_near < len(X)
 
 
+def test_vectors_stay_if_the_loss_is_small(paths):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(4000, 2))
+    X = X[np.abs(X[:, 0]) > 0.2]
+    y = X[:, 0] > 0
+    assert BudgetedSVC(20, 1000.0, gamma=1.0, random_state=0).fit(X, y).profile_.moves == 0
+    assert not paths
+    BudgetedSVC(20, 1000.0, gamma=1.0, random_state=0, polish="thorough").fit(X, y)
+    assert paths
+
+
 def test_vectors_stay_after_a_trial_that_gains_little(monkeypatch):
     made, look = [], Positions.look
 

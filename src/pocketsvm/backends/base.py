@@ -1,11 +1,13 @@
 """The contract of a backend."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult, minimize
 
 from ..rows.checked import CheckedRows, Rows
 from .batches import Start
@@ -149,6 +151,33 @@ class Backend(ABC):
     @abstractmethod
     def batches(self, sample: Any, start: Start) -> Any:
         """Return mini-batches of rows with their weights and losses: `Batches`."""
+
+    def descend(
+        self,
+        look: Callable[[Array], tuple[float, Array]],
+        start: Array,
+        n_steps: int,
+        is_flat: Callable[[float], bool],
+    ) -> tuple[Array, int]:
+        """Minimise by L-BFGS; return where this ends, and the number of steps.
+
+        `look` returns the value and the slope at a point, and `is_flat` tells of the value after
+        each step whether to stop.
+        """
+
+        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
+            if is_flat(intermediate_result.fun):
+                raise StopIteration
+
+        found = minimize(
+            look,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=stop_if_flat,
+            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0},
+        )
+        return found.x, int(found.nit)
 
     @abstractmethod
     def read(

@@ -1,5 +1,6 @@
 """The penalty of the coefficients, and factors of Hessians."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -47,7 +48,8 @@ class Penalty:
     """The matrix A = K + jitter I of the penalty 1/2 beta' A beta.
 
     One square array holds two matrices, so that memory grows with one square of the budget: its
-    upper triangle is K, its lower triangle and diagonal the factor of a second derivative.
+    upper triangle is K, its lower triangle and diagonal the factor of a second derivative. If it is
+    small, there is a copy of K, so that Hessians take less time.
     """
 
     def __init__(self, vectors: Array, gamma: float, n_threads: int) -> None:
@@ -67,6 +69,7 @@ class Penalty:
                 self._square[:q, p:q] = block.T
                 self._square[p:q, :p] = self._square[:p, p:q].T
         self._factored = False
+        self._copy = self._square.copy(order="F") if n <= AT_ONCE else None
         self.preconditioner: HessianFactor | None = None
         is_double = vectors.dtype == np.float64
         self.jitter, self.dtype = jitter_of(float(self._square.mean()) if is_double else 0.0)
@@ -105,7 +108,9 @@ class Penalty:
         """
         square, ridge, largest, self._factored = self._square, 0.0, 1.0, True
         while ridge < MOST_RIDGE * largest:
-            for panel in slices(len(square), ASSEMBLED):  # K, from the upper triangle
+            if self._copy is not None:  # the Hessian of the rows has no lower triangle
+                np.add(self._copy, rows.square.T, out=square)
+            for panel in slices(len(square) if self._copy is None else 0, ASSEMBLED):
                 upper = np.triu(square[panel, panel], 1)
                 square[panel, panel] = upper + upper.T + rows.square[panel, panel].T
                 square[panel.stop :, panel] = square[panel, panel.stop :].T
@@ -239,20 +244,28 @@ class WhitenedRows:
         # Rows of K L^-T, in place.
         self._rows = dtrsm(1.0, self._lower, kernel.astype(np.float64).T, lower=1, overwrite_b=1).T
 
-    def factor(self, curvatures: Array, least: float, fit_intercept: bool) -> "_RowFactor":
+    def factor(self, curvatures: Array, least: float, fit_intercept: bool) -> "RowFactor":
         """Factor the Hessian of rows with these curvatures."""
         chosen = np.flatnonzero(curvatures)
-        rows, weights = self._rows[chosen], curvatures[chosen]
-        return _RowFactor(self._lower, rows, weights, least, fit_intercept)
+        return RowFactor(self._rows[chosen], curvatures[chosen], least, fit_intercept)
+
+    def solve(self, factors: Sequence["RowFactor"], gradients: Array) -> Array:
+        """Return the solution of a linear system for each row (n_factors, n_vectors + 1)."""
+        white, _ = dtrtrs(self._lower, gradients[:, :-1].T, lower=1)
+        found = [
+            factor.solve(right, gradient[-1])
+            for factor, right, gradient in zip(factors, white.T, gradients, strict=True)
+        ]
+        solutions = np.array([solution for solution, _ in found])
+        coefficients, _ = dtrtrs(self._lower, solutions.T, lower=1, trans=1)
+        return np.column_stack([coefficients.T, [intercept for _, intercept in found]])
 
 
-class _RowFactor:
+class RowFactor:
     """The factor of a Hessian in the space of its rows."""
 
-    def __init__(
-        self, lower: Array, rows: Array, weights: Array, least: float, fit_intercept: bool
-    ) -> None:
-        self._lower, self._rows, self._fit_intercept = lower, rows, fit_intercept
+    def __init__(self, rows: Array, weights: Array, least: float, fit_intercept: bool) -> None:
+        self._rows, self._fit_intercept = rows, fit_intercept
         small = rows @ rows.T
         small.flat[:: len(small) + 1] += 1 / weights
         self._small = dpotrf(small, lower=1)[0] if len(small) else small
@@ -261,15 +274,13 @@ class _RowFactor:
         corner = max(float(weights.sum()), least)
         self._rest = max(corner - float(self._column @ self._solved), LEAST_REST * corner)
 
-    def solve(self, gradient: Array) -> Array:
-        """Return the solution of the linear system of one output (1, n_vectors + 1)."""
-        white, _ = dtrtrs(self._lower, gradient[0, :-1], lower=1)
+    def solve(self, white: Array, last: float) -> tuple[Array, float]:
+        """Return the solution of the linear system of one output, and its intercept."""
         found, intercept = self._without_intercept(white), 0.0
         if self._fit_intercept:
-            intercept = (gradient[0, -1] - found @ self._column) / self._rest
+            intercept = float(last - found @ self._column) / self._rest
             found = found - intercept * self._solved
-        coefficients, _ = dtrtrs(self._lower, found, lower=1, trans=1)
-        return np.append(coefficients, intercept)[None]
+        return found, intercept
 
     def _without_intercept(self, right: Array) -> Array:
         if not len(self._rows):

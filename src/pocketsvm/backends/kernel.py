@@ -152,7 +152,8 @@ class KernelRows:
             chosen = np.flatnonzero(slopes[at].any(axis=1))
             weights = slopes[at][chosen].astype(np.float32) @ single
             weights *= kernel[some][chosen]
-            return weights.sum(axis=0, dtype=np.float64), (X[at][chosen].T @ weights).T
+            rows = X[at.start + chosen]
+            return weights.sum(axis=0, dtype=np.float64), (rows.T @ weights).T
 
         for at, kernel in self.blocks():
             some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(self.vectors)))

@@ -5,7 +5,6 @@ float64. Kernel values, Hessians and their factors stay on the device.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,14 +15,16 @@ from numpy.typing import NDArray
 from ..rows.checked import CheckedRows, Rows
 from .base import Backend
 from .batches import Start
-from .hessian import FIRST_RIDGE, MOST_RIDGE, NEXT_RIDGE, HessianFactor, RowHessian, jitter_of
+from .hessian import FIRST_RIDGE, LEAST_REST, MOST_RIDGE, NEXT_RIDGE, RowHessian, jitter_of
 from .kernel import KernelRows
 from .slices import slices
 from .torch_batches import TorchBatches
+from .torch_lbfgs import descend
 from .torch_losses import DeviceLosses
 from .torch_rows import (
     MOST_RESIDENT,
     DeviceRows,
+    HostCopies,
     exact_products,
     fitting,
     free_bytes,
@@ -40,6 +41,8 @@ Array = NDArray[Any]
 
 # Square matrices of float64 that are in memory together.
 SQUARES = 4
+# SciPy's L-BFGS takes little time for so many values.
+MOST_OF_SCIPY = 2**17
 # Bytes of results that are copied from the device together, while it computes others.
 RESULT_BYTES = 2**23
 
@@ -110,6 +113,18 @@ class Torch(Backend):
         device_rows = self.resident(sample.rows, np.float32)
         return TorchBatches(sample, start, device_rows)
 
+    def descend(
+        self,
+        look: Callable[[Array], tuple[float, Array]],
+        start: Array,
+        n_steps: int,
+        is_flat: Callable[[float], bool],
+    ) -> tuple[Array, int]:
+        """Minimise by L-BFGS; return where this ends, and the number of steps."""
+        if len(start) <= MOST_OF_SCIPY:  # the steps are those of the CPU
+            return super().descend(look, start, n_steps, is_flat)
+        return descend(look, start, n_steps, is_flat, self.on)
+
     def read(
         self,
         vectors: Array,
@@ -141,12 +156,12 @@ class Torch(Backend):
     ) -> NDArray[np.float64]:
         """Return decision values (n_rows, n_outputs), in the precision of the vectors."""
         found: NDArray[np.float64] = np.empty((rows.n_rows, len(coefficients)))
+        with HostCopies(self.on) as copies:
 
-        def keep(at: slice, decisions: Any) -> None:
-            found[at] = decisions.cpu().numpy()
+            def keep(at: slice, decisions: Any) -> None:
+                copies.add(decisions, partial(np.add, intercepts, out=found[at]))
 
-        self.decide_in_parts(vectors, coefficients, gamma, rows.X, keep)
-        found += intercepts
+            self.decide_in_parts(vectors, coefficients, gamma, rows.X, keep)
         return found
 
     def decide_in_parts(
@@ -167,17 +182,13 @@ class Torch(Backend):
         def decide(n_values: int) -> None:
             n_kept = max(1, RESULT_BYTES // (dtype.itemsize * n_outputs))
             n_each = max(1, n_values // (matrix.shape[1] + matrix.shape[0]))
-            parts, n_waiting, kept = [], 0, []
-            with ThreadPoolExecutor(1) as copier:
-                for here, part in device_rows.chunks(slice(0, device_rows.n_rows), n_each):
-                    parts.append(torch.mm(torch.mm(part, matrix).exp_(), weights))
-                    n_waiting += len(part)
-                    if n_waiting >= n_kept or here.stop == device_rows.n_rows:
-                        at = slice(here.stop - n_waiting, here.stop)
-                        kept.append(copier.submit(keep, at, torch.cat(parts)))
-                        parts, n_waiting = [], 0
-            for each in kept:  # raises what has gone wrong
-                each.result()
+            parts, n_waiting = [], 0
+            for here, part in device_rows.chunks(slice(0, device_rows.n_rows), n_each):
+                parts.append(torch.mm(torch.mm(part, matrix).exp_(), weights))
+                n_waiting += len(part)
+                if n_waiting >= n_kept or here.stop == device_rows.n_rows:
+                    keep(slice(here.stop - n_waiting, here.stop), torch.cat(parts))
+                    parts, n_waiting = [], 0
 
         with exact_products():
             fitting(self.on, decide)
@@ -333,6 +344,8 @@ class TorchRows(KernelRows):
 class TorchHessian(RowHessian):
     """The Hessian of the losses of rows in one output, on a device: all of the square."""
 
+    column: Any
+
     def __init__(self, n_vectors: int, n_rows: int, device: str) -> None:
         self.device = device
         super().__init__(n_vectors, n_rows, 1)
@@ -340,6 +353,14 @@ class TorchHessian(RowHessian):
     def _zeros(self, n_vectors: int) -> Any:
         torch = imported()
         return torch.zeros((n_vectors, n_vectors), device=self.device, dtype=torch.float64)
+
+    def _reset(self, n_vectors: int) -> None:
+        super()._reset(n_vectors)
+        self.column = self.square.new_zeros(n_vectors)
+
+    def differences(self, curvatures: Array, least: Array) -> Array:
+        """Return how curvatures have changed; changes up to the least one are left out."""
+        return super().differences(np.ascontiguousarray(curvatures), least)
 
     def add(self, kernel: Any, differences: Array) -> None:
         """Add rows of kernel values; some of these differences are zero."""
@@ -351,7 +372,7 @@ class TorchHessian(RowHessian):
                 rows = kernel[some].double()
             else:
                 rows = kernel[tensor(chosen[some], self.device)].double()
-            self.column += (weights @ rows).cpu().numpy()
+            self.column += weights @ rows
             self.square.addmm_(rows.T, rows * weights[:, None])
         self.corner += float(differences.sum())
 
@@ -395,27 +416,45 @@ class TorchPenalty:
 
     def factor(self, rows: TorchHessian, least: float, fit_intercept: bool) -> "TorchFactor":
         """Factor A plus the Hessian of the losses of rows."""
-        torch = imported()
+        torch, ridge = imported(), 0.0
         total = self._square + rows.square
-        largest, ridge = float(total.diagonal().max()), 0.0
-        while np.isfinite(largest) and ridge < MOST_RIDGE * max(1.0, largest):
+        while True:
             lower, info = torch.linalg.cholesky_ex(total)
-            if not int(info):
+            failed, largest = torch.stack([info.double(), total.diagonal().max()]).tolist()
+            if not np.isfinite(largest) or ridge >= MOST_RIDGE * max(1.0, largest):
+                raise FloatingPointError(
+                    "kernel values and weights must be finite to solve for a model."
+                )
+            if not failed:
                 corner = max(rows.corner, least)
-                return TorchFactor(lower, rows.column, corner, fit_intercept)
+                return TorchFactor(lower, rows.column.clone(), corner, fit_intercept)
             before, ridge = ridge, max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
             total.diagonal().add_(ridge - before)
-        raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
 
 
-class TorchFactor(HessianFactor):
+@dataclass(frozen=True, eq=False)
+class TorchFactor:
     """The factor of the Hessian in the coefficients and the intercept of an output."""
 
-    def _without_intercept(self, right: Array) -> Array:
-        lower = self._square
-        columns = tensor(right.T, str(lower.device))
-        rows: Array = imported().cholesky_solve(columns, lower).T.cpu().numpy()
-        return rows
+    lower: Any
+    column: Any
+    corner: float
+    fit_intercept: bool
+
+    def solve(self, gradient: Array) -> Array:
+        """Return the solution of a linear system for each row (n_outputs, n_vectors + 1)."""
+        torch, right = imported(), tensor(gradient.T, str(self.lower.device))
+        both = torch.cat([right[:-1], self.column[:, None]], dim=1)
+        both = torch.cholesky_solve(both, self.lower)
+        found, of_column = both[:, :-1], both[:, -1:]
+        intercepts = torch.zeros_like(right[-1:])
+        if self.fit_intercept:
+            rest = self.corner - self.column @ of_column  # Schur's complement
+            rest = rest.clamp_min(LEAST_REST * self.corner)
+            intercepts = (right[-1:] - self.column @ found) / rest
+            found = found - of_column * intercepts
+        solution: Array = torch.cat([found, intercepts]).T.contiguous().cpu().numpy()
+        return solution
 
 
 def _kernel_of(rows: DeviceRows, matrix: Any) -> Any:

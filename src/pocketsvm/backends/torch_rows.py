@@ -8,7 +8,7 @@ values.
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -30,6 +30,8 @@ MOST_VALUES, LEAST_VALUES = 2**26, 2**16
 VALUE_BYTES = 24
 # Rows stay on the device if they take at most this share of its free memory.
 MOST_RESIDENT = 0.4
+# Rows that take at most so many bytes are copied without asking how much memory is free.
+SMALL = 2**25
 # The values of a matrix have addresses that matrix products like if rows are multiples of this.
 ALIGNED = 4
 # Bytes that are copied at once to pinned memory, and from there to the device; and the least number
@@ -61,8 +63,13 @@ def free_bytes(device: str) -> int:
     if torch.device(device).type != "cuda":
         return CPU_BYTES
     free, _ = torch.cuda.mem_get_info(device)
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(free) + int(unused)
+    # A flat dict of all statistics would take longer than all else.
+    known = torch.cuda.memory.memory_stats_as_nested_dict(device)
+    reserved, allocated = (
+        known[name]["all"]["current"] if known else 0
+        for name in ("reserved_bytes", "allocated_bytes")
+    )
+    return int(free + reserved - allocated)
 
 
 def most_values(device: str) -> int:
@@ -133,7 +140,10 @@ def exact_products() -> Iterator[None]:
 
 def tensor(array: Any, device: str, dtype: Any = None) -> Any:
     """Copy an array to the device."""
-    return imported().tensor(np.ascontiguousarray(array), device=device, dtype=dtype)
+    torch, array = imported(), np.ascontiguousarray(array)
+    if device.startswith("cuda") and array.flags.writeable:  # without a copy on the CPU
+        return torch.from_numpy(array).to(device=device, dtype=dtype)
+    return torch.tensor(array, device=device, dtype=dtype)
 
 
 def is_tensor(X: Any) -> bool:
@@ -204,10 +214,14 @@ class DeviceRows:
             mean = np.asarray(some.mean(axis=0), dtype=np.float64).ravel()
             self.centre = mean.astype(np.float32 if self.item == 4 else np.float64)
         self._centre = tensor(self.centre, device, dtype)
+        self._exact_centre = self._centre.double()
         self._rows: Any = None
         self._sparse: Any = None
-        settle_values(device)
-        if stays and self._bytes() <= MOST_RESIDENT * free_bytes(device):
+        # Asking for free memory takes longer than it takes to read few rows.
+        is_small = self._bytes() <= SMALL and device in _most_values
+        if not is_small:
+            settle_values(device)
+        if stays and (is_small or self._bytes() <= MOST_RESIDENT * free_bytes(device)):
             try:
                 self._stay()
             except out_of_memory():
@@ -237,12 +251,12 @@ class DeviceRows:
 
     def vectors(self, vectors: Array, gamma: float) -> Any:
         """Return the matrix of vectors with which rows are multiplied."""
-        moved = vectors.astype(np.float64) - self.centre
-        matrix = np.zeros((self.width, len(vectors)))
+        moved = tensor(vectors, self.device).double() - self._exact_centre
+        matrix = moved.new_zeros((self.width, len(vectors)))
         matrix[: self.n_features] = 2 * gamma * moved.T
         matrix[self.n_features] = -gamma
-        matrix[self.n_features + 1] = -gamma * np.square(moved).sum(axis=1)
-        return tensor(matrix, self.device, self.dtype)
+        matrix[self.n_features + 1] = -gamma * moved.square().sum(dim=1)
+        return matrix.to(self.dtype)
 
     def chunks(self, at: slice, n_each: int) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows, and these rows on the device."""
@@ -312,13 +326,15 @@ class DeviceRows:
         return dense.index_copy_(0, places, data).view(n_rows, self.n_features)
 
     def _staged(self, parts: list[slice]) -> Iterator[tuple[slice, Any]]:
-        """Copy rows while the device computes on those before: two buffers take turns."""
+        """Copy rows while the device computes on those before: two buffers take turns.
+
+        The rows of one part are copied at once: threads would have to wait for those that read
+        the next rows of a file.
+        """
         torch = imported()
-        if not self.device.startswith("cuda"):
+        if len(parts) == 1 or not self.device.startswith("cuda"):
             for at in parts:
-                buffer = torch.empty((at.stop - at.start, self.n_features), dtype=self.dtype)
-                self._copy(at, buffer.numpy(), None)
-                yield at, buffer
+                yield at, tensor(self.X[at], self.device, self.dtype)
             return
         shape = (max((at.stop - at.start for at in parts), default=0), self.n_features)
         buffers = [
@@ -339,7 +355,7 @@ class DeviceRows:
                 part.record_stream(main)
                 yield at, part
 
-    def _copy(self, at: slice, to: Array, pool: Executor | None) -> None:
+    def _copy(self, at: slice, to: Array, pool: Executor) -> None:
         """Copy rows to a buffer, in the precision of the buffer."""
         n_each = max(LEAST_COPIED, -(-len(to) // self.n_threads))
 
@@ -348,8 +364,47 @@ class DeviceRows:
                 np.copyto(to[some], self.X[at.start + some.start : at.start + some.stop])
 
         parts = slices(len(to), n_each)
-        for _ in map(copy, parts) if pool is None else pool.map(copy, parts):
+        for _ in pool.map(copy, parts):
             pass
+
+
+class HostCopies:
+    """Copies results from a device while it computes others, and hands them to functions."""
+
+    def __init__(self, device: str) -> None:
+        torch, is_gpu = imported(), device.startswith("cuda")
+        self.device, self._stream = device, torch.cuda.Stream(device) if is_gpu else None
+        self._pool, self._waiting = ThreadPoolExecutor(1), list[Future[None]]()
+
+    def __enter__(self) -> "HostCopies":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Wait for all copies; raise what has gone wrong."""
+        self._pool.shutdown()
+        if error[0] is None:
+            for each in self._waiting:
+                each.result()
+
+    def add(self, found: Any, use: Callable[[Array], Any]) -> None:
+        """Copy a tensor, and call a function with the array."""
+        done = None
+        if self._stream is not None:
+            done = imported().cuda.current_stream(self.device).record_event()
+        self._waiting.append(self._pool.submit(self._copy, found, done, use))
+
+    def _copy(self, found: Any, done: Any, use: Callable[[Array], Any]) -> None:
+        torch = imported()
+        if self._stream is None:
+            use(found.numpy())
+            return
+        with torch.cuda.stream(self._stream):
+            self._stream.wait_event(done)
+            host = torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
+            host.copy_(found, non_blocking=True)
+            found.record_stream(self._stream)
+            self._stream.synchronize()
+        use(host.numpy())
 
 
 def resident_rows(checked: CheckedRows, device: str, dtype: Any, n_threads: int) -> DeviceRows:

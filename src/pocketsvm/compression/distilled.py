@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -11,6 +12,7 @@ from ..estimators import BudgetedSVC, BudgetedSVR
 from ..model.model import Model
 from ..training.settings import COMPRESSION_CHOICES as CHOICES
 from .given import Given
+from .merged import refined
 
 Array = NDArray[Any]
 
@@ -19,7 +21,8 @@ def distilled(found: Given, X: Any, values: Array, **options: Any) -> Model:
     """Return a model that computes the decision values of a machine.
 
     Several classes with a hinge are solved on the labels: a class needs no exact values far from
-    its boundary, and many vectors to have them.
+    its boundary, and many vectors to have them. For a regression, vectors are refined such that
+    values between the rows are close, too.
 
     Parameters
     ----------
@@ -37,11 +40,20 @@ def distilled(found: Given, X: Any, values: Array, **options: Any) -> Model:
     """
     model = found.model
     if takes_labels(model):
-        return _on_codes(found, X, found.codes(values), options)
+        return _on_codes(found, X, found.codes(values), {"polish": "thorough", **options})
     targets, unit = _targets(model, values)
     machine = BudgetedSVR(C=CHOICES.C, loss="squared_error", gamma=model.gamma, **options)
     weight = _near_the_boundary(values) if model.task == "novelty" else None
-    return _like(model, _fitted(machine, X, targets / unit, weight), unit)
+    small = _like(model, _fitted(machine, X, targets / unit, weight), unit)
+    if model.task != "regression" or not values.any():
+        return small
+    most = CHOICES.refined_values // max(X.shape[1], len(small.vectors))
+    order = np.random.default_rng(options["random_state"]).permutation(X.shape[0])
+    chosen = np.sort(order[:most])
+    some: Any = X[chosen]
+    is_sparse: bool = sp.issparse(some)
+    rows = some.toarray() if is_sparse else some
+    return refined(model, small, rows, values[chosen], options["n_jobs"])
 
 
 def on_labels(found: Given, X: Any, y: Array, **options: Any) -> Model:

@@ -60,7 +60,8 @@ def compress(
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows, best those that the machine was trained on. The new model is solved so that its
         decision values are those of the given machine. Without rows, the given vectors are merged,
-        and coefficients and positions are solved so that both functions are close everywhere.
+        and coefficients and positions are solved so that both functions are close everywhere; a
+        regression is solved on its vectors.
 
     y : array-like of shape (n_samples,), default=None
         The labels or target values of the rows: the report has scores, too.
@@ -103,8 +104,8 @@ def compress(
     Notes
     -----
     A tenth of the rows, at most 2,000, are held out: the model does not see them, and the report
-    is about them. A model of several classes is then solved again on all rows. Without rows, the
-    report is about the support vectors of the given machine.
+    is about them. If pairs of classes vote, it is at most 500. Without rows, the report is about
+    the support vectors of the given machine.
 
     Where pairs of classes vote, as in `SVC` with several classes, the new model has one output per
     class, and is solved on the labels that the given machine predicts. Without rows, these are the
@@ -137,7 +138,7 @@ def compress(
         most = work.budget_of(bytes) if bytes is not None else int(budget or 0)
         small = work.made(most)
     report = work.measured.report(small, kind)
-    estimator = finished(found, work.on_all_rows(small, most), most)
+    estimator = finished(found, small, most)
     estimator.compression_ = replace(report, seconds=time.perf_counter() - begin)
     if verbose:
         print(estimator.compression_)
@@ -236,7 +237,7 @@ class _Work:
             )
         if budget >= len(found.model.vectors) and found.pairs is None and self.y is None:
             small = replace(found.model, training=None, integers=None)  # nothing is lost
-        elif measured.rows is None and found.pairs is None:
+        elif measured.rows is None and found.pairs is None and found.model.task != "regression":
             budget = min(budget, len(found.model.vectors))
             small = merged(found.model, budget, self.backend.n_threads)
         else:
@@ -250,15 +251,6 @@ class _Work:
         if len(learnt) <= most or takes_labels(self.found.model) or self.y is not None:
             return learnt
         return np.sort(np.random.default_rng(self.seed).permutation(learnt)[:most])
-
-    def on_all_rows(self, small: Model, budget: int) -> Model:
-        """Return a model of several classes, solved again with the rows that were held out.
-
-        Its labels say little about a row, and more rows make it better.
-        """
-        if self.measured.rows is None or not takes_labels(small):
-            return small
-        return self._typed(self._learnt(np.arange(self.measured.rows.n_rows), budget))
 
     def _typed(self, small: Model) -> Model:
         """Return a model in the type that is wanted, solved for on some rows."""

@@ -17,6 +17,7 @@ from ..rows.checked import CheckedRows, check_rows, checked_rows
 from ..rows.opening import as_dataset
 from ..rows.preparation import in_parts
 from ..training.settings import COMPRESSION_CHOICES as CHOICES
+from .distilled import takes_labels
 from .given import Given, codes_of, exact_values, labels_of
 from .report import Report
 from .sizes import size_of
@@ -100,7 +101,8 @@ class Measured:
     ) -> "Measured":
         """Hold rows out, and compute the decision values of all."""
         seen = checked_rows(found.model.vectors) if rows is None else rows
-        n_out = min(int(CHOICES.held_out * seen.n_rows), CHOICES.most_held_out)
+        most = CHOICES.most_labels_held_out if takes_labels(found.model) else CHOICES.most_held_out
+        n_out = min(int(CHOICES.held_out * seen.n_rows), most)
         learnt = held_out = np.arange(seen.n_rows)
         if rows is not None:
             if n_out < 1:

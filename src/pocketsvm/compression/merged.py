@@ -1,11 +1,16 @@
-"""Without rows: the given vectors are merged, then solved for in the space of the kernel.
+"""Vectors and coefficients that are solved for in the space of the kernel.
 
 With the given function f = sum_i a_i k(x_i, .) and vectors z_j, the best coefficients minimise the
 norm of f - sum_j c_j k(z_j, .): they solve K_zz c = K_zx a. What remains is the squared norm of f
-minus (K_zx a)' c, a function of the positions z alone, which L-BFGS minimises.
+minus (K_zx a)' c, a function of the positions z alone, which L-BFGS minimises. Without rows, the
+given vectors are merged first.
+
+A regression has rows, too: those that are given, or else its vectors. There, the objective is the
+sum of squared changes of its values plus a share of the squared distance. Rows alone say nothing
+about values between them, and the distance alone says little about values that are far from zero.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +39,45 @@ def merged(model: Model, budget: int, n_threads: int) -> Model:
     vectors = _merged_vectors(model, budget)
     with ONE_BLAS_THREAD:
         space = _Space(model, n_threads)
-        vectors = space.moved(vectors).astype(model.vectors.dtype)
+        vectors = space.moved(vectors, CHOICES.moves, CHOICES.tolerance)
+        vectors = vectors.astype(model.vectors.dtype)
         return replace(model, vectors=vectors, dual_coef=space.coefficients(vectors), training=None)
+
+
+def refined(model: Model, small: Model, rows: Array, values: Array, n_threads: int) -> Model:
+    """Return a small model whose values are closer to those of a model, on rows and elsewhere.
+
+    Parameters
+    ----------
+    model : Model
+        The model to imitate.
+
+    small : Model
+        Where to start.
+
+    rows : ndarray of shape (n_rows, n_features)
+        Rows as the kernel sees them.
+
+    values : ndarray of shape (n_rows, n_outputs)
+        What the model computes for them.
+
+    n_threads : int
+        Threads.
+    """
+    spread = values.std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+    with ONE_BLAS_THREAD:
+        space = _Space(
+            replace(model, dual_coef=model.dual_coef / unit[:, None]),
+            n_threads,
+            rows,
+            (values - model.intercept) / unit,
+        )
+        vectors = space.moved(
+            small.vectors.astype(float), CHOICES.refinements, CHOICES.refined_tolerance
+        ).astype(small.vectors.dtype)
+        coefficients = space.coefficients(vectors) * unit[:, None]
+    return replace(small, vectors=vectors, dual_coef=coefficients, intercept=model.intercept)
 
 
 def _merged_vectors(model: Model, budget: int) -> Array:
@@ -76,30 +118,42 @@ def _reduced(model: Model, used: Array, coefficients: Array, budget: int) -> Arr
 
 
 class _Space:
-    """Distances from a function in the space of the kernel."""
+    """Distances from a function in the space of the kernel, and on rows if there are any."""
 
-    def __init__(self, model: Model, n_threads: int) -> None:
+    def __init__(
+        self, model: Model, n_threads: int, rows: Array | None = None, values: Array | None = None
+    ) -> None:
         self.model, self.n_threads = model, n_threads
         self.centre = model.vectors.mean(axis=0, dtype=float)
+        self.share = 1.0 if rows is None else CHOICES.distance  # of the distance in the objective
         # In float64 and without a common offset, differences of vectors keep their digits.
         self.x = np.ascontiguousarray(model.vectors - self.centre)
-        self.a = model.dual_coef.T
-        rows = _core.Rows.dense(self.x)
+        self.a = self.share * model.dual_coef.T
         zero = np.zeros(len(model.dual_coef))
-        values = _core.decide(self.x, model.dual_coef, zero, model.gamma, rows, n_threads)
-        self.square = float((self.a * values).sum()) or 1.0  # the squared norm
+        given = _core.decide(
+            self.x,
+            np.ascontiguousarray(model.dual_coef, dtype=float),
+            zero,
+            model.gamma,
+            _core.Rows.dense(self.x),
+            n_threads,
+        )
+        self.square = float((self.a * given).sum())  # the squared norm
+        self.rows, self.values = np.empty((0, self.x.shape[1])), np.empty((0, self.a.shape[1]))
+        if rows is not None and values is not None:
+            self.rows, self.values = np.ascontiguousarray(rows - self.centre), values
+            self.square += float(np.square(values).sum())
+        self.square = self.square or 1.0
 
     def coefficients(self, vectors: Array) -> Array:
         """Return the best coefficients (n_outputs, n_vectors)."""
-        z = np.ascontiguousarray(vectors - self.centre)
-        c, _ = self._solved(z, self._pull(z)[0])
+        c = self._solved(np.ascontiguousarray(vectors - self.centre)).c
         return np.ascontiguousarray(c.T)
 
-    def moved(self, vectors: Array) -> Array:
+    def moved(self, vectors: Array, most_steps: int, tolerance: float) -> Array:
         """Return vectors that are closer to the function."""
-        z = vectors - self.centre
-        c, _ = self._solved(z, self._pull(z)[0])
-        weight = np.square(c).sum(axis=1)
+        z = np.ascontiguousarray(vectors - self.centre)
+        weight = np.square(self._solved(z).c).sum(axis=1)
         # As in the solver's positions: steps are in kernel widths, shorter for large coefficients.
         unit = np.sqrt(2 * self.model.gamma * (weight / (weight.mean() or 1.0) + 0.1))[:, None]
         objectives: list[float] = []
@@ -110,7 +164,7 @@ class _Space:
 
         def stop_if_flat(intermediate_result: OptimizeResult) -> None:
             objectives.append(float(intermediate_result.fun))
-            n, tolerance = CHOICES.window, CHOICES.tolerance
+            n = CHOICES.window
             if len(objectives) > n and objectives[-1 - n] - objectives[-1] < n * tolerance:
                 raise StopIteration
 
@@ -120,46 +174,67 @@ class _Space:
             jac=True,
             method="L-BFGS-B",
             callback=stop_if_flat,
-            options={"maxiter": CHOICES.moves, "ftol": 0.0, "gtol": 0.0},
+            options={"maxiter": most_steps, "ftol": 0.0, "gtol": 0.0},
         )
         moved: Array = found.x.reshape(z.shape) / unit + self.centre
         return moved
 
     def _distance(self, z: Array) -> tuple[float, Array]:
-        """Return the squared distance, as a share of the squared norm, and its gradient."""
+        """Return the objective, as a share of that of zero, and its gradient."""
         z = np.ascontiguousarray(z)
-        right, kernels = self._pull(z)
-        c, among = self._solved(z, right)
+        found = self._solved(z)
+        c, among = found.c, found.among
         total, pull = np.zeros(len(z)), np.zeros(z.shape)
-        for at, kernel in kernels:
-            weights = (c @ self.a[at].T) * kernel
+        for points, values, kernel in found.given:
+            weights = (c @ values.T) * kernel
             total += weights.sum(axis=1)
-            pull += weights @ self.x[at]
+            pull += weights @ points
+        for points, values, kernel in found.rows:  # a residual acts as a coefficient does
+            weights = (c @ (values - kernel.T @ c).T) * kernel
+            total += weights.sum(axis=1)
+            pull += weights @ points
         np.fill_diagonal(among, 0.0)
-        weights = (c @ c.T) * among
+        weights = self.share * (c @ c.T) * among
         total -= weights.sum(axis=1)
         pull -= weights @ z
         gradient = 4 * self.model.gamma * (total[:, None] * z - pull)
-        return 1.0 - float((right * c).sum()) / self.square, gradient / self.square
+        return 1.0 - float((found.right * c).sum()) / self.square, gradient / self.square
 
-    def _pull(self, z: Array) -> tuple[Array, list[tuple[slice, Array]]]:
-        """Return K_zx a, and the kernel values in blocks of the given vectors."""
-        rows, n_each = _core.Rows.dense(z), max(1, VALUES_AT_ONCE // len(z))
-        right, kernels = np.zeros((len(z), self.a.shape[1])), []
-        for begin in range(0, len(self.x), n_each):
+    def _solved(self, z: Array) -> "_Solution":
+        """Solve for the coefficients of some vectors."""
+        among = self._kernel(z, z)
+        given, rows = self._blocks(z, self.x, self.a), self._blocks(z, self.rows, self.values)
+        matrix = self.share * (among + JITTER * np.eye(len(z)))
+        right = np.zeros((len(z), self.a.shape[1]))
+        for _, values, kernel in [*given, *rows]:
+            right += kernel @ values
+        for *_, kernel in rows:
+            matrix += kernel @ kernel.T
+        c: Array = cho_solve(cho_factor(matrix), right)
+        return _Solution(c, right, among, given, rows)
+
+    def _blocks(self, z: Array, points: Array, values: Array) -> list["_Block"]:
+        """Return points, their values and kernel values (n_vectors, n_points), in blocks."""
+        n_each, found = max(1, VALUES_AT_ONCE // len(z)), []
+        for begin in range(0, len(points), n_each):
             at = slice(begin, begin + n_each)
-            kernel = _core.kernel_block(
-                self.x[at], self.model.gamma, rows, 0, len(z), self.n_threads
-            )
-            right += kernel @ self.a[at]
-            kernels.append((at, kernel))
-        return right, kernels
+            found.append((points[at], values[at], self._kernel(points[at], z)))
+        return found
 
-    def _solved(self, z: Array, right: Array) -> tuple[Array, Array]:
-        """Return the best coefficients (n_vectors, n_outputs) and the kernel among the vectors."""
-        among = _core.kernel_block(
-            z, self.model.gamma, _core.Rows.dense(z), 0, len(z), self.n_threads
-        )
-        ridge = JITTER * np.eye(len(z))
-        c: Array = cho_solve(cho_factor(among + ridge), right)
-        return c, among
+    def _kernel(self, points: Array, z: Array) -> Array:
+        gamma, rows = self.model.gamma, _core.Rows.dense(z)
+        return _core.kernel_block(points, gamma, rows, 0, len(z), self.n_threads)
+
+
+_Block = tuple[Array, Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """The best coefficients of some vectors, and what their gradient needs."""
+
+    c: Array  # (n_vectors, n_outputs)
+    right: Array
+    among: Array  # the kernel among the vectors
+    given: list[_Block]
+    rows: list[_Block]

@@ -45,10 +45,24 @@ def in_integers(model: Model, rows: Array, values: Array, dtype: IntegerType) ->
     dtype : {"int8", "int16"}
         The type of the vectors.
     """
+    weights = _weights(model, values)
+    with ONE_BLAS_THREAD:
+        solved = [_in_range(model, rows, values, weights, dtype, q) for q in CHOICES.ranges]
+    return min(solved, key=lambda each: each[1])[0]
+
+
+def _in_range(
+    model: Model, rows: Array, values: Array, weights: Array, dtype: IntegerType, quantile: float
+) -> tuple[Integers, float]:
+    """Return a model in integers whose range is given by quantiles, and its squared error.
+
+    A few vectors far from all others would make the steps of all others large; those outside the
+    range move to its end.
+    """
     features = counted_features(model)
     to_t = math.sqrt(model.gamma * math.log2(math.e))
     vectors = model.vectors[:, features].astype(float)
-    low, high = vectors.min(axis=0), vectors.max(axis=0)
+    low, high = np.quantile(vectors, (quantile, 1 - quantile), axis=0)
     offsets = ((low + high) / 2).astype(np.float32)
     half = to_t * (high - low) / 2
     spread = to_t * np.abs(rows[:, features] - offsets).max(axis=0)
@@ -60,7 +74,7 @@ def in_integers(model: Model, rows: Array, values: Array, dtype: IntegerType) ->
     factors = np.full(len(features), 2 * unit * to_t, dtype=np.float32)
     positions = np.clip((vectors - offsets) * to_t * unit, -LIMIT, LIMIT)
     largest = 127 if dtype == "int8" else LIMIT
-    steps = np.maximum(np.ceil(np.abs(positions).max(axis=0) / largest), 1)
+    steps = np.maximum(np.ceil(half * unit / largest), 1)
     most = np.minimum(largest, LIMIT // steps)
     whole = np.clip(np.round(positions / steps), -most, most)
     n_outputs = len(model.intercept)
@@ -75,9 +89,11 @@ def in_integers(model: Model, rows: Array, values: Array, dtype: IntegerType) ->
         0,
         np.zeros(n_outputs, dtype=np.int64),
     )
-    with ONE_BLAS_THREAD:
-        kernel = empty.kernel(empty.rows(rows)) / 2.0**KERNEL_BITS
-        return _solved(empty, kernel, values, _weights(model, values))
+    kernel = empty.kernel(empty.rows(rows)) / 2.0**KERNEL_BITS
+    found = _solved(empty, kernel, values, weights)
+    coefficients = found.coefficients * 2.0**-found.coefficient_shift
+    errors = kernel @ coefficients + found.intercepts * found.unit - values
+    return found, float(weights @ np.square(errors).sum(axis=1))
 
 
 def _weights(model: Model, values: Array) -> Array:
@@ -100,7 +116,7 @@ def in_halves(model: Model, rows: Array, values: Array) -> Model:
         vectors = model.vectors.astype(np.float16)
     if not np.isfinite(vectors).all():
         raise ValueError("The vectors of this model are too large for float16; standardise X.")
-    vectors = vectors.astype(model.vectors.dtype)
+    vectors = vectors.astype(np.float32)
     with ONE_BLAS_THREAD:
         kernel = rbf_kernel(rows.astype(float), vectors.astype(float), gamma=model.gamma)
         least = _Squares.of(kernel, values, _weights(model, values), 0.0)

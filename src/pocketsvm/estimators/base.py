@@ -67,12 +67,21 @@ class _Fitted:
 
     read : callable, default=None
         Reads the value from the model, if it is no attribute of it.
+
+    may_be_none : bool, default=False
+        Whether a model may have None as the value.
     """
 
     def __init__(
-        self, name: str, *, of_training: bool = False, read: Callable[[Model], Any] | None = None
+        self,
+        name: str,
+        *,
+        of_training: bool = False,
+        read: Callable[[Model], Any] | None = None,
+        may_be_none: bool = False,
     ) -> None:
         self.field, self.of_training, self.read = name, of_training, read
+        self.may_be_none = may_be_none
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -84,7 +93,7 @@ class _Fitted:
         if model is not None and value is None:
             holder = model.training if self.of_training else model
             value = getattr(holder, self.field) if self.read is None else self.read(model)
-        if value is None and (model is None or not self.name.startswith("_")):
+        if value is None and (model is None or not self.may_be_none):
             name = owner.__name__
             raise AttributeError(f"This {name} has no {self.name}, or is not fitted yet.")
         return value
@@ -122,7 +131,7 @@ class FittedModel(DocLink, BaseEstimator):
     dual_coef_: NDArray[np.float64] = fitted("dual_coef")
     intercept_: NDArray[np.float64] = fitted("intercept")
     gamma_: float = fitted("gamma")
-    feature_scales_: NDArray[np.float64] = fitted("feature_scales")
+    feature_scales_: NDArray[np.float64] | None = fitted("feature_scales", may_be_none=True)
     alpha_: float = fitted("alpha", of_training=True)
     n_iter_: int = fitted("n_iter", read=lambda model: _state(model).n_passes)
     profile_: Profile = fitted("profile", of_training=True)
@@ -131,10 +140,10 @@ class FittedModel(DocLink, BaseEstimator):
     scaler_: Any = fitted("scaler", read=lambda model: _scaler(model))
     # What the fitted model minimised; parameters may have changed since.
     _model: Model
-    _loss: str = fitted("loss")
-    _quantile: float | tuple[float, ...] | None = fitted("quantile")
-    _state: VectorSet = fitted("vectors", of_training=True)
-    _reservoir: StreamReservoir | None = fitted("reservoir", of_training=True)
+    _loss: str = fitted("loss", may_be_none=True)
+    _quantile: float | tuple[float, ...] | None = fitted("quantile", may_be_none=True)
+    _state: VectorSet = fitted("vectors", of_training=True, may_be_none=True)
+    _reservoir: StreamReservoir | None = fitted("reservoir", of_training=True, may_be_none=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -209,7 +209,8 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
 
         - True moves the vectors if there are more rows near the margin than unknowns and a first
           step pays: in at most 3,000 steps divided by the number of vectors, or ten.
-        - "thorough" moves them until this gains nothing, whatever it costs.
+        - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
+          margin are too many for that, by mini-batches of all rows.
         - False makes all passes over all rows and returns the last iterate, as in the paper.
 
         If `fit` polishes and there are more than 512 rows per support vector, the passes see a
@@ -286,8 +287,8 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
-    feature_scales_ : ndarray of shape (n_features,)
-        The scales of the features. Defined only if the model has some.
+    feature_scales_ : ndarray of shape (n_features,) or None
+        The scales of the features; None if all features count alike.
 
     gamma_ : float
         The value of gamma used by the kernel.

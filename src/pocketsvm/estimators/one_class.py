@@ -90,8 +90,8 @@ class BudgetedOneClassSVM(OutlierMixin, BudgetedMachine):
         the `nu` quantile of the scores of the training rows, which is the best offset for these
         scores.
 
-    feature_scales_ : ndarray of shape (n_features,)
-        The scales of the features. Defined only if the model has some.
+    feature_scales_ : ndarray of shape (n_features,) or None
+        The scales of the features; None if all features count alike.
 
     gamma_ : float
         The value of gamma used by the kernel.

@@ -90,8 +90,8 @@ class BudgetedRanker(BudgetedMachine):
     intercept_ : ndarray of shape (1,)
         Zero: a constant would not change any order.
 
-    feature_scales_ : ndarray of shape (n_features,)
-        The scales of the features. Defined only if the model has some.
+    feature_scales_ : ndarray of shape (n_features,) or None
+        The scales of the features; None if all features count alike.
 
     gamma_ : float
         The value of gamma used by the kernel.

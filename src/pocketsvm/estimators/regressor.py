@@ -117,7 +117,8 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
 
         - True moves the vectors in at most 20,000 steps divided by the number of vectors, if there
           are more rows near the tube than unknowns and a first step pays.
-        - "thorough" moves them until this gains nothing, whatever it costs.
+        - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
+          margin are too many for that, by mini-batches of all rows.
         - False makes all passes over all rows and returns the last iterate.
 
         What `fit` reads is the same as in `BudgetedSVC`: with more than 512 rows per vector, a
@@ -183,8 +184,8 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
     intercept_ : ndarray of shape (n_outputs,)
         The constants in the prediction.
 
-    feature_scales_ : ndarray of shape (n_features,)
-        The scales of the features. Defined only if the model has some.
+    feature_scales_ : ndarray of shape (n_features,) or None
+        The scales of the features; None if all features count alike.
 
     gamma_ : float
         The value of gamma used by the kernel.

@@ -76,6 +76,9 @@ class ArrowTable(Reader):
     def __init__(self, name: str, options: Options) -> None:
         self.name, self.options = name, options
 
+    def tell_dates(self) -> None:
+        """Tell which columns of text hold dates; they are no words."""
+
     @abstractmethod
     def record_batches(self, selection: Selection) -> Iterator[Any]:
         """Yield pyarrow's batches, which hold the features in their order and, last, the label."""
@@ -118,6 +121,7 @@ class ArrowTable(Reader):
 
     def named_options(self) -> Options:
         """Return the options with the names of columns in place of their numbers."""
+        self.tell_dates()
         return ColumnSelector(self.name, self.names, self.options, self.words).named_options()
 
     def all_names(self) -> list[str]:
@@ -131,6 +135,8 @@ class ArrowTable(Reader):
 
         The second value tells the position of each in the table, and which part it is.
         """
+        if layout is None:
+            self.tell_dates()
         options, needed = self.options, set((layout and layout.names) or ())
         if options.dates and not self.has_names:
             raise DataError(f"{self.name}: dates are used if columns have names: give it a header.")
@@ -188,7 +194,9 @@ def arrow_errors(name: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the system, not of pyarrow
+            raise
         raise DataError(f"{name} is damaged or cannot be read: {error}") from error
 
 

@@ -26,6 +26,8 @@ MAX_QUOTED = 40  # characters of a wrong value that a message shows
 # Numbers with decimals, and the mark before these.
 COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
 POINT = re.compile(r"[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?")
+# Numbers with marks of thousands, which may be decimal marks elsewhere: 1,360,159 or 1.360.159,76.
+THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([.,'\u2019 \u00a0][0-9]{3})+([.,][0-9]+)?")
 DECIMALS = Hint("If its comma is a decimal one, use {}.", "decimal")
 SAY_HEADER = Hint("Say whether it is a header: {}.", "header")
 
@@ -115,7 +117,8 @@ class CsvTable(ArrowTable):
         n_words = [sum(self._number(value) is None for value in column) for column in values]
         words = [k for k, column in enumerate(values) if 2 * n_words[k] > len(column)]
         self.dates = frozenset(k for k in words if are_dates(values[k]))
-        self.words = frozenset(words) - self.booleans - self.dates
+        marked = {k for k in words if _most_have_marks(values[k])}
+        self.words = frozenset(words) - self.booleans - self.dates - marked
 
     def _number(self, text: str) -> float | None:
         """Return the number that a text spells, or None."""
@@ -228,6 +231,8 @@ class CsvTable(ArrowTable):
                 return DataError(problem, *hints)
             if COMMA.fullmatch(value[4].strip()) and self.decimal == ".":
                 return DataError(f"{at} is not a number.", DECIMALS)
+            if THOUSANDS.fullmatch(value[4].strip()):
+                return DataError(f"{at} is not a number: write it without marks of thousands.")
             return other_label(f"{at} is not a number.", selection, int(value[1]))
         text = re.search(r"column #(\d+): Row #(\d+): .*invalid UTF8", message)
         if text:
@@ -286,3 +291,8 @@ class _SingleBlanks(io.RawIOBase):
 
 def _single_blanks(lines: bytes) -> bytes:
     return re.sub(rb"(?m)^ | (?=\r?$)", b"", BLANKS.sub(b" ", lines))
+
+
+def _most_have_marks(texts: Sequence[str]) -> bool:
+    """Tell whether most texts are numbers with marks of thousands."""
+    return 2 * sum(THOUSANDS.fullmatch(text) is not None for text in texts) > len(texts)

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .arrow import ArrowTable
 from .columns import Options, Selection
 from .errors import DataError
-from .parquet import BATCH_VALUES, checked_names, index_columns, is_date, is_text
+from .parquet import BATCH_VALUES, HEAD_ROWS, TypedTable, checked_names, index_columns
 
 
 def is_stream(X: Any) -> bool:
@@ -97,7 +96,7 @@ def _resized(batches: Iterable[Any], size: int) -> Iterator[Any]:
         yield pa.concat_batches(held)
 
 
-class FragmentTable(ArrowTable):
+class FragmentTable(TypedTable):
     """A fragment of a data set, or all of it.
 
     Parameters
@@ -121,15 +120,17 @@ class FragmentTable(ArrowTable):
         schema = getattr(fragment, "physical_schema", None) or fragment.schema
         self.fields = list(schema)
         self.names = [field.name for field in self.fields]
-        self.words = frozenset(k for k, field in enumerate(self.fields) if is_text(field.type))
-        self.dates = frozenset(k for k, field in enumerate(self.fields) if is_date(field.type))
+        self.tell_kinds()
 
     def record_batches(self, selection: Selection) -> Iterator[Any]:
         """Yield pyarrow's batches."""
-        import pyarrow as pa
-
-        keys = checked_names(self.name, self.fields, selection)
+        keys = checked_names(self, selection)
         size = max(BATCH_VALUES // len(keys), 1)
         for batch in self.fragment.to_batches(columns=keys, batch_size=size, use_threads=False):
             if batch.num_rows:
-                yield pa.record_batch([batch.column(key) for key in keys], names=keys)
+                yield self.ready(batch, keys, selection)
+
+    def head(self, keys: list[str]) -> Any:
+        """Return the first rows of some columns, as a batch of pyarrow; None if there are none."""
+        batches = self.fragment.to_batches(columns=keys, batch_size=HEAD_ROWS, use_threads=False)
+        return next((batch for batch in batches if batch.num_rows), None)

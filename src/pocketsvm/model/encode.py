@@ -125,11 +125,12 @@ def _state(state: VectorSet, support_vectors: Array) -> dict[str, Array]:
 
 
 def _profile(profile: Profile) -> dict[str, Any]:
-    """Return the fields that are finite; others must not prevent saving a model."""
+    """Return the words, and the numbers that are finite; others must not prevent saving a model."""
     # A field may hold a NumPy number, which JSON does not know.
     kinds: dict[str, type[Any]] = {f.name: type(f.default) for f in fields(profile)}
     values = {name: kind(getattr(profile, name)) for name, kind in kinds.items()}
-    return {name: value for name, value in values.items() if math.isfinite(value)}
+    is_kept = {name: kinds[name] is str or math.isfinite(value) for name, value in values.items()}
+    return {name: value for name, value in values.items() if is_kept[name]}
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -18,6 +18,8 @@ from .preparation import Steps
 
 # Values of dense rows that are multiplied at once.
 VALUES_AT_ONCE = 1 << 16
+# The square of a smaller product vanishes in float32.
+LEAST_PRODUCT = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,22 @@ def check_number(values: NDArray[np.float64], n_features: int) -> None:
         raise ValueError(
             f"feature_scales has {len(values)} numbers, but the kernel sees {n_features} "
             "features: give one number for each."
+        )
+
+
+def check_products(rows: CheckedRows, values: NDArray[np.float64]) -> None:
+    """Refuse scales so small that the squares of all products vanish in float32."""
+    data = rows.X if rows.structure is None else rows.X.data
+    largest = float(max(data.max(), -data.min())) if data.size else 0.0
+    if not values.any() or largest >= LEAST_PRODUCT:
+        return
+    scale = float(values.max())
+    if scale < LEAST_PRODUCT:
+        raise ValueError(
+            f"The largest of feature_scales is {scale:.3g}, and the features times them are at "
+            f"most {largest:.3g}, so that all rows would look alike in float32. These products "
+            f"must reach {LEAST_PRODUCT:.0e}: use larger scales. With gamma='scale', only their "
+            "ratios matter."
         )
 
 

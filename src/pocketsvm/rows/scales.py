@@ -198,12 +198,14 @@ def _large_offset(columns: Columns) -> Iterator[tuple[str, str]]:
         within, between = variances.mean(), means.var()
         if not (within > 0 and between > OFFSET_SHARE * within):
             return
-    k = np.abs(means - np.median(means)).argmax()
+    # Of the two means in the middle the smaller one: two columns are equally far from their median.
+    middle = means[np.abs(means).argsort()[(len(means) - 1) // 2]]
+    k = np.abs(means - middle).argmax()
     yield (
         f"Column {k} (counted from 0) of X has a large offset: its mean is {means[k]:.3g} and its "
-        f"standard deviation {np.sqrt(variances[k]):.3g}, while the median of the columns' means "
-        f"is {np.median(means):.3g}. The offset makes the variance of X, and with it "
-        f"gamma='scale', wrong by a factor of {between / within:.2g}. Standardise X: "
+        f"standard deviation {np.sqrt(variances[k]):.3g}, while another column has the mean "
+        f"{middle:.3g}. The offset makes the variance of X, and with it gamma='scale', wrong by a "
+        f"factor of {between / within:.2g}. Standardise X: "
         "{scaler}, or give gamma a number.",
         STANDARD,
     )

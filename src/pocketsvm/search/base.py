@@ -39,12 +39,15 @@ from ..training.settings import SEARCH_CHOICES, Choices, Parameters
 from ..training.targets import Targets
 from .candidates import Candidate, Grid, NeedsProbabilitiesError
 from .checkpoints import Course, finishing
-from .folds import Fold, Part, check_folds, splits
+from .folds import Fold, Part, check_folds, first_of, splits
 from .race import Race
 from .results import cv_results, score_array, tried
 from .running import Running
 
 Array = NDArray[Any]
+
+# Learnt feature scales are compared with one gamma on so many folds before the others learn theirs.
+FEWEST_FOLDS = 2
 
 
 class Search(NamedTuple):
@@ -63,6 +66,10 @@ class Search(NamedTuple):
     def scores(self) -> list[float]:
         """The scores of the best candidate on all folds."""
         return [result.score for result in self.race.last.results[self.best]]
+
+    def beats(self, other: "Search") -> bool:
+        """Return whether the best candidate is better than another's on the folds that it has."""
+        return float(np.mean(self.scores)) > float(np.mean(other.scores[: len(self.scores)]))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -236,15 +243,20 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         for choice in compared:
             one = clone(machine).set_params(**choice)
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
-            if isinstance(one.feature_scales, str):
-                own = running.with_scales(one, folds)
+            learns = isinstance(one.feature_scales, str)
+            if learns:
+                own = running.with_scales(one, first_of(folds, FEWEST_FOLDS))
                 grid = grid if self.gammas is not None else grid.with_one_gamma()
             run, most = partial(running, one), _most_rows(self.budget)
             race = Race(grid, own, run, most, machine.random_state)
             try:
-                searches.append(Search(choice, race, race.decide()))
+                search = Search(choice, race, race.decide())
             except NeedsProbabilitiesError as error:
                 refused = error
+                continue
+            if learns and all(search.beats(each) for each in searches):
+                race.finish(search.best, running.with_scales(one, folds[len(own) :]))
+            searches.append(search)
         if refused is not None and not searches:
             others = [choice | self._for_probabilities() for choice in compared]
             if others == list(compared):
@@ -314,7 +326,8 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
     ) -> None:
         """Set the fitted attributes in one step: an interrupt leaves no mixture of two fits."""
         gammas, Cs = (sorted(set(values)) for values in zip(*tried(winner.race), strict=True))
-        results = cv_results([(each.choice, each.race) for each in searches], n_rows)
+        n_folds = len(winner.race.last.folds)
+        results = cv_results([(each.choice, each.race) for each in searches], n_rows, n_folds)
         dropped = "budgets_", "budget_scores_"
         kept = {key: value for key, value in dict(vars(self)).items() if key not in dropped}
         self.__dict__ = (
@@ -332,7 +345,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
                 "gammas_": np.array(gammas),
                 "scores_": score_array(winner.race, gammas, Cs),
                 "cv_results_": results,
-                "n_splits_": len(winner.race.last.folds),
+                "n_splits_": n_folds,
             }
             | sizes
         )
@@ -377,8 +390,10 @@ def _winner(searches: Sequence[Search]) -> Search:
     """Return the best search, the first one among equals.
 
     One that learns feature scales must be better than those that do not by a standard error of the
-    differences of folds.
+    differences of folds. Those that were dropped have not seen all folds.
     """
+    most = max(len(each.scores) for each in searches)
+    searches = [each for each in searches if len(each.scores) == most]
     learns = [each.choice.get("feature_scales") is not None for each in searches]
     best = []
     for kind in sorted(set(learns)):

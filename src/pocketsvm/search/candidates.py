@@ -27,6 +27,14 @@ class Candidate(NamedTuple):
     gamma: float
     C: float
 
+    def times(self, name: str, factor: float) -> "Candidate":
+        """Return a candidate one of whose values is multiplied, and rounded to a power of root 2.
+
+        A value that is reached on two ways gets the same bits.
+        """
+        log = round(2 * math.log2(getattr(self, name) * factor)) / 2
+        return self._replace(**{name: 2.0**log})
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -47,7 +55,7 @@ class Grid:
         The largest factor between the centre and a value that is tried.
 
     last_steps : tuple of (str, float)
-        "gamma" and "C", and the factors between the values that are tried on the folds themselves.
+        "C" and "gamma", and the factors between the values that are tried on the folds themselves.
     """
 
     gammas: tuple[float, ...]
@@ -91,11 +99,8 @@ class Grid:
         """Return the neighbours of a candidate, at a share of the distance in the grid."""
         found = []
         for name, step in (("gamma", self.gamma_step), ("C", self.C_step)):
-            value = getattr(best, name)
             for power in (-share, share) if step != 1.0 else ():
-                # Rounded: a product that is reached on two ways gets the same bits.
-                log = round(2 * (math.log2(value) + power * math.log2(step))) / 2
-                found.append(best._replace(**{name: 2.0**log}))
+                found.append(best.times(name, step**power))
         return [each for each in found if self.reaches("gamma", each) and self.reaches("C", each)]
 
     def reaches(self, name: str, candidate: Candidate) -> bool:
@@ -108,9 +113,8 @@ class Grid:
 
         Copies of folds, whose budgets are smaller, would prefer a smaller gamma. Folds decide.
         """
-        choices = SEARCH_CHOICES
-        steps = ("gamma", choices.learnt_gamma_step), ("C", choices.learnt_C_step)
-        last_steps = steps if self.C_step != 1.0 else steps[:1]
+        steps = ("C", math.sqrt(self.C_step)), ("gamma", math.sqrt(self.gamma_step))
+        last_steps = tuple((name, step) for name, step in steps if step != 1.0)
         return replace(self, gammas=(1.0,), gamma_step=1.0, last_steps=last_steps)
 
 

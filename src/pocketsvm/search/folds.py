@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from ..rows.checked import CheckedRows
 from ..rows.sampling import draw
+from ..training.settings import SEARCH_CHOICES
 
 Array = NDArray[Any]
 
@@ -127,6 +128,13 @@ class Fold:
             factors=factors if np.ptp(factors) > 0 else None,
             share=min(1.0, len(chosen) / n_rows),
         )
+
+
+def first_of(folds: Sequence[Fold], least: int = 1) -> Sequence[Fold]:
+    """Return the first folds: so many at least, and until enough rows are held out to compare."""
+    n_held = np.cumsum([len(fold.test) for fold in folds])
+    n_enough = 1 + int(np.searchsorted(n_held, SEARCH_CHOICES.few_rows))
+    return folds[: max(least, n_enough)]
 
 
 def splits(

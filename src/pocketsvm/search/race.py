@@ -4,6 +4,9 @@ With many rows, candidates are compared on small copies of folds first. A small 
 the rows and of the budget, so that each vector stands for as many rows as in the last fit. The grid
 runs on the smallest copies, what lies between its values on larger ones, and the best candidates on
 all folds: the fewer rows, the more of them. Every score is that of a fit.
+
+Learnt feature scales are raced on a few folds, because each fold has to learn its own. Only the
+best candidate of such a race is scored on the others, and only if it is better than one gamma.
 """
 
 import math
@@ -14,7 +17,7 @@ import numpy as np
 
 from ..training.settings import SEARCH_CHOICES
 from .candidates import Candidate, Grid, Result
-from .folds import Fold
+from .folds import Fold, first_of
 
 # A candidate and the fold to score it on.
 Pair = tuple[Candidate, Fold]
@@ -95,11 +98,7 @@ class Race:
         self.carried = 1 + choices.carried_rows // n_rows
         if n_rows < choices.few_rows or len(grid.candidates()) <= self.carried:
             return
-        copied, n_held = [], 0
-        for fold in folds:
-            if n_held < choices.few_rows:
-                copied.append(fold)
-                n_held += len(fold.test)
+        copied = first_of(folds)
         for share, of_many in zip(choices.shares, choices.shares_of_many, strict=True):
             # The larger copies are larger at the least, too.
             least = max(choices.few_rows / (2 * choices.shares[0]), min(n_rows, choices.many_rows))
@@ -110,6 +109,13 @@ class Race:
     def last(self) -> Level:
         """The folds themselves."""
         return self.levels[-1]
+
+    def finish(self, best: Candidate, others: Sequence[Fold]) -> None:
+        """Score the winner on folds that had no part in the race, too."""
+        folds, results = [*self.last.folds, *others], self.last.results[best]
+        if others:
+            results = results + self._found(others, [best])
+        self.levels.append(Level(folds, {best: results}))
 
     def decide(self) -> Candidate:
         """Run the race and return the winner."""
@@ -135,7 +141,7 @@ class Race:
             for factor in (1 / step, step):
                 best = level.ordered()[0]
                 while level.ordered()[0] == best:
-                    best = best._replace(**{name: getattr(best, name) * factor})
+                    best = best.times(name, factor)
                     if best in level.results or not self.grid.reaches(name, best):
                         break
                     self._score(level, [best])
@@ -159,13 +165,8 @@ class Race:
 
     def _score(self, level: Level, candidates: Sequence[Candidate]) -> None:
         """Score candidates on the folds of a level."""
-        n, n_folds = len(candidates), len(level.folds)
-        message = (
-            f"{n} candidate{'s' * (n > 1)} on {n_folds} fold{'s' * (n_folds > 1)} of "
-            f"{len(level.folds[0].train):,} training rows"
-        )
-        pairs = [(each, fold) for each in candidates for fold in level.folds]
-        found = self._run(message, pairs)
+        found = self._found(level.folds, candidates)
+        n_folds = len(level.folds)
         for k, candidate in enumerate(candidates):
             level.results[candidate] = found[k * n_folds : (k + 1) * n_folds]
         if not any(level.mean(each) > -math.inf for each in level.results):
@@ -179,3 +180,12 @@ class Race:
                 f"No candidate has a finite score on fold {number}. Choose another `scoring` or "
                 f"another `cv`{' whose held-out rows have all classes' * classifies}."
             )
+
+    def _found(self, folds: Sequence[Fold], candidates: Sequence[Candidate]) -> list[Result]:
+        """Return the scores of candidates, each on all of these folds."""
+        n, n_folds = len(candidates), len(folds)
+        message = (
+            f"{n} candidate{'s' * (n > 1)} on {n_folds} fold{'s' * (n_folds > 1)} of "
+            f"{len(folds[0].train):,} training rows"
+        )
+        return self._run(message, [(each, fold) for each in candidates for fold in folds])

@@ -13,26 +13,27 @@ from .race import Race
 Array = NDArray[Any]
 
 
-def cv_results(races: Sequence[tuple[dict[str, Any], Race]], n_rows: int) -> dict[str, Any]:
+def cv_results(
+    races: Sequence[tuple[dict[str, Any], Race]], n_rows: int, n_folds: int
+) -> dict[str, Any]:
     """Return ``cv_results_``: all candidates of some races, each with the parameters that it fixed.
 
     Candidates that were dropped have NaN as scores of folds, and rank behind the others. Their mean
-    is that of small copies of folds; ``n_resources`` tells how many rows these have.
+    is that of some folds or of small copies; ``n_resources`` tells how many rows these have.
     """
     lines = [(candidate, fixed, race) for fixed, race in races for candidate in sorted(tried(race))]
-    n_folds = len(races[0][1].last.folds)
     scores, means = np.full((len(lines), n_folds), np.nan), np.empty((len(lines), 3, 2))
     rows, is_complete = np.empty(len(lines), np.intp), np.empty(len(lines), bool)
     for k, (candidate, _, race) in enumerate(lines):
         level = next(each for each in reversed(race.levels) if candidate in each.results)
         found = np.array([each.numbers for each in level.results[candidate]])
         means[k] = np.column_stack([found.mean(axis=0), found.std(axis=0)])
-        is_complete[k] = level is race.last
-        rows[k] = n_rows
+        is_complete[k] = level is race.last and len(level.folds) == n_folds
         if is_complete[k]:
             scores[k] = found[:, 0]
-        else:
-            rows[k] = np.mean([len(fold.train) + len(fold.test) for fold in level.folds])
+        each = np.mean([len(fold.train) + len(fold.test) for fold in level.folds])
+        is_copy = level.folds[0].share < 1.0
+        rows[k] = each if is_copy else n_rows * len(level.folds) // n_folds
     params = [{"C": each.C, "gamma": each.gamma, **fixed} for each, fixed, _ in lines]
     mean = means[:, 0, 0]
     low = np.where(np.isfinite(mean), mean, -np.inf)

@@ -143,11 +143,12 @@ class Running:
 
 
 def _learnt(machine: BudgetedMachine, fold: Fold) -> NDArray[np.float64] | None:
-    """Return the feature scales that a fit of the estimator to a fold learns."""
+    """Return feature scales that are learnt from the training rows of a fold."""
     training, _ = fold.parts()
     found, parameters = AtHand(training.rows, training.y, training.weights), machine._parameters()
+    parameters = replace(parameters, choices=parameters.choices.for_folds())
     rows, targets = machine._what().targets(found, parameters, None)
-    return learned_scales(rows, targets, parameters, auto=False)
+    return learned_scales(rows, targets, parameters, auto=False).scales
 
 
 def shares(n_tasks: int, n_threads: int) -> list[int]:

@@ -21,7 +21,7 @@ def run_tasks(
     `on_end` is called in this thread with the number and the result of a task that has ended. An
     exception, also an interrupt, ends all tasks and is raised once their threads have ended.
     """
-    if n_threads == 1 or len(tasks) == 1:
+    if n_threads == 1 or len(tasks) <= 1:
         results = []
         for number, task in enumerate(tasks):
             results.append(task())

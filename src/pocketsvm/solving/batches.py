@@ -1,9 +1,9 @@
-"""Feature scales, vectors and coefficients together, by mini-batches over all rows at hand.
+"""Vectors, coefficients and learnt feature scales, by mini-batches over all rows at hand.
 
-Scales that were learnt from a sample are a start. Adam then takes steps for a few thousand rows at
-a time, all of which lower the solver's own objective. Its step size grows for a while and then
-falls to zero along a cosine. Rows that are held out choose among the iterates. The solver starts
-from their vectors, and solves for the coefficients on all rows.
+Adam takes steps for a few thousand rows at a time, all of which lower the solver's own objective.
+Its step size grows for a while and then falls to zero along a cosine. Rows that are held out choose
+among the iterates. The solver starts from their vectors, and solves for the coefficients on all
+rows. Scales that were learnt from a sample are a start; others stay as they are.
 """
 
 from typing import Any
@@ -26,20 +26,23 @@ LOOKS = 20
 
 
 def refined(
-    sample: Sample, settings: Settings, random: np.random.Generator
+    sample: Sample, settings: Settings, random: np.random.Generator, *, scales: bool
 ) -> tuple[Array, Array] | None:
     """Return factors of the feature scales, and vectors, that lower the objective.
 
     Parameters
     ----------
     sample : Sample
-        The rows at hand, with the scales that were learnt before.
+        The rows at hand, multiplied by their scales.
 
     settings : Settings
         How to train.
 
     random : Generator
         Draws the first vectors and the batches.
+
+    scales : bool
+        Whether the scales may change; otherwise, all factors are one.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def refined(
     if not is_possible or len(train) < 2 * settings.budget or not n_batch:
         return None
     with ONE_BLAS_THREAD:
-        start = start_of(sample, settings, train, random)
+        start = start_of(sample, settings, train, random, scales=scales)
         batches = settings.backend.batches(sample, start)
         best, least, at = batches.unknowns, np.inf, 0
         for step in range(1, choices.batches + 1):
@@ -79,9 +82,9 @@ def refined(
 
 
 def start_of(
-    sample: Sample, settings: Settings, train: Array, random: np.random.Generator
+    sample: Sample, settings: Settings, train: Array, random: np.random.Generator, *, scales: bool
 ) -> Start:
-    """Return random rows as vectors, and their coefficients."""
+    """Return random rows as vectors, their coefficients, and how far all may move."""
     choices, unit = settings.choices, float(np.sqrt(sample.rows.gamma))
     chosen = np.sort(train[: LEAST_ROWS_PER_VECTOR * settings.budget])
     part = sample.take(chosen).weighted(np.full(len(chosen), sample.n_rows / len(chosen)))
@@ -97,7 +100,12 @@ def start_of(
         np.zeros(rows.shape[1]), (vectors - centre) * unit, point[:, :-1].T, point[:, -1]
     )
     rate = choices.batch_coefficients * float(np.abs(point[:, :-1]).mean())
-    rates = choices.batch_scales, choices.batch_vectors, rate, rate * settings.fit_intercept
+    rates = (
+        choices.batch_scales * scales,
+        choices.batch_vectors,
+        rate,
+        rate * settings.fit_intercept,
+    )
     single = unknowns.map(lambda array: array.astype(np.float32))
     return Start(single, Unknowns(*map(np.array, rates)), unit, centre)
 

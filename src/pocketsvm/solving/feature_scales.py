@@ -14,7 +14,7 @@ iterates.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,16 @@ MEMORY = 20
 CONSTANT = 1e-22
 
 
+class Learnt(NamedTuple):
+    """What was learnt: the scale of each feature, or None for one gamma; and a line about it."""
+
+    scales: NDArray[np.float64] | None
+    note: str
+
+
 def learned_scales(
     rows: CheckedRows, targets: Targets, parameters: Parameters, *, auto: bool
-) -> NDArray[np.float64] | None:
+) -> Learnt:
     """Return the scale of each feature.
 
     Parameters
@@ -57,13 +64,13 @@ def learned_scales(
 
     Returns
     -------
-    scales : ndarray of shape (n_features,) or None
+    learnt : Learnt
         The scales, with which gamma is one; None if one gamma for all features is better. Those of
         constant features are zero.
     """
     choices = parameters.choices
     if auto and rows.n_rows < choices.least_scale_rows:
-        return None
+        return Learnt(None, f"one gamma: fewer than {choices.least_scale_rows:,} rows")
     if rows.n_rows < LEAST_ROWS:
         raise ValueError(
             f"feature_scales='learn' needs {LEAST_ROWS} rows or more, some of which are held out, "
@@ -73,7 +80,7 @@ def learned_scales(
     rows, targets = _drawn(rows, targets, choices, random)
     X, used = _dense(rows, choices.most_scale_features)
     if X is None and auto:
-        return None
+        return Learnt(None, f"one gamma: more than {choices.most_scale_features:,} features")
     if X is None:
         raise ValueError(
             f"feature_scales='learn' takes at most {choices.most_scale_features:,} features that "
@@ -83,17 +90,20 @@ def learned_scales(
     X, spreads = _standardised(X)
     varies = spreads > 0
     if not varies.any():
-        return None if auto else np.ones(rows.n_features)
+        return Learnt(None if auto else np.ones(rows.n_features), "one gamma: no feature varies")
     split = _split(X[:, varies], targets, choices, random, parameters.backend)
     with ONE_BLAS_THREAD:
         best = _learned(split, choices, random)
+        note = f"squared error of rows that are held out {best.error:.4f}"
         if auto:
             alike = _learned(split, choices, random, alike=True)
             if not best.beats(alike, split.held_weights):
-                return None
+                reason = f"not less by a standard error than {alike.error:.4f}"
+                return Learnt(None, f"one gamma: with scales, {note}, {reason}")
+            note += f", with one gamma {alike.error:.4f}"
     scales = np.zeros(rows.n_features)
     scales[used[varies]] = np.exp(best.log_scales) / spreads[varies]
-    return rounded_scales(scales)
+    return Learnt(rounded_scales(scales), f"learnt: {note}")
 
 
 def rounded_scales(scales: Array) -> Array:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, minimize
 
 from ..backends.base import Backend
 from ..training.settings import Choices
@@ -45,7 +44,8 @@ class Positions:
         tolerance: float,
     ) -> None:
         self.tolerance, self.window = tolerance, choices.move_window
-        self.precision = choices.thorough_tolerance
+        # L-BFGS compares objectives that differ by little.
+        self.precision = max(choices.thorough_tolerance, tolerance / self.window)
         self.sample, self.random, self.start = sample, random, point
         self.fit_intercept, self.backend = fit_intercept, backend
         self.shape, self.dtype, self.gamma = vectors.shape, vectors.dtype, sample.rows.gamma
@@ -80,25 +80,17 @@ class Positions:
         """Make some steps; return the vectors, their coefficients and the number of steps."""
         objectives = [1.0]
 
-        def stop_if_flat(intermediate_result: OptimizeResult) -> None:
-            objectives.append(intermediate_result.fun)
+        def is_flat(objective: float) -> bool:
+            objectives.append(objective)
             last = objectives[-1 - self.window :]
             # The first step gains most: it must gain as much as some others together.
             is_judged = len(last) == 2 or len(last) > self.window
-            if is_judged and last[0] - last[-1] < self.window * self.tolerance:
-                raise StopIteration
+            return is_judged and last[0] - last[-1] < self.window * self.tolerance
 
-        found = minimize(
-            self.look,
-            self.origin,
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop_if_flat,
-            options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0},
-        )
-        if not np.array_equal(found.x, self.seen):  # L-BFGS has looked further
-            self.look(found.x)
-        return self.vectors(found.x), self.point, int(found.nit)
+        position, n_made = self.backend.descend(self.look, self.origin, n_steps, is_flat)
+        if not np.array_equal(position, self.seen):  # L-BFGS has looked further
+            self.look(position)
+        return self.vectors(position), self.point, n_made
 
     def look(self, position: Array) -> tuple[float, Array]:
         """Return the objective at a point, relative to the start, and its gradient."""

@@ -41,6 +41,9 @@ BOUND_ROWS_PER_VECTOR = 8
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
 MOST_HESSIANS = 2**23
+# So many outputs share the Hessians of the first steps, as long as a step is predicted to gain more
+# than so many times the objective, twice.
+MANY_OUTPUTS, LARGE_GAIN = 8, 1.5
 # Where conjugate gradients take the place of factors, this many rows for each vector make the
 # preconditioner. They end where a step gains less than this share of all steps, or after so many:
 # then the preconditioner is made anew.
@@ -173,6 +176,13 @@ class Problem:
             and prefers_products(vectors, sample, backend, is_part)
         )
 
+    @cached_property
+    def _shares_first(self) -> bool:
+        """Whether the outputs share the Hessians of first steps."""
+        bounds = self.sample.loss.largest_curvatures
+        is_equal = bool(np.ptp(bounds) == 0.0) and not (self.has_bound or self.is_stiff)
+        return is_equal and self.shape[0] >= MANY_OUTPUTS and not self._shares_hessians
+
     @property
     def has_bound(self) -> bool:
         """Whether curvatures are only a bound on second derivatives."""
@@ -247,7 +257,7 @@ class Problem:
         """Return what keeps the Hessians up to date."""
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
         is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
-        if self.sample.loss.has_pairs or is_large or self.uses_products:
+        if self.sample.loss.has_pairs or is_large or self.uses_products or self._shares_first:
             return None
         if not self._hessians:
             n_rows = len(curvatures)
@@ -305,11 +315,21 @@ class Problem:
             return self._white_direction(bends, random, active)
         if self.uses_products:
             return self._truncated_direction(bends, random, negligible)
+        if self._shares_first:
+            direction = self._shared_direction(bends, random)
+            gain = -float(row_products(bends.gradient, direction).sum())
+            if gain > LARGE_GAIN * float(np.abs(bends.objective).sum()):
+                return direction
+            self._shares_first = False
+            changes = self._changing(bends.curvatures)
+            assert changes is not None
+            for at, kernel in self.rows.blocks():
+                changes(at, kernel)
         direction, n_bent = np.zeros(self.shape), np.count_nonzero(bends.curvatures, axis=0)
         for o in range(self.shape[0]):
             if active is None or active[o]:
                 if self.is_stiff and n_bent[o] <= self.shape[1] and self._whitened is not None:
-                    direction[o] = self._direction_of_rows(o, bends)
+                    direction[o] = self._directions_of_rows([o], bends)[0]
                     continue
                 known = self._hessians[o] if self._hessians else None
                 hessian = self._factor(o, known, bends.curvatures[:, o], random, place.decisions)
@@ -323,13 +343,20 @@ class Problem:
         direction = np.zeros(self.shape)
         chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
         is_small = 2 * np.count_nonzero(bends.curvatures, axis=0) < self.shape[1]
-        for o in np.flatnonzero(chosen & is_small):
-            direction[o] = self._direction_of_rows(int(o), bends)
+        if len(few := np.flatnonzero(chosen & is_small)):
+            direction[few] = self._directions_of_rows(few, bends)
         if len(many := np.flatnonzero(chosen & ~is_small)):
-            curvatures = bends.curvatures[:, many].mean(axis=1)
-            curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
-            shared = self._factor(0, None, curvatures, random, None)
-            direction[many] = -shared.solve(bends.gradient[many])
+            direction[many] = self._shared_direction(bends, random, many)
+        return direction
+
+    def _shared_direction(
+        self, bends: Bends, random: np.random.Generator, outputs: Any = slice(None)
+    ) -> Array:
+        """Return the directions of some outputs that share the mean of their Hessians."""
+        curvatures = bends.curvatures[:, outputs].mean(axis=1)
+        curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
+        shared = self._factor(0, None, curvatures, random, None)
+        direction: Array = -shared.solve(bends.gradient[outputs])
         return direction
 
     def _truncated_direction(
@@ -375,12 +402,16 @@ class Problem:
             product[:, -1] = 0.0
         return product
 
-    def _direction_of_rows(self, output: int, bends: Bends) -> Array:
-        """Return Newton's direction of an output, solved in the space of the rows that bend."""
-        curvatures, least = bends.curvatures[:, output], self._least_curvature(output)
-        factor = self._whitened.factor(curvatures, least, self.fit_intercept)
-        direction: Array = -factor.solve(bends.gradient[output : output + 1])[0]
-        return direction
+    def _directions_of_rows(self, outputs: Any, bends: Bends) -> Array:
+        """Return Newton's directions of outputs, solved in the space of the rows that bend."""
+        factors = [
+            self._whitened.factor(
+                bends.curvatures[:, o], self._least_curvature(o), self.fit_intercept
+            )
+            for o in outputs
+        ]
+        found: Array = -self._whitened.solve(factors, bends.gradient[outputs])
+        return found
 
     def bounded_direction(self, bends: Bends, random: np.random.Generator) -> Array:
         """Return Newton's direction for the largest curvatures that the losses can have."""

@@ -70,7 +70,8 @@ def solve(
         The readings of all rows, if the rows given are only a sample of them.
 
     start : ndarray of shape (n_vectors, n_features), default=None
-        Vectors that are better than those of the passes and have been moved, if there are any.
+        Vectors that are better than those of the passes, if there are any. They have been moved,
+        and move further with polish="thorough" alone.
 
     Returns
     -------
@@ -94,6 +95,8 @@ def solve(
             before = solver.last_objective(vectors)
             nothing = np.zeros((len(vectors.dual_coef), len(points) + 1))
             answer = solver.solve(points, nothing)[1]
+            if settings.thorough:
+                answer = solver.move(answer)
         else:
             points = distinct(model.vectors)
             # Where vectors were merged, the budget is scarce: all of it is used. So it is if every
@@ -374,6 +377,8 @@ class Solver:
         n_steps = most // len(answer.vectors)
         if thorough:
             n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
+            if answer.n_near > choices.most_thorough_rows and not self._may_move(answer):
+                return answer
         elif not n_steps or not self._may_move(answer):
             return answer
         for _ in range(choices.thorough_rounds if thorough else 1):
@@ -397,9 +402,11 @@ class Solver:
         n_unknowns = len(answer.vectors) * effective_dimension(near)
         if answer.n_near < choices.rows_per_unknown * n_unknowns:
             return False
-        if self._is_regression or len(answer.vectors) <= choices.few_vectors:
+        if self._is_regression:
             return True
-        return answer.objective <= choices.most_loss * self._constant_loss()
+        share = answer.objective / self._constant_loss()
+        is_few = len(answer.vectors) <= choices.few_vectors
+        return share >= choices.least_loss and (is_few or share <= choices.most_loss)
 
     def _constant_loss(self) -> float:
         """Return the loss of the best model that predicts the same class for every row.

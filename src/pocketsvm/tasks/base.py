@@ -18,7 +18,7 @@ from ..model.model import Model
 from ..rows.checked import CheckedRows, Rows
 from ..rows.chunk import Needs
 from ..rows.survey import AtHand
-from ..training.regularisation import regularisation
+from ..training.regularisation import check_weight_ratio, regularisation
 from ..training.settings import Parameters, Settings
 from ..training.state import VectorSet
 from ..training.targets import Targets
@@ -89,7 +89,7 @@ class Task(ABC):
         previous: float | None,
     ) -> float:
         """Return the regularisation lambda for this many rows, of which some are given."""
-        return regularisation(
+        alpha = regularisation(
             parameters.C,
             parameters.alpha,
             None if parameters.is_stream else n_rows,
@@ -97,6 +97,12 @@ class Task(ABC):
             previous=previous,
             half_life=parameters.half_life if parameters.is_stream else math.inf,
         )
+        weight = targets.sample_weight
+        if weight is not None and not parameters.is_stream:
+            groups = targets.group_weight * targets.weight_unit
+            least, most = groups.min() * weight.min(), groups.max() * weight.max()
+            check_weight_ratio(float(least), float(most), 1 / alpha / n_rows)
+        return alpha
 
     def adapted(self, settings: Settings) -> Settings:
         """Return the settings with the constants of this task."""

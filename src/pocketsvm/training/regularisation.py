@@ -7,6 +7,9 @@ import math
 ASSUMED_STREAM_ROWS = 10_000
 # 1 / alpha scales every coefficient, and decision values are summed in the precision of the rows.
 ALPHA_RANGE = (1e-30, 1e30)
+# If C times the largest weight is above `HEAVIEST`, weights may differ by this factor at most: rows
+# of all weights in between would have to be separated, one weight after the other.
+WEIGHT_RATIO, HEAVIEST = 1e12, 1e7
 # The range of the largest coefficient of a model that is continued, in units of the weight of a
 # new row: outside of it, the old model or the new rows would be lost in rounding.
 COEFFICIENT_RANGE = (1e-15, 1e15)
@@ -52,6 +55,16 @@ def check_alpha(alpha: float, weight_unit: float, origin: str) -> None:
         raise ValueError(
             f"{origin} makes the regularisation alpha={alpha:.3g}{weights}; for weights of about "
             f"one it must lie in [{ALPHA_RANGE[0]:g}, {ALPHA_RANGE[1]:g}]."
+        )
+
+
+def check_weight_ratio(least: float, most: float, C: float) -> None:
+    """Refuse weights that differ by too many orders of magnitude for a C as large as this."""
+    if most > WEIGHT_RATIO * least and C * most > HEAVIEST:
+        raise ValueError(
+            f"The weights of rows range from {least:.3g} to {most:.3g}, and C is {C:.3g}. If C "
+            f"times the largest weight is above {HEAVIEST:g}, weights may differ by a factor of at "
+            f"most {WEIGHT_RATIO:g}: set the smallest weights to zero, or limit the largest ones."
         )
 
 

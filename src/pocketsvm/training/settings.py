@@ -76,13 +76,14 @@ class Choices:
         Vectors move if there are this many rows near the margin for each unknown: each vector has
         as many as there are features, where correlated features count for less.
 
-    most_loss : float
-        Vectors of a classifier move if the objective is at most this share of the loss of a model
-        that predicts the same class for every row: beyond, noise hides what there is to gain.
+    least_loss, most_loss : float
+        Vectors of a classifier move if the objective is between these shares of the loss of a model
+        that predicts the same class for every row: with a smaller one no label changes, whatever
+        time moves take, and with a larger one, noise hides what there is to gain.
 
     few_vectors : int
-        This share is for models of more vectors than that: those of fewer vectors have a large
-        objective without noise, too, and a first step costs them little.
+        The larger share is for models of more vectors than that: those of fewer vectors have a
+        large objective without noise, too, and a first step costs them little.
 
     first_move : float
         The length of the first step, in kernel widths.
@@ -131,8 +132,8 @@ class Choices:
         keeps features of one meaning, such as pixels, together.
 
     batches, batch_rows : int
-        With polish="thorough", scales that were learnt are refined by this many mini-batches of so
-        many rows.
+        With polish="thorough", vectors and learnt scales are refined by this many mini-batches of
+        so many rows.
 
     batch_growing : float
         The share of the mini-batches in which steps grow; then they fall to zero.
@@ -155,13 +156,14 @@ class Choices:
     relative_width: float = 0.1
     quantile_width: float = 0.05
     relative_tube: float = 0.25
-    class_moves: int = 4000
+    class_moves: int = 3000
     value_moves: int = 20_000
     class_tolerance: float = 5e-4
     value_tolerance: float = 3e-5
     move_window: int = 5
     most_moved: int = 2**20
     rows_per_unknown: float = 1.2
+    least_loss: float = 0.01
     most_loss: float = 0.32
     few_vectors: int = 200
     first_move: float = 0.1
@@ -173,7 +175,7 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
-    scale_vectors: tuple[tuple[int, float], ...] = ((100, 0.1), (300, 1.0))
+    scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
@@ -186,6 +188,15 @@ class Choices:
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
     batch_coefficients: float = 0.1
+
+    @property
+    def most_thorough_rows(self) -> int:
+        """The most rows near the margin on which polish="thorough" always tries L-BFGS.
+
+        With more rows, it would compute more kernel values than the mini-batches, and is tried only
+        where a fit without it would move its vectors, too.
+        """
+        return self.batches * self.batch_rows // (self.thorough_rounds * self.thorough_moves)
 
     def most_sampled(self, budget: int) -> int:
         """Return the largest number of rows that the passes see if the solver follows."""
@@ -204,6 +215,10 @@ class Choices:
             most_moved=round(share**2 * self.most_moved),
             few_vectors=round(share * self.few_vectors),
         )
+
+    def for_folds(self) -> "Choices":
+        """Return the choices for scales that only compare candidates: they are learnt faster."""
+        return replace(self, scale_vectors=self.scale_vectors[:1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -393,10 +408,6 @@ class SearchChoices:
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
 
-    learnt_gamma_step, learnt_C_step : float
-        With learnt feature scales, the factors between gammas and between C that are tried on the
-        folds themselves.
-
     carried_rows : int
         As many candidates are carried on to larger copies of folds, and to the folds themselves, as
         have this many training rows in all, and one more.
@@ -414,8 +425,6 @@ class SearchChoices:
     shares_of_many: tuple[float, float] = (0.1, 0.3)
     many_rows: int = 8000
     vectors_per_output: int = 8
-    learnt_gamma_step: float = 2.0
-    learnt_C_step: float = 4.0  # noqa: N815
     carried_rows: int = 5000
 
 
@@ -443,6 +452,9 @@ class CompressionChoices:
     held_out, most_held_out : float and int
         The share of the rows that the report is measured on, and their largest number.
 
+    most_labels_held_out : int
+        The same for models that are solved on labels: labels say little, and each row counts.
+
     rows_per_vector, least_learnt : int
         Decision values are imitated on at most so many rows for each vector, or on so many in all.
 
@@ -450,8 +462,22 @@ class CompressionChoices:
         Without rows, vectors make at most so many steps, until so many in a row reduce the squared
         distance, relative to the given function, by less than this each.
 
+    refinements, refined_tolerance : int and float
+        In a regression, vectors make at most so many steps after they were solved for, until steps
+        reduce the objective by less than this.
+
+    distance : float
+        The weight of the squared distance from the given function beside squared errors on rows.
+
+    refined_values : int
+        The rows of these steps have at most so many kernel values, and so many features.
+
     rounded_rows : int
         The number of rows on which coefficients are solved for after rounding.
+
+    ranges : tuple of float
+        The ranges of integers: from this quantile of the positions of the vectors, in each feature,
+        to the opposite one. The range with the smallest error on rows is taken.
 
     rounding : float
         The error of a kernel value in integers that coefficients are penalised for.
@@ -466,12 +492,18 @@ class CompressionChoices:
     near: float = 0.02
     held_out: float = 0.1
     most_held_out: int = 2000
+    most_labels_held_out: int = 500
     rows_per_vector: int = 128
     least_learnt: int = 10_000
     moves: int = 200
     window: int = 5
     tolerance: float = 1e-4
+    refinements: int = 60
+    refined_tolerance: float = 1e-5
+    distance: float = 0.1
+    refined_values: int = 2**24
     rounded_rows: int = 10_000
+    ranges: tuple[float, ...] = (0.0, 0.005, 0.02, 0.05)
     rounding: float = 2.0**-17
     precision: float = 1.1
 

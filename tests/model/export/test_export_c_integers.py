@@ -183,25 +183,82 @@ def test_other_tasks(tmp_path, run_c, kind):
         assert np.sqrt(np.mean(np.square(rough - exact))) < 0.01 * y.std()
 
 
-def test_half_precision(tmp_path, run_c):
+HALF_PROGRAM = """\
+#include <stdio.h>
+#include "model.h"
+
+int main(void)
+{
+    float x[MODEL_FEATURES], values[MODEL_OUTPUTS + 1];
+    while (fread(x, sizeof x, 1, stdin) == 1) {
+        CALL(x, values);
+        for (int o = 0; o < COUNT; ++o) printf("%.9g ", (double)values[o]);
+        printf("\\n");
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["two classes", "scaler", "probabilities", "value"])
+def test_half_precision(tmp_path, kind):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler cc")
     X, y = moons()
-    model = compress(SVC(C=10).fit(X, y), X, budget=20, dtype="float16", random_state=0)
+    machine = SVC(C=10)
+    if kind == "scaler":
+        machine = make_pipeline(StandardScaler(), machine)
+    elif kind == "probabilities":
+        machine = BudgetedSVC(40, C=10, loss="log_loss", random_state=0)
+    elif kind == "value":
+        y, machine = np.sin(3 * X[:, 0]), BudgetedSVR(40, C=100, random_state=0)
+    model = compress(machine.fit(X, y), X, budget=20, dtype="float16", random_state=0)
     assert Model.of(model).dtype == "float16"
     exported = export_c(model, tmp_path / "model.h")
-    assert exported.table_size == 20 * 3 * 2 + 4 + 8 == model.compression_.bytes
-    program = re.sub("int16_t row.*|model_quantise.*", "", PROGRAM)
-    program = program.replace("int64_t", "float").replace("decision(row", "decision(x")
-    program = program.replace("%lld ", "%.9g ").replace("(long long)", "(double)")
-    compiler = shutil.which("cc")
-    (tmp_path / "main.c").write_text(program.replace("PRINT", 'printf("\\n");'))
-    subprocess.run(
-        [compiler, "-std=c99", "-Werror", "-Wall", "main.c", "-lm"], check=True, cwd=tmp_path
+    last = model[-1] if kind == "scaler" else model
+    scaler, labels = 16 * (kind == "scaler"), 8 * (kind != "value")
+    assert exported.table_size - scaler == 20 * 3 * 2 + 4 + labels == model.compression_.bytes
+    text = (tmp_path / "model.h").read_text()
+    assert re.findall("#include <(.*)>", text) == ["stdint.h"]
+    (tmp_path / "main.c").write_text(HALF_PROGRAM)
+    call = "model_probabilities" if kind == "probabilities" else "model_decision"
+    count = 2 if kind == "probabilities" else 1
+    flags = ["-std=c99", "-O1", "-Werror", "-Wall", "-Wextra", "-fsanitize=undefined"]
+    flags += ["-fno-sanitize-recover=all", f"-DCALL={call}", f"-DCOUNT={count}"]
+    subprocess.run([compiler, *flags, "main.c"], check=True, cwd=tmp_path)  # without -lm
+    rows = random_rows(X, 10_000)
+    done = subprocess.run(
+        [tmp_path / "a.out"], input=rows.tobytes(), capture_output=True, check=True
     )
-    given = X.astype(np.float32).tobytes()
-    done = subprocess.run([tmp_path / "a.out"], input=given, capture_output=True, check=True)
-    found = np.array(done.stdout.split(), dtype=float)
-    expected = model.decision_function(X.astype(np.float32))
-    assert np.abs(found - expected).max() < models.tolerance(model)
+    found = np.array(done.stdout.split(), dtype=float).reshape(len(rows), count)
+    usual = np.abs(rows).max(axis=1) < 1e15  # the library refuses numbers that are not finite
+    ask = model.predict_proba if kind == "probabilities" else model.predict
+    ask = getattr(model, "decision_function", ask) if count == 1 else ask
+    expected = ask(rows[usual]).reshape(-1, count)
+    assert np.abs(found[usual] - expected).max() < models.tolerance(last)
+    assert np.isfinite(found).all()
+
+
+def test_half_precision_without_a_library(tmp_path):
+    """The code of a model in float16 calls no function, as on a device without a C library."""
+    for program in ("cc", "nm"):
+        if shutil.which(program) is None:
+            pytest.skip(f"there is no {program}")
+    X, y = moons()
+    model = compress(SVC(C=10).fit(X, y), X, budget=20, dtype="float16", random_state=0)
+    export_c(model, tmp_path / "model.h")
+    (tmp_path / "call.c").write_text(
+        '#include "model.h"\nint call(const float *x) { return model_predict(x); }\n'
+    )
+    subprocess.run(
+        ["cc", "-std=c99", "-O1", "-ffreestanding", "-c", "call.c"], check=True, cwd=tmp_path
+    )
+    done = subprocess.run(
+        ["nm", "--undefined-only", "call.o"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "exp" not in done.stdout
+    assert "mem" not in done.stdout
 
 
 def test_a_small_model_is_small(tmp_path):

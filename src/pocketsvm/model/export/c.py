@@ -1,4 +1,7 @@
-"""Export to C: one C99 header that needs only the standard library's ``expf``."""
+"""Export to C: one C99 header that needs only the standard library's ``expf``.
+
+In float16, it does not even need that.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -10,6 +13,7 @@ import numpy as np
 from ..._replacing import PathLike
 from ..container import Array
 from ..model import Model
+from ..steps.operations import Arithmetic, Clip, Take
 from .c_code import Code, Table, braces, literals, real_name
 from .c_integers import integer_header, integer_table
 from .c_text import checksum_of, comment_of, label_table, name_of, string_table
@@ -25,7 +29,6 @@ HEADER = """\
 #ifndef {NAME}_H
 #define {NAME}_H {checksum}
 
-#include <math.h>
 {include}
 #define {NAME}_FEATURES {n_inputs}
 #define {NAME}_VECTORS {n_vectors}
@@ -44,6 +47,22 @@ static inline float {name}_half(uint16_t bits)
     }}
     found.bits = (uint32_t)(bits >> 15) << 31 | (exponent + 112u) << 23 | fraction << 13;
     return found.value;
+}}
+
+"""
+# exp(x) = 2^n exp(r) with r between -ln(2) / 2 and ln(2) / 2; ln(2) has two parts, so that r is
+# exact. The polynomial ends where a term is 1.2e-7.
+EXP = """\
+/* exp(x), limited to 2^-126 and 2^127. */
+static inline float {name}_exp(float x)
+{{
+    union {{ uint32_t bits; float value; }} power;
+    const float above = x > -87.3f ? x : -87.3f, inside = above < 88.0f ? above : 88.0f;
+    const int32_t n = (int32_t)(inside * 1.442695f + (inside < 0.0f ? -0.5f : 0.5f));
+    const float r = inside - (float)n * 0.693359375f + (float)n * 2.1219444e-04f;
+    const float fourth = 0.041666668f + r * (0.008333334f + r * 0.0013888889f);
+    power.bits = (uint32_t)(n + 127) << 23;
+    return power.value * (1.0f + r * (1.0f + r * (0.5f + r * (0.16666667f + r * fourth))));
 }}
 
 """
@@ -269,8 +288,8 @@ def export_c(
     dtype : {"float32", "float16", "int16", "int8"}, default=None
         The type of the tables. None means the one that the model was made for. Types but "float32"
         need a model that `pocketsvm.compress` has made for them. With "float16", the tables are
-        half as large, and the computation is the same. With "int16" and "int8", it is in integers:
-        see the notes.
+        half as large; the computation is in floating point, with an exponential of its own. With
+        "int16" and "int8", it is in integers: see the notes.
 
     X : array-like of shape (n_samples, n_features), default=None
         Rows, of which the comment of a header in integers says how many get the label of the model
@@ -298,6 +317,10 @@ def export_c(
     Kernel values are at least 2^-125 (2^-1021 in float64), as in the library: rows that are far
     from all vectors get the same class, which depends on the sum of the coefficients if the
     intercept is zero.
+
+    In float16, the header includes only ``<stdint.h>`` and calls no function, unless a pipeline
+    has steps besides scalers: those that look for missing numbers or take logarithms include
+    ``<math.h>``.
 
     In integers, ``void model_quantise(const float *x, int16_t *row)`` makes a row of
     ``MODEL_COLUMNS`` integers, with the scaler of a pipeline folded in; a device can store such
@@ -349,7 +372,7 @@ def export_c(
     parts = ["".join(table.text for table in tables)]
     parts += [template.format(**words) + "\n" for template in shared]
     parts += [CODE.format(**words)] if words["cases"] else []
-    parts += [HALF.format(**words)] if words["kind"] == "float16" else []
+    parts += [(HALF + EXP).format(**words)] if words["kind"] == "float16" else []
     parts += [body.text for body in bodies]
     words["checksum"] = checksum_of("".join(parts))
     content = HEADER.format(**words) + "".join(parts) + (predict + FOOTER).format(**words)
@@ -468,8 +491,7 @@ def _words(found: Exportable, name: str, kind: str) -> dict[str, Any]:
         "n_features": model.vectors.shape[1],
         "n_inputs": found.inputs.n_inputs,
         "columns": "columns" if found.operations[0] else "features",
-        "include": "#include <stdint.h>\n" * (kind == "float16")
-        + "#include <string.h>\n" * bool(texts),
+        "include": _includes(found, kind),
         "cases": "".join(CASE.format(i=i, name=name, n=len(each)) for i, each in texts.items()),
         "n_outputs": n_outputs,
         "s": "" if n_outputs == 1 else "s",
@@ -477,7 +499,7 @@ def _words(found: Exportable, name: str, kind: str) -> dict[str, Any]:
         "real": real,
         "given": given,
         "precision": f"{real} throughout" if real == given else f"{given} up to the kernel",
-        "exp": "expf" if is_float else "exp",
+        "exp": f"{name}_exp" if kind == "float16" else "expf" if is_float else "exp",
         "zero": "0.0f" if is_float else "0.0",
         "above": ">=" if model.task == "novelty" else ">",
         "one": "1.0f" if is_float else "1.0",
@@ -485,6 +507,15 @@ def _words(found: Exportable, name: str, kind: str) -> dict[str, Any]:
         "answer": "The label of a row." if answers_labels else position,
         "label": f"{name}_labels[best]" if answers_labels else "best",
     }
+
+
+def _includes(found: Exportable, kind: str) -> str:
+    """Return the lines that include headers of the standard library."""
+    is_plain = all(isinstance(each, Arithmetic | Clip | Take) for each in found.operations[0])
+    headers = ["math"] if kind != "float16" or not is_plain else []
+    headers += ["stdint"] if kind == "float16" else []
+    headers += ["string"] if found.inputs.texts else []
+    return "".join(f"#include <{header}.h>\n" for header in headers)
 
 
 def _number_tables(model: Model, member: str, dtype: np.dtype[Any], kind: str) -> list[Table]:
