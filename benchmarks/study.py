@@ -87,6 +87,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "value_tolerance": (1e-5, 3e-4),
     "most_moved": (2**17, NO_LIMIT),
     "rows_per_unknown": (0.5, 5.0),
+    "values_per_unknown": (0.1, 2.0),
     "least_loss": (0.0, 0.05),
     "most_loss": (0.1, 1.0),
     "few_vectors": (0, 1000),

@@ -20,7 +20,7 @@ LAYERS = (
     ("tasks",),
     ("fit",),
     ("estimators",),
-    ("search", "dask", "callbacks", "compression"),
+    ("search", "dask", "callbacks", "compression", "exceptions"),
     ("_trusted", "mlflow", "onnx"),
     ("plots",),
     ("merge_table",),

@@ -208,7 +208,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         support vectors. This removes most of the noise of stochastic gradient descent.
 
         - True moves the vectors if there are more rows near the margin than unknowns and a first
-          step pays: in at most 3,000 steps divided by the number of vectors, or ten.
+          step pays: in at most 3,000 steps divided by the number of vectors.
         - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
           margin are too many for that, by mini-batches of all rows.
         - False makes all passes over all rows and returns the last iterate, as in the paper.
@@ -217,7 +217,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         random sample of 512 rows per vector. Each class has at least 64 rows in it for each of
         its vectors, if it has as many. The coefficients are first solved for on a sample whose
         kernel values fit into 256 MB (132,104 rows with a budget of 500). Then `fit` reads all rows
-        two or three times. Moving reads the rows near the margin in each step, and all rows at
+        a few times. Moving reads the rows near the margin in each step, and all rows at
         the end.
 
         `warm_start` and `partial_fit` always continue from the last iterate. `partial_fit` does not

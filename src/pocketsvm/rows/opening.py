@@ -74,7 +74,7 @@ def open_dataset(
 
     No row is read yet. `fit` reads the rows several times, in batches: the first reading counts
     them, learns the preparation and draws a sample, which finds the support vectors; the solver
-    then reads all rows, two or three times. A ranking does so if the rows of each query are
+    then reads all rows a few times. A ranking does so if the rows of each query are
     contiguous, and otherwise learns from a sample of whole queries.
 
     Parameters

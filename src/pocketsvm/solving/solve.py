@@ -400,10 +400,10 @@ class Solver:
         if near is None or len(answer.point) * len(answer.vectors) ** 2 > choices.most_moved:
             return False
         n_unknowns = len(answer.vectors) * effective_dimension(near)
+        if self._is_regression:
+            return answer.n_near >= choices.values_per_unknown * n_unknowns
         if answer.n_near < choices.rows_per_unknown * n_unknowns:
             return False
-        if self._is_regression:
-            return True
         share = answer.objective / self._constant_loss()
         is_few = len(answer.vectors) <= choices.few_vectors
         return share >= choices.least_loss and (is_few or share <= choices.most_loss)

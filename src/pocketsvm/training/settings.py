@@ -72,9 +72,10 @@ class Choices:
     most_moved : int
         Vectors move if the Hessians of all outputs have at most this many values.
 
-    rows_per_unknown : float
-        Vectors move if there are this many rows near the margin for each unknown: each vector has
-        as many as there are features, where correlated features count for less.
+    rows_per_unknown, values_per_unknown : float
+        Vectors of a classifier and of a regression move if there are this many rows near the margin
+        for each unknown: each vector has as many as there are features, where correlated features
+        count for less.
 
     least_loss, most_loss : float
         Vectors of a classifier move if the objective is between these shares of the loss of a model
@@ -163,6 +164,7 @@ class Choices:
     move_window: int = 5
     most_moved: int = 2**20
     rows_per_unknown: float = 1.2
+    values_per_unknown: float = 0.5
     least_loss: float = 0.01
     most_loss: float = 0.32
     few_vectors: int = 200
