@@ -103,17 +103,19 @@ def data_set(name):
 )
 def test_accuracy_is_kept(name, parameters):
     X, y, X_test, y_test = data_set(name)
-    big = BudgetedSVC(**parameters, random_state=1).fit(X, y)
-    accuracy = big.score(X_test, y_test)
-    for dtype, most_lost in (("int16", 0.0005), ("int8", 0.003)):
-        small = compress(big, X, budget=parameters["budget"], dtype=dtype, random_state=0)
-        integers = Model.of(small).integers
-        values = integers.decisions(integers.rows(X_test))
-        codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
-        rounded = np.mean(small.classes_[codes] == y_test)
-        assert rounded >= accuracy - most_lost
-        assert np.mean(small.predict(X_test) == small.classes_[codes]) > 0.995
-        assert len(small.support_vectors_) == parameters["budget"]
+    lost = {"int16": [], "int8": []}
+    for seed in range(3):
+        big = BudgetedSVC(**parameters, random_state=seed).fit(X, y)
+        for dtype, losses in lost.items():
+            small = compress(big, X, budget=parameters["budget"], dtype=dtype, random_state=0)
+            integers = Model.of(small).integers
+            values = integers.decisions(integers.rows(X_test))
+            codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+            losses.append(big.score(X_test, y_test) - np.mean(small.classes_[codes] == y_test))
+            assert np.mean(small.predict(X_test) == small.classes_[codes]) > 0.995
+            assert len(small.support_vectors_) == parameters["budget"]
+    assert np.mean(lost["int16"]) <= 0.0005
+    assert np.mean(lost["int8"]) <= 0.003
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16"])

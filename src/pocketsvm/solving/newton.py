@@ -24,6 +24,9 @@ TOLERANCE = 2e-4
 # zero.
 BOUND_FACTOR = 10
 LEAST_SHARE = 0.005
+# The passes give a start if their best multiple has an objective below this share of that of zero.
+# With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
+WORTH_A_START = 0.9
 # The largest number of steps.
 MOST_STEPS = 200
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -71,9 +74,11 @@ class Solution:
 
 
 def best_start(problem: Problem, place: Place) -> Place:
-    """Return the best multiple of a place."""
+    """Return the best multiple of a place; zero if that gains little."""
     zero = problem.zero()
-    return zero.plus(line_search(problem, zero, place), place)
+    found = zero.plus(line_search(problem, zero, place), place)
+    gains = problem.objective(found).sum() < WORTH_A_START * problem.objective(zero).sum()
+    return found if gains else zero
 
 
 def minimise(
