@@ -163,7 +163,12 @@ def test_other_tasks(tmp_path, run_c, kind):
         "novelty": BudgetedOneClassSVM(50, nu=0.1, random_state=0),
     }[kind].fit(X, y)
     model = compress(machine, X, budget=40, dtype="int16", random_state=0)
-    export_c(model, tmp_path / "model.h", X=X)
+    truth = y if kind != "novelty" else np.where(np.abs(X).max(axis=1) < 3, 1, -1)
+    export_c(model, tmp_path / "model.h", X=X, y=truth)
+    header = (tmp_path / "model.h").read_text()
+    if kind == "value":
+        assert re.search(rf"R2 on them: .*; in floating point {model.score(X, y):.4f}\.", header)
+    assert ("Accuracy on them" in header) is (kind == "novelty")
     rows, integers = random_rows(X, 2000), integers_of(model)
     values = integers.decisions(integers.rows(rows))
     ending = {"value": VALUE, "quantiles": VALUES, "novelty": LABEL}[kind]
@@ -280,3 +285,20 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match=r"cannot be folded into integers \(Power\)"):
         export_c(small, tmp_path / "m.h")
     assert export_c(small, tmp_path / "m.h", dtype="float32").table_size > 0
+
+
+def test_the_header_tells_the_accuracy_on_rows_with_labels(tmp_path):
+    X, y = make_moons(900, noise=0.2, random_state=0)
+    names = np.array(["left", "right"])[y]
+    model = compress(
+        BudgetedSVC(30, C=10, random_state=0).fit(X, names), X, budget=20, dtype="int8"
+    )
+    export_c(model, tmp_path / "model.h", X=X[:300], y=names[:300])
+    found = re.search(
+        r"Accuracy on them: (.*); in floating point (.*)\.\n", (tmp_path / "model.h").read_text()
+    )
+    in_integers, in_floats = map(float, found.groups())
+    assert in_floats == round(model.score(X[:300], names[:300]), 4)
+    assert abs(in_integers - in_floats) < 0.01
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        export_c(model, tmp_path / "model.h", X=X[:300], y=names)

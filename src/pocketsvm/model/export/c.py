@@ -261,6 +261,7 @@ def export_c(
     *,
     dtype: str | None = None,
     X: Any = None,
+    y: Any = None,
 ) -> Exported:
     """Write a C99 header with the whole model: constant tables and two functions.
 
@@ -294,6 +295,10 @@ def export_c(
     X : array-like of shape (n_samples, n_features), default=None
         Rows, of which the comment of a header in integers says how many get the label of the model
         in floating point.
+
+    y : array-like of shape (n_samples,), default=None
+        Their labels or target values: then the comment says the accuracy or R², too, in integers
+        and in floating point.
 
     Returns
     -------
@@ -353,7 +358,7 @@ def export_c(
     found = Exportable.of(estimator)
     kind = _kind(found, dtype)
     if kind in ("int8", "int16"):
-        content, table_size, labels = integer_header(found, Model.of(estimator), name, X)
+        content, table_size, labels = integer_header(found, Model.of(estimator), name, X, y)
         return write(path, content.encode("ascii"), table_size, labels)
     words = _words(found, name, kind) | _access(name, kind)
     bodies = [_body(found, k, words) for k in range(len(found.members))]

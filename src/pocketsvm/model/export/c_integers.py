@@ -1,10 +1,13 @@
 """Export to C in integers: the arithmetic of `pocketsvm.model.integers`, without any library."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_consistent_length
 
 from ...rows.preparation import transformed
 from ..container import Array
@@ -173,9 +176,12 @@ KINDS = {"float32": "float", "int32": "int32_t", "int64": "int64_t"}
 
 
 def integer_header(
-    found: Exportable, given: Model, name: str, X: Any = None
+    found: Exportable, given: Model, name: str, X: Any = None, y: Any = None
 ) -> tuple[str, int, list[int] | None]:
-    """Return the header of a model in integers, the size of its tables, and its labels."""
+    """Return the header of a model in integers, the size of its tables, and its labels.
+
+    The comment tells what rounding does to rows X, and to their score if y is given.
+    """
     integers, model = folded(found), found.model
     tables = _tables(integers, name)
     labels = None
@@ -185,7 +191,7 @@ def integer_header(
         tables.append(table)
     table_size = sum(table.size for table in tables)
     words["table_size"] = f"{table_size:,}"
-    words["agreement"] = _agreement(given, integers, X)
+    words["agreement"] = _agreement(given, integers, X, y)
     parts = "".join(table.text for table in tables) + FUNCTIONS.format(**words)
     words["checksum"] = checksum_of(parts)
     content = HEADER.format(**words) + parts + (_predict(model, words) + FOOTER).format(**words)
@@ -317,7 +323,7 @@ def _predict(model: Model, words: dict[str, Any]) -> str:
     return predict + ODDS + (PROBABILITIES_TWO if is_one else PROBABILITIES_SEVERAL)
 
 
-def _agreement(given: Model, integers: Integers, X: Any) -> str:
+def _agreement(given: Model, integers: Integers, X: Any, y: Any) -> str:
     """Say how many rows get the label, or the value, of the model in floating point."""
     if X is None:
         return ""
@@ -328,14 +334,31 @@ def _agreement(given: Model, integers: Integers, X: Any) -> str:
     rough = integers.decisions(integers.rows(X)) * integers.unit
     if given.classes is None and given.task != "novelty":
         error = float(np.sqrt(np.mean(np.square(rough - exact))))
-        return f" * Root mean square of the rounding errors on {len(X):,} rows: {error:.3g}.\n"
-    if exact.shape[1] > 1:
-        same = np.mean(exact.argmax(axis=1) == rough.argmax(axis=1))
-    else:
-        same = np.mean((exact > 0) == (rough > 0))
-    return (
-        f" * {100 * same:.2f} % of {len(X):,} rows get the label of the model in floating point.\n"
-    )
+        text = f" * Root mean square of the rounding errors on {len(X):,} rows: {error:.3g}.\n"
+        return text + _scores("R2", r2_score, y, exact, rough)
+    labels = [_labels(given, values) for values in (exact, rough)]
+    same = 100 * np.mean(labels[0] == labels[1])
+    text = f" * {same:.2f} % of {len(X):,} rows get the label of the model in floating point.\n"
+    return text + _scores("Accuracy", accuracy_score, y, *labels)
+
+
+def _labels(given: Model, decisions: Array) -> Array:
+    """Return the labels of decision values; 1 and -1 in novelty detection."""
+    codes = decisions.argmax(axis=1) if decisions.shape[1] > 1 else (decisions[:, 0] > 0) * 1
+    labels: Array = 2 * codes - 1 if given.classes is None else given.classes[codes]
+    return labels
+
+
+def _scores(name: str, score: Callable[..., float], y: Any, exact: Array, rough: Array) -> str:
+    """Say what the score of the rows is, in integers and in floating point.
+
+    Nothing is said of several quantiles, which have no score together.
+    """
+    if y is None or (np.ndim(y) == 1 and rough.ndim == 2 and rough.shape[1] > 1):
+        return ""
+    check_consistent_length(y, rough)
+    in_integers, in_floats = (score(y, values) for values in (rough, exact))
+    return f" * {name} on them: {in_integers:.4f}; in floating point {in_floats:.4f}.\n"
 
 
 def _distances(rows: Array, vectors: Array) -> Array:
