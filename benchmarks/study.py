@@ -83,6 +83,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "relative_tube": (0.1, 0.5),
     "class_moves": (0, 10_000),
     "value_moves": (0, 100_000),
+    "least_moves": (0, 30),
     "class_tolerance": (1e-4, 2e-3),
     "value_tolerance": (1e-5, 3e-4),
     "most_moved": (2**17, NO_LIMIT),

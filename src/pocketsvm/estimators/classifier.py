@@ -208,7 +208,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         support vectors. This removes most of the noise of stochastic gradient descent.
 
         - True moves the vectors if there are more rows near the margin than unknowns and a first
-          step pays: in at most 3,000 steps divided by the number of vectors.
+          step pays: in at most 3,000 steps divided by the number of vectors, or ten.
         - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
           margin are too many for that, by mini-batches of all rows.
         - False makes all passes over all rows and returns the last iterate, as in the paper.

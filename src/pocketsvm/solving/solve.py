@@ -374,12 +374,12 @@ class Solver:
         most, tolerance = choices.class_moves, choices.class_tolerance
         if self._is_regression:
             most, tolerance = choices.value_moves, choices.value_tolerance
-        n_steps = most // len(answer.vectors)
+        n_steps = max(most // len(answer.vectors), choices.least_moves)
         if thorough:
             n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
             if answer.n_near > choices.most_thorough_rows and not self._may_move(answer):
                 return answer
-        elif not n_steps or not self._may_move(answer):
+        elif not most or not self._may_move(answer):
             return answer
         for _ in range(choices.thorough_rounds if thorough else 1):
             moved = self._moved(answer, n_steps, tolerance)

@@ -61,6 +61,9 @@ class Choices:
         divided by the number of vectors: the more there are, the less moves gain, and the longer
         they take.
 
+    least_moves : int
+        They may make at least so many steps.
+
     class_tolerance, value_tolerance : float
         Vectors of a classifier and of a regression move until steps gain less than this share of
         the objective.
@@ -159,6 +162,7 @@ class Choices:
     relative_tube: float = 0.25
     class_moves: int = 3000
     value_moves: int = 20_000
+    least_moves: int = 10
     class_tolerance: float = 5e-4
     value_tolerance: float = 3e-5
     move_window: int = 5
