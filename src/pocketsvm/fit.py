@@ -147,8 +147,9 @@ def fit(
     else:
         sample, targets, everything = _with_everything(sample, ready, targets, settings)
     model = solve(vectors, *sample, settings, everything, begun.vectors)
-    if begun.has_batches and model.training is not None and not model.training.profile.moves:
-        better = _refined(ready, begun.targets, settings, scales=False)
+    has_moved = model.training is None or model.training.profile.moves > 0
+    if begun.batch_seed is not None and not has_moved:
+        better = _refined(ready, begun.targets, settings, begun.batch_seed, scales=False)
         if better is not None:
             model = solve(vectors, *sample, settings, everything, better[1])
     return completed(model, everything)
@@ -203,7 +204,7 @@ class _Begun:
     feature_scales: NDArray[np.float64] | None
     learning: dict[str, Any]  # what the profile tells about the scales
     vectors: NDArray[np.float64] | None  # that mini-batches have found
-    has_batches: bool  # whether mini-batches may move vectors that L-BFGS does not
+    batch_seed: int | None  # of mini-batches that may move vectors that L-BFGS does not
 
     @property
     def steps(self) -> Steps:
@@ -249,26 +250,29 @@ def _begin(
     vectors = None
     has_batches = settings.polish and settings.thorough and start is None and task.needs.labelled
     if has_batches and scales is not None and isinstance(parameters.feature_scales, str):
-        better = _refined(ready, targets, settings, scales=True)
+        better = _refined(ready, targets, settings, int(random.randint(2**31)), scales=True)
         if better is not None:
             factors, vectors = better
             scales = rounded_scales(scales * factors)
             ready = _ready(found, rows, scales, parameters, start, source.scaling)
             note, seconds = f"{note}; refined", time.perf_counter() - begin
     has_batches &= vectors is None and ready.n_rows > settings.choices.most_thorough_rows
+    # Drawn before the passes, which draw nothing where a checkpoint has their result.
+    seed = int(random.randint(2**31)) if has_batches else None
     learning = {"seconds_scales": seconds, "scales": note} if note else {}
-    return _Begun(found, ready, targets, settings, n_rows, scales, learning, vectors, has_batches)
+    return _Begun(found, ready, targets, settings, n_rows, scales, learning, vectors, seed)
 
 
 def _refined(
-    ready: Rows, targets: Targets, settings: Settings, *, scales: bool
+    ready: Rows, targets: Targets, settings: Settings, seed: int, *, scales: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return factors of the feature scales, and vectors, that predict other rows better.
 
     They are found without some of the rows, which are then predicted by two models. The losses must
     be smaller by more than a standard error. Without `scales`, all factors are one.
     """
-    random = np.random.default_rng(settings.random_state.randint(2**31))
+    random = np.random.default_rng(seed)
+    settings = replace(settings, random_state=np.random.RandomState(seed))
     order = random.permutation(ready.n_rows)
     n_held = round(settings.choices.held_share * ready.n_rows)
     held, train = np.sort(order[:n_held]), np.sort(order[n_held:])

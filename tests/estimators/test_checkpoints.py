@@ -12,11 +12,13 @@ import pytest
 import scipy.sparse as sp
 from models import assert_same_model, blobs, moons
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from pocketsvm import BudgetedOneClassSVM, BudgetedRanker, BudgetedSVC, BudgetedSVR, save_model
 from pocketsvm.callbacks import Checkpoint
 from pocketsvm.estimators import checkpoint_file
 from pocketsvm.estimators.checkpoint_file import read_checkpoint, write_checkpoint
+from pocketsvm.training.settings import Choices
 
 N = 4000
 
@@ -325,3 +327,42 @@ def test_a_fit_goes_on_if_its_checkpoint_cannot_be_written(tmp_path):
     with pytest.warns(UserWarning, match=r"a\.checkpoint cannot be written: .* The fit goes on"):
         found = clf.fit(X, y)
     assert_same_model(found, expected)
+
+
+def test_mini_batches_after_the_passes_end_with_the_same_bits(tmp_path, monkeypatch):
+    """A fit that is resumed after its passes draws nothing for them."""
+    choices = Choices(batches=60, batch_rows=256, most_loss=0.0, rows_per_vector=60)
+    fit = sys.modules["pocketsvm.fit"]
+    monkeypatch.setattr(BudgetedSVC, "_choices", choices)
+    tried, refined = [], fit._refined
+    monkeypatch.setattr(
+        fit, "_refined", lambda *given, **more: _kept(tried, refined(*given, **more))
+    )
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 30))
+    y = np.hypot(X[:, 0], X[:, 1]) + 0.5 * random.normal(size=4000) > 1.2
+    model = BudgetedSVC(210, polish="thorough", random_state=0)
+    expected = clone(model).fit(X, y)
+    path = tmp_path / "state"
+    stopped = clone(model).set_callbacks(Checkpoint(path, every=0))
+    with monkeypatch.context() as context:
+        context.setattr(fit, "solve", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            stopped.fit(X, y)
+    assert path.exists()
+    resumed = clone(model).set_callbacks(Checkpoint(path, every=0)).fit(X, y)
+    assert len(tried) == 2
+    one, other = tried
+    assert (one is None) is (other is None)
+    if one is not None:
+        assert_array_equal(one[1], other[1])
+    assert_same_model(resumed, expected)
+
+
+def _kept(found, value):
+    found.append(value)
+    return value
+
+
+def _interrupt(*given):
+    raise KeyboardInterrupt

@@ -16,6 +16,7 @@ from solver_problems import (
 )
 from threadpoolctl import threadpool_limits
 
+from pocketsvm import BudgetedSVC
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
 from pocketsvm.solving import newton
@@ -419,3 +420,16 @@ def test_result_does_not_depend_on_threads_or_layout(make, layout, monkeypatch):
         for each, n in ((twin, 3), (sample, 1))
     )
     assert_array_equal(once.place.point, again.place.point)
+
+
+@pytest.mark.parametrize("C", [1e-4, 1e-3, 1e-2])
+def test_products_with_hessians_of_no_rows_are_regular(C):
+    """With a small C no row bends: without its least curvature, the intercept has none."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20_000, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 0] += np.where(y, 3, -3)
+    found = BudgetedSVC(400, C=C, gamma=1.0, random_state=0).fit(X, y)
+    assert np.isfinite(found.intercept_).all()
+    assert np.isfinite(found.dual_coef_).all()
+    assert found.score(X, y) > 0.95

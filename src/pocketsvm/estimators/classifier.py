@@ -210,14 +210,14 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         - True moves the vectors if there are more rows near the margin than unknowns and a first
           step pays: in at most 3,000 steps divided by the number of vectors, or ten.
         - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
-          margin are too many for that, by mini-batches of all rows.
+          margin are too many for that, by mini-batches.
         - False makes all passes over all rows and returns the last iterate, as in the paper.
 
-        If `fit` polishes and there are more than 512 rows per support vector, the passes see a
-        random sample of 512 rows per vector. Each class has at least 64 rows in it for each of
-        its vectors, if it has as many. The coefficients are first solved for on a sample whose
-        kernel values fit into 256 MB (132,104 rows with a budget of 500). Then `fit` reads all rows
-        a few times. Moving reads the rows near the margin in each step, and all rows at
+        If `fit` polishes and there are more than 512 rows per support vector, or more than 262,144
+        rows, the passes see a random sample of so many, but at least 64 rows per vector. Each class
+        has at least 64 rows in it for each of its vectors, if it has as many. The coefficients are
+        first solved for on a sample, too (66,050 rows with a budget of 500). Then `fit` reads all
+        rows a few times. Moving reads the rows near the margin in each step, and all rows at
         the end.
 
         `warm_start` and `partial_fit` always continue from the last iterate. `partial_fit` does not

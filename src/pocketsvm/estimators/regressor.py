@@ -115,15 +115,15 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         support vectors. Without it, the model is the last iterate, which is noisy, especially for
         a large C.
 
-        - True moves the vectors in at most 20,000 steps divided by the number of vectors, if there
-          are more rows near the tube than unknowns and a first step pays.
+        - True moves the vectors in at most 20,000 steps divided by the number of vectors, or ten,
+          if there is a row near the tube for two unknowns and a first step pays.
         - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
-          margin are too many for that, by mini-batches of all rows.
+          margin are too many for that, by mini-batches.
         - False makes all passes over all rows and returns the last iterate.
 
-        What `fit` reads is the same as in `BudgetedSVC`: with more than 512 rows per vector, a
-        sample for the passes, then a sample for the first solution, and then all rows two or three
-        times.
+        What `fit` reads is the same as in `BudgetedSVC`: with more than 512 rows per vector, or
+        262,144 rows, a sample for the passes, then a sample for the first solution, and then all
+        rows a few times.
 
         `warm_start` and `partial_fit` always continue from the last iterate. `partial_fit` does not
         polish, because it keeps no rows.

@@ -380,7 +380,10 @@ class Problem:
                 break
             along = solved + size / last * along
             product = self._hessian_product(along, rows, weights)
-            length = size / float(row_products(along, product)[0])
+            curvature = float(row_products(along, product)[0])
+            if not curvature > 0:
+                break
+            length = size / curvature
             direction += length * along
             residual -= length * product
             last, gained = size, gained + length * size
@@ -398,6 +401,8 @@ class Problem:
         squares = SquaredError.of(np.zeros((rows.n_rows, 1)), [0.0], [1.0])
         product = self._read(point, rows, squares, curvatures)
         product[:, :-1] += self.penalty.product(point[:, :-1])
+        missing = max(0.0, self._least_curvature(0) - float(curvatures.sum(dtype=float)))
+        product[:, -1] += missing * point[:, -1]  # as in the factor of a Hessian
         if not self.fit_intercept:
             product[:, -1] = 0.0
         return product

@@ -108,13 +108,7 @@ def solve(
             last = np.column_stack([coefficients, vectors.biases])
             before, answer = solver.solve(points, last)
             answer = solver.moved_and_covering(answer)
-    if answer.remaining > NOT_CONVERGED:
-        warn(
-            "Polishing stopped before it converged, at its limit of steps or of float32: the "
-            "coefficients are not optimal for these support vectors. A smaller C or gamma, or "
-            "standardised columns, make the problem easier.",
-            ConvergenceWarning,
-        )
+    _check(answer)
     profile = replace(
         vectors.profile,
         seconds_polish=time.perf_counter() - begin,
@@ -131,6 +125,21 @@ def solve(
         intercept=targets.offset + answer.point[:, -1],
         training=Training(vectors, settings.alpha, profile),
     )
+
+
+def _check(answer: "Answer") -> None:
+    """Warn if the solver has not converged."""
+    if not np.isfinite(answer.point).all():
+        raise FloatingPointError(
+            "Polishing found coefficients that are not finite. Use a larger C, or polish=False."
+        )
+    if not answer.remaining <= NOT_CONVERGED:
+        warn(
+            "Polishing stopped before it converged, at its limit of steps or of float32: the "
+            "coefficients are not optimal for these support vectors. A smaller C or gamma, or "
+            "standardised columns, make the problem easier.",
+            ConvergenceWarning,
+        )
 
 
 def last_iterate(vectors: VectorSet, targets: Targets, settings: Settings) -> Model:
@@ -441,7 +450,7 @@ class Solver:
             tolerance,
         )
         vectors, point, n_moves = positions.follow(n_steps)
-        if positions.gain < tolerance * n_moves:
+        if not n_moves or positions.gain < tolerance * n_moves:
             return None
         found = self._solve_from(vectors, point)
         steps = answer.steps + positions.steps + found.steps

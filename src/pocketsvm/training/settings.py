@@ -25,8 +25,7 @@ class Choices:
         If the solver follows, passes see at most this many rows for each vector.
 
     most_pass_rows : int
-        They see no more rows than this, whatever the budget, but as many for each vector as the
-        next number says.
+        At most this many rows, but at least `class_rows_per_vector` for each vector.
 
     class_rows_per_vector : int
         A sample has at least this many rows of a class for each of its vectors, if there are as

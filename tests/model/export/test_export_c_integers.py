@@ -302,3 +302,14 @@ def test_the_header_tells_the_accuracy_on_rows_with_labels(tmp_path):
     assert abs(in_integers - in_floats) < 0.01
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         export_c(model, tmp_path / "model.h", X=X[:300], y=names)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float16"])
+def test_the_type_of_a_model_may_be_given(tmp_path, dtype):
+    X, y = make_moons(900, noise=0.2, random_state=0)
+    model = compress(SVC(C=10).fit(X, y), X, budget=20, dtype=dtype, random_state=0)
+    export_c(model, tmp_path / "one.h", "model")
+    export_c(model, tmp_path / "other.h", "model", dtype=dtype)
+    assert (tmp_path / "other.h").read_text() == (tmp_path / "one.h").read_text()
+    export_c(model, tmp_path / "float.h", "model", dtype="float32")
+    assert "<math.h>" in (tmp_path / "float.h").read_text()

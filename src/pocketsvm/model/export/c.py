@@ -388,11 +388,11 @@ def export_c(
 def _kind(found: Exportable, dtype: str | None) -> str:
     """Return the type of the tables; refuse one that the model was not made for."""
     made = found.model.dtype if not found.calibrated else found.dtype.name
-    if dtype is None:
+    if dtype is None or dtype == made:
         return made
     if dtype not in TYPES:
         raise ValueError(f"dtype must be one of {', '.join(TYPES)}, got {dtype!r}.")
-    if dtype not in ("float32", made):
+    if dtype != "float32":
         call = f"pocketsvm.compress(model, X, budget={len(found.model.vectors)}, dtype={dtype!r})"
         raise ValueError(
             f"This model was not made for {dtype}. Make one that is solved for its rounding "
