@@ -77,6 +77,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "merges_of_weighted": (100, NO_LIMIT),
     "passes_of_few": (1, 5),
     "most_passes": (2, 20),
+    "sample_tolerance": (1e-3, 0.1),
     "hinge_width": (0.25, 1.0),
     "relative_width": (0.03, 0.3),
     "quantile_width": (0.02, 0.15),
@@ -121,6 +122,7 @@ VARIED_AUTO: dict[str, tuple[Any, ...]] = {
 }
 # The same, of feature_scales="learn" and polish="thorough".
 VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
+    "held_parts": (5, 100),
     "batches": (1000, 10_000),
     "batch_rows": (1024, NO_LIMIT),
     "batch_growing": (0.05, 0.5),

@@ -40,9 +40,6 @@ from .training.settings import Parameters, Settings
 from .training.state import VectorSet
 from .training.targets import Targets
 
-# The standard error of losses is that of so many parts of the rows that are held out.
-HELD_PARTS = 20
-
 
 class Course(Protocol):
     """What a fit does again if it is interrupted."""
@@ -278,7 +275,8 @@ def _refined(
     held, train = np.sort(order[:n_held]), np.sort(order[n_held:])
     rows, some = ready.take(train), targets.take(train, np.ones(len(train)))
     others = sample_of(ready.take(held), targets.take(held, np.ones(n_held)), settings)
-    parts = [np.arange(k, n_held, HELD_PARTS) for k in range(min(HELD_PARTS, n_held))]
+    n_parts = min(settings.choices.held_parts, n_held)
+    parts = [np.arange(k, n_held, n_parts) for k in range(n_parts)]
 
     better = refined(sample_of(rows, some, settings), settings, random, scales=scales)
     if better is None:

@@ -19,10 +19,11 @@ from threadpoolctl import threadpool_limits
 from pocketsvm import BudgetedSVC
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
-from pocketsvm.solving import newton
+from pocketsvm.solving import conjugate, newton
 from pocketsvm.solving import problem as problem_module
+from pocketsvm.solving.conjugate import row_products
 from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_start, line_search, minimise
-from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem, row_products
+from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem
 from pocketsvm.solving.value_losses import EpsilonInsensitive
 
 EVERY_PROBLEM = pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)
@@ -164,7 +165,7 @@ def test_products_with_hessians_take_the_place_of_factors(make, C, fit_intercept
 def test_a_preconditioner_of_few_rows_is_made_anew(products, monkeypatch):
     vectors, sample = class_problem(4000, C=1000.0, n_vectors=50, dtype=np.float32)
     made, factor = [], Problem._factor
-    monkeypatch.setattr(problem_module, "MOST_PRODUCTS", 2)
+    monkeypatch.setattr(conjugate, "MOST_PRODUCTS", 2)
     monkeypatch.setattr(Problem, "_factor", lambda *given: made.append(1) or factor(*given))
     assert_optimal(solved(vectors, sample), Objective(vectors, sample))
     assert len(made) > 2
@@ -186,7 +187,7 @@ def test_directions_of_products_are_close_to_those_of_factors(products, monkeypa
     found = []
     for preferred in (True, False):
         monkeypatch.setattr(Native, "prefers_products", lambda *_, given=preferred: given)
-        monkeypatch.setattr(problem_module, "LEAST_GAIN", 1e-9)
+        monkeypatch.setattr(conjugate, "LEAST_GAIN", 1e-9)
         problem = Problem(vectors, sample, True, Native())
         place = first_place(problem)
         bends = problem.bends(place)

@@ -14,8 +14,9 @@ from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.solving import problem as module
+from pocketsvm.solving.conjugate import row_products
 from pocketsvm.solving.pairs import PairwiseHinge
-from pocketsvm.solving.problem import Problem, row_products, thinned
+from pocketsvm.solving.problem import Problem, thinned
 from pocketsvm.solving.sample import Sample
 from pocketsvm.tasks.ranking import rank_targets
 

@@ -46,9 +46,6 @@ from .running import Running
 
 Array = NDArray[Any]
 
-# Learnt feature scales are compared with one gamma on so many folds before the others learn theirs.
-FEWEST_FOLDS = 2
-
 
 class Search(NamedTuple):
     """A search of C and gamma that has ended: what was tried, and the best of it."""
@@ -245,7 +242,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
             learns = isinstance(one.feature_scales, str)
             if learns:
-                own = running.with_scales(one, first_of(folds, FEWEST_FOLDS))
+                own = running.with_scales(one, first_of(folds, SEARCH_CHOICES.fewest_folds))
                 grid = grid if self.gammas is not None else grid.with_one_gamma()
             run, most = partial(running, one), _most_rows(self.budget)
             race = Race(grid, own, run, most, machine.random_state)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..backends.base import Backend, Penalty
+from .conjugate import row_products
 from .newton import Solution, minimise
-from .problem import Array, Problem, row_products
+from .problem import Array, Problem
 from .readings import LENGTHS, First, Limits, Readings
 from .sample import Sample
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .problem import Bends, Place, Problem, row_products
+from .conjugate import row_products
+from .problem import Bends, Place, Problem
 
 Array = NDArray[Any]
 

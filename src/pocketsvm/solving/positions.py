@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..training.settings import Choices
+from .conjugate import row_products
 from .newton import minimise
-from .problem import Place, Problem, row_products
+from .problem import Place, Problem
 from .sample import Sample
 
 Array = NDArray[Any]

@@ -26,6 +26,7 @@ from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
 from ..backends.hessian import INTERCEPT_CURVATURE
 from ..rows.checked import Rows
 from ..rows.sampling import draw_members
+from .conjugate import conjugate_gradients, row_products
 from .pairs import pair_blocks
 from .row_loss import Loss
 from .sample import Sample
@@ -35,8 +36,9 @@ Array = NDArray[Any]
 
 # Where a Hessian is made of a sample of rows or pairs, there are this many for each vector.
 ROWS_PER_VECTOR = 32
-# The same for the first step from zero, whose Hessian is a bound.
-BOUND_ROWS_PER_VECTOR = 8
+# The same for a Hessian that need not be precise: a bound, the mean of several outputs, or a
+# preconditioner.
+ROUGH_ROWS_PER_VECTOR = 8
 # Hessians follow the curvatures of rows up to this share of the mean curvature.
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
@@ -44,13 +46,8 @@ MOST_HESSIANS = 2**23
 # So many outputs share the Hessians of the first steps, as long as a step is predicted to gain more
 # than so many times the objective, twice.
 MANY_OUTPUTS, LARGE_GAIN = 8, 1.5
-# Where conjugate gradients take the place of factors, this many rows for each vector make the
-# preconditioner. They end where a step gains less than this share of all steps, or after so many:
-# then the preconditioner is made anew.
-PRECONDITIONER_ROWS = 8
 # About as many products take the place of the Hessians: if the rows stand for more, and else.
 PRODUCTS_OF_PART, PRODUCTS = 16, 32
-LEAST_GAIN, MOST_PRODUCTS = 0.05, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +169,7 @@ class Problem:
         self.uses_products = (
             dtype == np.float32
             and rows.core.dtype == "float32"
-            and sample.n_rows > PRECONDITIONER_ROWS * len(vectors)
+            and sample.n_rows > ROUGH_ROWS_PER_VECTOR * len(vectors)
             and prefers_products(vectors, sample, backend, is_part)
         )
 
@@ -354,8 +351,7 @@ class Problem:
     ) -> Array:
         """Return the directions of some outputs that share the mean of their Hessians."""
         curvatures = bends.curvatures[:, outputs].mean(axis=1)
-        curvatures = thinned(curvatures, 8 * self.shape[1], random, self.n_threads)
-        shared = self._factor(0, None, curvatures, random, None)
+        shared = self._rough_factor(0, curvatures, random)
         direction: Array = -shared.solve(bends.gradient[outputs])
         return direction
 
@@ -365,31 +361,16 @@ class Problem:
         """Return nearly Newton's direction, by preconditioned conjugate gradients."""
         curvatures = bends.curvatures[:, 0]
         if self.penalty.preconditioner is None:
-            n_rows = PRECONDITIONER_ROWS * self.shape[1]
-            some = thinned(curvatures, n_rows, random, self.n_threads)
-            self.penalty.preconditioner = self._factor(0, None, some, random, None)
-        factor = self.penalty.preconditioner
+            self.penalty.preconditioner = self._rough_factor(0, curvatures, random)
         bent = np.flatnonzero(curvatures)
         rows, weights = self.sample.rows.take(bent, self.n_threads), curvatures[bent]
-        direction, residual = np.zeros(self.shape), -bends.gradient
-        along, last, gained = np.zeros(self.shape), np.inf, 0.0
-        for _ in range(MOST_PRODUCTS):
-            solved = factor.solve(residual)
-            size = float(row_products(residual, solved)[0])
-            if size <= 0:
-                break
-            along = solved + size / last * along
-            product = self._hessian_product(along, rows, weights)
-            curvature = float(row_products(along, product)[0])
-            if not curvature > 0:
-                break
-            length = size / curvature
-            direction += length * along
-            residual -= length * product
-            last, gained = size, gained + length * size
-            if length * size <= LEAST_GAIN * gained or gained <= negligible / 2:
-                break
-        else:
+        direction, has_ended = conjugate_gradients(
+            lambda along: self._hessian_product(along, rows, weights),
+            self.penalty.preconditioner.solve,
+            -bends.gradient,
+            negligible / 2,
+        )
+        if not has_ended:
             self.penalty.preconditioner = None
         return direction
 
@@ -422,9 +403,8 @@ class Problem:
         """Return Newton's direction for the largest curvatures that the losses can have."""
         direction, bounds = np.zeros(self.shape), self.sample.loss.largest_curvatures
         for o in np.unique(bounds, return_index=True)[1]:  # outputs with the same bound share it
-            n_rows, same = BOUND_ROWS_PER_VECTOR * self.shape[1], bounds == bounds[o]
-            curvatures = thinned(self.sample.c * bounds[o], n_rows, random, self.n_threads)
-            factor = self._factor(int(o), None, curvatures, random, None)
+            same = bounds == bounds[o]
+            factor = self._rough_factor(int(o), self.sample.c * bounds[o], random)
             direction[same] = -factor.solve(bends.gradient[same])
         return direction
 
@@ -473,6 +453,14 @@ class Problem:
             return self.penalty.factor(known, 1.0, fit_intercept=False)
         known = known or self.row_hessian(curvatures)
         return self.penalty.factor(known, self._least_curvature(output), self.fit_intercept)
+
+    def _rough_factor(
+        self, output: int, curvatures: Array, random: np.random.Generator
+    ) -> HessianFactor:
+        """Factor the Hessian of some of the rows, which represent all."""
+        n_rows = ROUGH_ROWS_PER_VECTOR * self.shape[1]
+        some = thinned(curvatures, n_rows, random, self.n_threads)
+        return self._factor(output, None, some, random, None)
 
     def _least_curvature(self, output: int) -> float:
         """Return the least curvature of the intercept of an output."""
@@ -530,9 +518,3 @@ def thinned(
     thin = np.zeros_like(curvatures)
     thin[drawn] = found * (_core.total(curvatures, n_threads) / found.sum(dtype=float))
     return thin
-
-
-def row_products(left: Array, right: Array) -> Array:
-    """Return the sum of products in each row."""
-    products: Array = np.einsum("ij,ij->i", left, right)
-    return products

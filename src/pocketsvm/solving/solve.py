@@ -20,11 +20,12 @@ from ..training.state import VectorSet
 from ..training.targets import Targets
 from .all_rows import AllRows
 from .blas import ONE_BLAS_THREAD
+from .conjugate import row_products
 from .coverage import covering, held_out
 from .exact import MOST_ROWS, solve_exactly
 from .newton import TOLERANCE, Solution, best_start, minimise
 from .positions import Positions
-from .problem import Problem, prefers_products, row_products
+from .problem import Problem, prefers_products
 from .readings import Readings, read, standing_for
 from .row_loss import REACH
 from .sample import ROWS_TO_COUNT, Sample, sample_of
@@ -36,8 +37,6 @@ Array = NDArray[Any]
 FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 32
 # Products with Hessians take little time, so that so many times as many rows represent all.
 MORE_ROWS = 3
-# A sample of the rows is solved up to this share of the objective: it differs more from all rows.
-SAMPLE_TOLERANCE = 0.01
 # Not converged if one more step would gain more than half this share of the objective.
 NOT_CONVERGED = 2e-3
 
@@ -314,7 +313,8 @@ class Solver:
         problem = Problem(vectors, self.part, *self._common, is_part=is_part)
         place = problem.place(last)
         before = float(problem.objective(place).sum())
-        tolerance = TOLERANCE if self.whole is None else SAMPLE_TOLERANCE
+        choices = self._settings.choices
+        tolerance = TOLERANCE if self.whole is None else choices.sample_tolerance
         start = best_start(problem, place)
         solution = minimise(problem, start, self._random, tolerance, least_steps=2)
         if self.whole is None:

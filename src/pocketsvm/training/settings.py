@@ -111,6 +111,13 @@ class Choices:
     held_share : float
         The share of these rows that are held out.
 
+    held_parts : int
+        Losses of rows that are held out have the standard error of so many parts of them.
+
+    sample_tolerance : float
+        Where a sample of the rows is solved first, this share of the objective may be left to gain:
+        the sample differs more than that from all rows.
+
     scale_vectors : tuple of (int, float)
         The numbers of vectors and the C of the small models that feature scales are learnt with;
         each model starts from the scales of the one before.
@@ -180,6 +187,8 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
+    held_parts: int = 20
+    sample_tolerance: float = 0.01
     scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
@@ -413,6 +422,10 @@ class SearchChoices:
     vectors_per_output : int
         Small copies of folds have at least this many vectors for each output.
 
+    fewest_folds : int
+        Learnt feature scales are compared with one gamma on so many folds before the others learn
+        theirs.
+
     carried_rows : int
         As many candidates are carried on to larger copies of folds, and to the folds themselves, as
         have this many training rows in all, and one more.
@@ -430,6 +443,7 @@ class SearchChoices:
     shares_of_many: tuple[float, float] = (0.1, 0.3)
     many_rows: int = 8000
     vectors_per_output: int = 8
+    fewest_folds: int = 2
     carried_rows: int = 5000
 
 
