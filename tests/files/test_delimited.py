@@ -219,6 +219,28 @@ def test_marks_of_thousands_are_named(value, texts, tmp_path):
             list(file.batches(layout))
 
 
+def test_words_that_look_like_numbers_with_marks_may_be_categories(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("phone,y\n557 100,0\n557 200,1\n" * 3)
+    with DataFile(str(path), Options(texts=("text",))) as file:
+        layout = file.layout()
+        with pytest.raises(DataError, match="without marks of thousands") as caught:
+            list(file.batches(layout, labels=True))
+    assert "drop" in {hint.option for hint in caught.value.hints}
+
+
+def test_dates_with_a_time_zone_are_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("when,y\n2024-05-04T23:00:00Z,0\n2024-05-05T23:00:00Z,1\n")
+    with DataFile(str(path), Options(dates=True)) as file:
+        layout = file.layout()
+        message = (
+            "row 2, column 'when': '2024-05-04T23:00:00Z' is not a date .* without a time zone"
+        )
+        with pytest.raises(DataError, match=message):
+            list(file.batches(layout, labels=True))
+
+
 def test_decimal_marks_that_are_mixed_are_named(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a;b;y\n39,1;0.5;1\n2;0.25;2\n")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 # A date is used as these numbers; Monday is the weekday 0.
 PARTS = ("year", "month", "weekday", "hour")
+NO_DATE = "is not a date such as 2024-01-31 or 2024-01-31T18:30:00, without a time zone."
 # Other dates than these look like dates, but day and month may be in any order.
 READABLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?")
 OTHERS = re.compile(

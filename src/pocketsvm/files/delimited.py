@@ -12,7 +12,7 @@ from typing import Any
 
 from .arrow import AS_PARTS, DROP, MISSING_WORDS, ArrowTable, other_label, place
 from .columns import Selection, delimiter_of, listed
-from .dates import READABLE, are_dates
+from .dates import NO_DATE, READABLE, are_dates
 from .errors import DataError, Hint
 from .reader import BYTE_ORDER_MARK, MAYBE, NO, Opened, number
 
@@ -213,7 +213,8 @@ class CsvTable(ArrowTable):
                 f"{self.name} has a row of more than {self.block_size:,} bytes, which is the limit."
             )
         value = re.search(
-            r"column #(\d+): Row #(\d+): .* to (double|bool|timestamp.*): invalid value '(.*)'",
+            r"column #(\d+): Row #(\d+): .* to (double|bool|timestamp.*): "
+            r"(?:invalid value|expected no zone offset in) '(.*)'",
             message,
         )
         if value:
@@ -222,7 +223,7 @@ class CsvTable(ArrowTable):
                 return DataError(f"{at}the value is blank.")
             at += repr(value[4][:MAX_QUOTED])
             if value[3].startswith("timestamp"):
-                return DataError(f"{at} is not a date such as 2024-01-31 or 2024-01-31T18:30:00.")
+                return DataError(f"{at} {NO_DATE}")
             if int(value[1]) in self.dates:
                 problem = f"{at} is a date, not a number."
                 if not READABLE.fullmatch(value[4].strip()):
@@ -232,7 +233,8 @@ class CsvTable(ArrowTable):
             if COMMA.fullmatch(value[4].strip()) and self.decimal == ".":
                 return DataError(f"{at} is not a number.", DECIMALS)
             if THOUSANDS.fullmatch(value[4].strip()):
-                return DataError(f"{at} is not a number: write it without marks of thousands.")
+                problem = f"{at} is not a number: write it without marks of thousands."
+                return other_label(problem, selection, int(value[1]))
             return other_label(f"{at} is not a number.", selection, int(value[1]))
         text = re.search(r"column #(\d+): Row #(\d+): .*invalid UTF8", message)
         if text:
