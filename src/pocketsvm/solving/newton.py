@@ -124,13 +124,14 @@ def minimise(
             return Solution(place, bends, steps, remaining, first, start - bends.objective)
         if steps >= least_steps and place.point.any() and not problem.sample.loss.coupled:
             # Outputs have problems of their own, some of which are solved sooner.
-            active &= gains > max(tolerance, least)
+            active = gains > max(tolerance, least)
             direction[~active] = 0.0
         if problem.has_bound:
             direction = conjugate.direction(direction, bends.gradient, predicted)
         along = problem.place(direction)
         place = place.plus(line_search(problem, place, along), along)
-        bends, steps = problem.bends(place), steps + 1
+        moved = None if problem.sample.loss.coupled else direction.any(axis=1)
+        bends, steps = problem.bends(place, bends, moved), steps + 1
 
 
 class Conjugate:

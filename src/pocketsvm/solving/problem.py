@@ -203,6 +203,14 @@ class Problem:
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
+        used = point.any(axis=1)
+        if not used.all():  # the outputs of zeros cost nothing
+            place = self.zero()
+            if used.any():
+                some = self.place(point[used])
+                place.point[used], place.penalised[used] = some.point, some.penalised
+                place.decisions[:, used] = some.decisions
+            return place
         if self.uses_products:
             rows = self.sample.rows
             given = np.ascontiguousarray(point[:, :-1]), point[:, -1].copy(), rows.gamma
@@ -222,14 +230,23 @@ class Problem:
         losses, _, _ = self.sample.bends(place.decisions, self.n_threads)
         return self._objective(place, losses)
 
-    def bends(self, place: Place) -> Bends:
-        """Return the objective at a place, and its derivatives."""
+    def bends(self, place: Place, before: Bends | None = None, moved: Any = None) -> Bends:
+        """Return the objective at a place, and its derivatives.
+
+        Those before the last step are enough for the outputs that it has not moved, if others are.
+        """
         losses, slopes, curvatures = self.sample.bends(place.decisions, self.n_threads)
         if self.uses_products:
             pull = self._pull_at(place.point, slopes != 0)
-        else:
+        elif before is None or moved is None or moved.all():
             pull = self.rows.pull_of(slopes, self._changing(curvatures))
+        else:
+            pull = np.zeros(self.shape)
+            some = np.ascontiguousarray(slopes[:, moved])
+            pull[moved] = self.rows.pull_of(some, self._changing(curvatures))
         gradient = self._gradient(place, pull)
+        if before is not None and moved is not None:
+            gradient[~moved] = before.gradient[~moved]
         return Bends(self._objective(place, losses), gradient, slopes, curvatures)
 
     def _pull_at(self, point: Array, has_slope: Array) -> Array:
