@@ -29,7 +29,7 @@ def small(monkeypatch):
 def results(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "SEEDS", range(2))
     monkeypatch.setattr(study, "CASES", {"100 rows": study.CASES["100 rows"]})
-    names = ("Polishing", "`class_moves`", "`hinge_width`", "`scale_steps`")
+    names = ("Polishing", "`moves`", "`hinge_width`", "`scale_steps`")
     monkeypatch.setattr(study, "COMPARISONS", {name: study.COMPARISONS[name] for name in names})
     return Results(tmp_path / "results.csv", study.COLUMNS, tuple(study.KEY))
 
@@ -65,14 +65,14 @@ def test_names_identify_variants():
     names = [study._name(changes) for changes in variants]
     assert len(set(names)) == len(names)
     assert names.count("default") == 1
-    assert study._name({"polish": False, "class_moves": 5}) == "class_moves=5, polish=False"
+    assert study._name({"polish": False, "moves": 5}) == "moves=5, polish=False"
     with pytest.raises(ValueError, match="there is no choice 'width'"):
         study._name({"width": 1})
 
 
 def test_variants_share_passes_unless_they_change_them():
     split = study.Split(SMALL[0], 10, 0)
-    for changes in ({}, {"hinge_width": 1.0}, {"class_moves": 0}, {"polish": "thorough"}):
+    for changes in ({}, {"hinge_width": 1.0}, {"moves": 0}, {"polish": "thorough"}):
         split.score(changes)
     assert len(split.passed) == 1
     for changes in ({"polish": False}, {"rows_per_vector": 5}, {"merges_per_vector": 1}):

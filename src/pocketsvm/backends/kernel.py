@@ -114,7 +114,7 @@ class KernelRows:
         `use` is called with the blocks of kernel values, which are at hand here.
         """
         found = np.zeros((slopes.shape[1], len(self.vectors) + 1))
-        needed = (slopes != 0).any(axis=1)
+        needed = has_value(slopes)
         if use is not None:
             needed |= use.needed
         for at, kernel in self._blocks_of(needed):
@@ -149,7 +149,7 @@ class KernelRows:
 
         def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
             at = slice(first + some.start, first + some.stop)
-            chosen = np.flatnonzero(slopes[at].any(axis=1))
+            chosen = np.flatnonzero(has_value(slopes[at]))
             weights = slopes[at][chosen].astype(np.float32) @ single
             weights *= kernel[some][chosen]
             rows = X[at.start + chosen]
@@ -161,3 +161,11 @@ class KernelRows:
             for weight, product in in_order(each, some, self.n_threads):
                 total += weight
                 pull += product
+
+
+def has_value(values: Array) -> NDArray[np.bool_]:
+    """Tell which rows have a value that is not zero."""
+    if values.shape[1] == 1:  # much faster
+        return values[:, 0] != 0
+    found: NDArray[np.bool_] = values.any(axis=1)
+    return found

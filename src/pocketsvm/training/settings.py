@@ -31,13 +31,9 @@ class Choices:
         A sample has at least this many rows of a class for each of its vectors, if there are as
         many.
 
-    merges_per_vector, merges_of_several, merges_of_weighted : int
+    merges_per_vector, merges_of_weighted : int
         If the solver follows, passes end after this many merges for each vector. The second number
-        is for several outputs, such as classes, whose passes do not know of each other. The third
         is for classes of different weights: a rare class that is heavy needs many of its rows.
-
-    passes_of_few : int
-        If the solver follows and all rows fit into the budget, this many passes find the vectors.
 
     most_passes : int
         If the solver follows, the largest number of passes, unless classes differ in weight.
@@ -55,41 +51,30 @@ class Choices:
         If the solver follows, the passes of a regression use the epsilon-insensitive loss. For
         other losses, its epsilon is this share of the spread of the targets.
 
-    class_moves, value_moves : int
-        Vectors of a classifier and of a regression make at most as many steps as these numbers
-        divided by the number of vectors: the more there are, the less moves gain, and the longer
-        they take.
+    moves : int
+        Vectors make at most as many steps as this number divided by the number of vectors: a row
+        near the margin is compared with so many vectors in all. The more vectors there are, the
+        less a step gains, and the longer it takes.
 
-    least_moves : int
-        They may make at least so many steps.
-
-    class_tolerance, value_tolerance : float
-        Vectors of a classifier and of a regression move until steps gain less than this share of
-        the objective.
+    move_tolerance : float
+        They move until steps gain less than this share of the objective.
 
     move_window : int
         Steps are judged by the gain of this many in a row: a single one may gain little. The
         first, which gains most, must gain as much alone.
 
-    most_moved : int
-        Vectors move if the Hessians of all outputs have at most this many values.
+    value_patience : int
+        Vectors of a regression make at most so many times as many steps, until their gain is so
+        many times smaller: values say more than classes.
 
-    rows_per_unknown, values_per_unknown : float
-        Vectors of a classifier and of a regression move if there are this many rows near the margin
-        for each unknown: each vector has as many as there are features, where correlated features
-        count for less.
-
-    least_loss, most_loss : float
-        Vectors of a classifier move if the objective is between these shares of the loss of a model
+    least_loss : float
+        Vectors of a classifier move if the objective is at least this share of the loss of a model
         that predicts the same class for every row: with a smaller one no label changes, whatever
-        time moves take, and with a larger one, noise hides what there is to gain.
+        time moves take.
 
-    few_vectors : int
-        The larger share is for models of more vectors than that: those of fewer vectors have a
-        large objective without noise, too, and a first step costs them little.
-
-    first_move : float
-        The length of the first step, in kernel widths.
+    most_loss : float
+        They move if this share times the number of vectors is not larger than this: if many vectors
+        leave a large loss, it is noise.
 
     move_damping : float
         Vectors with small coefficients make longer steps. This share of the mean square coefficient
@@ -113,6 +98,10 @@ class Choices:
 
     held_parts : int
         Losses of rows that are held out have the standard error of so many parts of them.
+
+    tolerance : float
+        The coefficients are solved for until a step is predicted to gain less than half this share
+        of the objective.
 
     sample_tolerance : float
         Where a sample of the rows is solved first, this share of the objective may be left to gain:
@@ -158,27 +147,18 @@ class Choices:
     most_pass_rows: int = 2**18
     class_rows_per_vector: int = 64
     merges_per_vector: int = 50
-    merges_of_several: int = 100
     merges_of_weighted: int = 400
-    passes_of_few: int = 2
     most_passes: int = 5
     hinge_width: float = 0.5
     relative_width: float = 0.1
     quantile_width: float = 0.05
     relative_tube: float = 0.25
-    class_moves: int = 3000
-    value_moves: int = 20_000
-    least_moves: int = 10
-    class_tolerance: float = 5e-4
-    value_tolerance: float = 3e-5
+    moves: int = 3000
+    move_tolerance: float = 7e-4
     move_window: int = 5
-    most_moved: int = 2**20
-    rows_per_unknown: float = 1.2
-    values_per_unknown: float = 0.5
+    value_patience: int = 10
     least_loss: float = 0.01
-    most_loss: float = 0.32
-    few_vectors: int = 200
-    first_move: float = 0.1
+    most_loss: float = 160.0
     move_damping: float = 0.1
     thorough_moves: int = 100
     thorough_rounds: int = 4
@@ -188,6 +168,7 @@ class Choices:
     least_scale_rows: int = 1000
     held_share: float = 0.15
     held_parts: int = 20
+    tolerance: float = 5e-4
     sample_tolerance: float = 0.01
     scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
@@ -222,13 +203,7 @@ class Choices:
 
         Its vectors make as many moves as those of the whole budget would.
         """
-        return replace(
-            self,
-            class_moves=round(share * self.class_moves),
-            value_moves=round(share * self.value_moves),
-            most_moved=round(share**2 * self.most_moved),
-            few_vectors=round(share * self.few_vectors),
-        )
+        return replace(self, moves=round(share * self.moves))
 
     def for_folds(self) -> "Choices":
         """Return the choices for scales that only compare candidates: they are learnt faster."""
@@ -368,15 +343,13 @@ class Settings:
         """The largest number of rows that the passes see if the solver follows."""
         return self.choices.most_sampled(self.budget)
 
-    def most_merges(self, n_problems: int, weighted: bool) -> int:
+    def most_merges(self, weighted: bool) -> int:
         """Return the number of merges after which passes end if the solver follows.
 
         `weighted` says that the classes have different weights.
         """
         choices = self.choices
-        if weighted:
-            return choices.merges_of_weighted * self.budget
-        per_vector = choices.merges_per_vector if n_problems == 1 else choices.merges_of_several
+        per_vector = choices.merges_of_weighted if weighted else choices.merges_per_vector
         return per_vector * self.budget
 
     def least_of_class(self, n_problems: int) -> int:
