@@ -23,6 +23,9 @@ MOST_ROUNDS = 20
 GROWING = 2
 # A round ends where a step gains less than this share of its first step.
 FORCING = 0.1
+# If a sample represents the near rows, no scan follows a round if the next one is expected to gain
+# less than so many times the tolerance.
+TRUSTED = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +101,8 @@ class AllRows:
 
         If more near rows than the first limit would have to be in memory, some of them represent
         all: about the second limit, and twice as many in each further round if two do not suffice.
-        Then no scan follows a round if the next one is expected to gain less than the tolerance:
-        the gains of rounds fall by the largest factor seen so far.
+        Then no scan follows a round if the next one is expected to gain little: the gains of rounds
+        fall by the largest factor seen so far.
         """
         (most, drawn), steps, last, ratio = limits, 0, np.inf, 0.0
         here = self._scan(point, limits, random)
@@ -125,7 +128,7 @@ class AllRows:
             steps += solution.steps
             ratio, last = max(ratio, solution.first / (last or 1.0)), solution.first
             expected = ratio * last
-            if k and expected <= self.tolerance and not here.first.is_complete:
+            if k and expected <= TRUSTED * self.tolerance and not here.first.is_complete:
                 return self._expected(here, solution, expected, steps)
             before, here = here, self._scan(solution.place.point, limits, random)
             if (here.objective > before.objective).any():

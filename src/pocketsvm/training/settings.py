@@ -168,7 +168,7 @@ class Choices:
     least_scale_rows: int = 1000
     held_share: float = 0.15
     held_parts: int = 20
-    tolerance: float = 5e-4
+    tolerance: float = 2e-4
     sample_tolerance: float = 0.01
     scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
