@@ -17,7 +17,7 @@ from .chunk import MULTIPLIER, Chunk, joined
 T = TypeVar("T")
 
 NO_ROWS = "there are no rows of positive weight: the files, or batches(), gave none."
-CHANGED = "the rows changed between two readings: "
+CHANGED = "the rows changed between two scans: "
 
 
 class Reading(Protocol[T]):
