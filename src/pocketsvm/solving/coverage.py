@@ -19,8 +19,8 @@ from .sample import Sample
 
 Array = NDArray[Any]
 
-# The share of the rows that is held out of moves. There are at least so many of them, because shifts
-# of fewer rows vary much, but at most a third of the rows. The folds have at most so many rows.
+# The share of the rows that is held out of moves. They are at least so many, because the shifts of
+# fewer rows vary much, but at most a third of the rows. The folds have at most so many rows.
 HELD_OUT = 0.2
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 4096
 # The number of folds of these rows. The closer the number of vectors is to the number of rows, the
