@@ -29,7 +29,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan tsan-python ecosystem fuzz arm windows bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan tsan-python ecosystem fuzz arm windows bench pages study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -110,6 +110,9 @@ windows: $(TOOLS) ## the native unit tests for Windows, cross-compiled by mingw-
 
 bench: $(PACKAGE) ## measure what this commit has not measured, in parts; ARGS="--only solver --again"
 	$(PY) -m benchmarks $(ARGS)
+
+pages: $(PACKAGE) ## write the pages of the benchmarks, and tables in other pages, from benchmarks/results
+	$(PY) -m benchmarks --only none
 
 study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
 	$(PY) -m benchmarks.study $(ARGS)
