@@ -157,6 +157,27 @@ def test_a_matrix_without_a_factor(backend):
         backend.penalty(vectors, GAMMA).factor(hessian, 1.0, True)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_systems_of_several_outputs_are_solved_like_single_ones(backend, fit_intercept):
+    vectors, sample = class_problem()
+    random = np.random.default_rng(4)
+    rows = backend.kernel_rows(vectors, sample.rows, 3, np.float32)
+    curvatures = random.uniform(size=(3, 300)) * (random.uniform(size=(3, 300)) < 0.4)
+    curvatures[2] *= 1e18  # rounding makes this one indefinite
+    hessians = [backend.row_hessian(12, 300) for _ in curvatures]
+    for at, kernel in rows.blocks():
+        rows.add_each(hessians, kernel, list(curvatures[:, at]))
+    right, least = random.normal(size=(3, 13)), [0.5, 1e9, 0.5]
+    found = backend.penalty(vectors, GAMMA).solve_each(hessians, least, fit_intercept, right)
+    for k in range(3):
+        alone = backend.row_hessian(12, 300)
+        for at, kernel in rows.blocks():
+            alone.add(kernel, curvatures[k, at])
+        factor = backend.penalty(vectors, GAMMA).factor(alone, least[k], fit_intercept)
+        expected = factor.solve(right[k : k + 1])[0]
+        assert_allclose(found[k], expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_newtons_method_finds_the_minimum(backend, make, layout):

@@ -1,7 +1,7 @@
 """The contract of a backend."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -96,6 +96,14 @@ class Penalty(Protocol):
         """Factor A plus the Hessian of the losses of rows.
 
         The intercept has at least the curvature `least`. The factor replaces an earlier one.
+        """
+
+    def solve_each(
+        self, rows: Sequence[Any], least: Sequence[float], fit_intercept: bool, right: Array
+    ) -> Array:
+        """Return the solutions of linear systems (n_outputs, n_vectors + 1), one per Hessian.
+
+        It is A plus the Hessian of the losses of rows in an output.
         """
 
 

@@ -114,20 +114,20 @@ class KernelRows:
         `use` is called with the blocks of kernel values, which are at hand here.
         """
         found = np.zeros((slopes.shape[1], len(self.vectors) + 1))
-        needed = (slopes != 0).any(axis=1)
-        if use is not None:
-            needed |= use.needed
-        for at, kernel in self._blocks_of(needed):
+        for at, kernel in self._blocks_of(slopes, use):
             found += self.pull(kernel, slopes[at])
             if use is not None:
                 use(at, kernel)
         return found
 
-    def _blocks_of(self, needed: NDArray[np.bool_]) -> Iterator[tuple[Any, Any]]:
+    def _blocks_of(self, slopes: Array, use: Use | None) -> Iterator[tuple[Any, Any]]:
         """Yield slices or positions of rows, and their kernel values, at least of those needed."""
         if self.dtype == np.float64:  # these rows may be rounded, and copies of them would not be
             yield from self.blocks()
             return
+        needed = (slopes != 0).any(axis=1)
+        if use is not None:
+            needed |= use.needed
         if self._n_kept:
             yield next(self.blocks())
         others = self._n_kept + np.flatnonzero(needed[self._n_kept :])
@@ -139,6 +139,11 @@ class KernelRows:
             block = self._spare[: len(chosen)]
             _core.fill_kernel(block, self.vectors, rows.gamma, rows.core, 0, self.n_threads)
             yield chosen, block
+
+    def add_each(self, hessians: Sequence[Any], kernel: Any, differences: Sequence[Array]) -> None:
+        """Add rows of kernel values to the Hessian of each output."""
+        for hessian, difference in zip(hessians, differences, strict=True):
+            hessian.add(kernel, difference)
 
     def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
         """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.

@@ -4,7 +4,7 @@ Kernel values are float32 unless rows need float64; sums over rows and matrices 
 float64. Kernel values, Hessians and their factors stay on the device.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from ..rows.checked import CheckedRows, Rows
 from .base import Backend
 from .batches import Start
 from .hessian import FIRST_RIDGE, LEAST_REST, MOST_RIDGE, NEXT_RIDGE, RowHessian, jitter_of
-from .kernel import KernelRows
+from .kernel import KernelRows, Use
 from .slices import slices
 from .torch_batches import TorchBatches
 from .torch_lbfgs import descend
@@ -33,6 +33,7 @@ from .torch_rows import (
     out_of_memory,
     resident_rows,
     settle_values,
+    side_streams,
     tensor,
 )
 from .torch_small_model import TorchSmallModel
@@ -277,7 +278,7 @@ class TorchRows(KernelRows):
         fitting(self.device, fill)
         return block
 
-    def _blocks_of(self, needed: NDArray[np.bool_]) -> Iterator[tuple[slice, Any]]:
+    def _blocks_of(self, slopes: Array, use: Use | None) -> Iterator[tuple[slice, Any]]:
         """Yield all blocks: choosing rows takes longer than their kernel values."""
         return self.blocks()
 
@@ -309,6 +310,19 @@ class TorchRows(KernelRows):
         if not len(kernel):
             return np.zeros((len(rows), len(self.vectors) + 1))
         return np.column_stack([fitting(self.device, pull), slopes.sum(axis=0)])
+
+    def add_each(self, hessians: Sequence[Any], kernel: Any, differences: Sequence[Array]) -> None:
+        """Add rows of kernel values to the Hessian of each output."""
+        chosen = [np.flatnonzero(each) for each in differences]
+        weights = [each[some] for each, some in zip(differences, chosen, strict=True)]
+        sizes = [len(some) for some in chosen]
+        both = (
+            tensor(np.concatenate(each), self.device).split(sizes) for each in (chosen, weights)
+        )
+        for hessian, places, weight in zip(hessians, *both, strict=True):
+            hessian.add_chosen(kernel, places, weight)
+        for hessian, weight in zip(hessians, weights, strict=True):
+            hessian.corner += float(weight.sum())
 
     def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
         """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
@@ -365,16 +379,18 @@ class TorchHessian(RowHessian):
     def add(self, kernel: Any, differences: Array) -> None:
         """Add rows of kernel values; some of these differences are zero."""
         chosen = np.flatnonzero(differences)
+        weights = differences[chosen]
+        self.add_chosen(kernel, tensor(chosen, self.device), tensor(weights, self.device))
+        self.corner += float(weights.sum())
+
+    def add_chosen(self, kernel: Any, places: Any, weights: Any) -> None:
+        """Add the rows at some places, to all but the corner."""
         n_each = max(1, most_values(self.device) // max(1, kernel.shape[1]))
-        for some in slices(len(chosen), n_each):
-            weights = tensor(differences[chosen[some]], self.device)
-            if len(chosen) == len(kernel):
-                rows = kernel[some].double()
-            else:
-                rows = kernel[tensor(chosen[some], self.device)].double()
-            self.column += weights @ rows
-            self.square.addmm_(rows.T, rows * weights[:, None])
-        self.corner += float(differences.sum())
+        for some in slices(len(places), n_each):
+            rows = kernel[some] if len(places) == len(kernel) else kernel[places[some]]
+            rows, weight = rows.double(), weights[some]
+            self.column += weight @ rows
+            self.square.addmm_(rows.T, rows * weight[:, None])
 
 
 class TorchPenalty:
@@ -430,6 +446,40 @@ class TorchPenalty:
                 return TorchFactor(lower, rows.column.clone(), corner, fit_intercept)
             before, ridge = ridge, max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
             total.diagonal().add_(ridge - before)
+
+    def solve_each(
+        self,
+        rows: Sequence[TorchHessian],
+        least: Sequence[float],
+        fit_intercept: bool,
+        right: Array,
+    ) -> Array:
+        """Return the solutions of linear systems (n_outputs, n_vectors + 1), one per Hessian."""
+        torch, given = imported(), tensor(right, self.device)
+        columns, systems = torch.stack([each.column for each in rows]), []
+        with side_streams(self.device, len(rows)) as streams:
+            for k, (each, on_stream) in enumerate(zip(rows, streams, strict=True)):
+                with on_stream:
+                    total = self._square + each.square
+                    lower, info = torch.linalg.cholesky_ex(total)
+                    both = torch.stack([given[k, :-1], columns[k]], dim=1)
+                    solved = torch.cholesky_solve(both, lower)
+                    checks = torch.stack([info.double(), total.diagonal().max()])
+                    systems.append((solved[:, 0], solved[:, 1], checks))
+        found, of_columns, checks = map(torch.stack, zip(*systems, strict=True))
+        corners = tensor(np.maximum([each.corner for each in rows], least), self.device)
+        intercepts = torch.zeros_like(corners)
+        if fit_intercept:
+            rest = corners - (columns * of_columns).sum(dim=1)  # Schur's complement
+            rest = torch.maximum(rest, LEAST_REST * corners)
+            intercepts = (given[:, -1] - (columns * found).sum(dim=1)) / rest
+            found = found - of_columns * intercepts[:, None]
+        solutions: Array = torch.cat([found, intercepts[:, None], checks], dim=1).cpu().numpy()
+        failed = (solutions[:, -2] != 0) | ~np.isfinite(solutions[:, -1])
+        for k in np.flatnonzero(failed).tolist():  # with a ridge
+            factor = self.factor(rows[k], least[k], fit_intercept)
+            solutions[k, :-2] = factor.solve(right[k : k + 1])[0]
+        return solutions[:, :-2]
 
 
 @dataclass(frozen=True, eq=False)

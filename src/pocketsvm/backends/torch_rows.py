@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -37,6 +37,8 @@ ALIGNED = 4
 # Bytes that are copied at once to pinned memory, and from there to the device; and the least number
 # of rows for a thread.
 STAGED_AT_ONCE, LEAST_COPIED = 2**25, 1024
+# Streams that work on small matrices at once.
+MOST_STREAMS = 8
 # The memory that the CPU is taken to have, as a device of torch.
 CPU_BYTES = 2**30
 
@@ -136,6 +138,27 @@ def exact_products() -> Iterator[None]:
         yield
     finally:
         setattr(matmul, name, before)
+
+
+@contextmanager
+def side_streams(device: str, n: int) -> Iterator[list[Any]]:
+    """Give contexts of streams for work on small arrays, which leaves most of a GPU idle alone.
+
+    What was computed before and what follows waits for this work.
+    """
+    torch = imported()
+    if not device.startswith("cuda") or n == 1:
+        yield [nullcontext()] * n
+        return
+    main = torch.cuda.current_stream(device)
+    streams = [torch.cuda.Stream(device) for _ in range(min(n, MOST_STREAMS))]
+    for each in streams:
+        each.wait_stream(main)
+    try:
+        yield [torch.cuda.stream(streams[k % len(streams)]) for k in range(n)]
+    finally:
+        for each in streams:
+            main.wait_stream(each)
 
 
 def tensor(array: Any, device: str, dtype: Any = None) -> Any:
