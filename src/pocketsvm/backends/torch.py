@@ -32,6 +32,7 @@ from .torch_rows import (
     most_values,
     out_of_memory,
     resident_rows,
+    rows_to_read,
     settle_values,
     side_streams,
     tensor,
@@ -137,8 +138,8 @@ class Torch(Backend):
         reach: float,
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the losses of rows, their pull, and which rows are near."""
-        device_rows = self.resident(rows, rows.core.dtype)
-        matrix = device_rows.vectors(vectors, rows.gamma)
+        given = vectors, rows.gamma, self.on, self.dtype(rows.core.dtype), self.n_threads
+        device_rows, matrix = rows_to_read(rows.checked, *given)
         reading = _Reading(self.on, points, loss.formula, c, lengths, reach)
 
         def read(n_values: int) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -202,8 +203,8 @@ class _Reading:
         self, device: str, points: Array, formula: Any, c: Array, lengths: Array, reach: float
     ) -> None:
         self.device, self.formula, self.c, self.reach = device, formula, c, reach
-        self.coefficients = tensor(points[:, :-1].T, device)
-        self.intercepts = tensor(points[:, -1], device)
+        there = tensor(points, device)
+        self.coefficients, self.intercepts = there[:, :-1].T, there[:, -1]
         self.lengths: list[float] = lengths.tolist()
 
     def of(
@@ -227,11 +228,14 @@ class _Reading:
                 slopes = found[0].slopes * c[:, None]
                 pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)
             totals.append(torch.stack([c @ each.values for each in found]))
-        total = torch.stack(totals).sum(dim=0).cpu().numpy()
-        near = torch.cat(nears).cpu().numpy() if nears else np.zeros(0, dtype=bool)
+        total = torch.stack(totals).sum(dim=0)
         if self.lengths:
-            return total, np.empty((len(self.intercepts) // 2, 0)), near
-        return total, pulls.cpu().numpy(), near  # type: ignore[attr-defined]
+            nothing = np.empty((len(self.intercepts) // 2, 0))
+            return total.cpu().numpy(), nothing, np.zeros(0, dtype=bool)
+        both = torch.cat([total.ravel(), pulls.ravel()]).cpu().numpy()  # type: ignore[attr-defined]
+        near = torch.cat(nears).cpu().numpy() if nears else np.zeros(0, dtype=bool)
+        n_losses = total.shape[1]
+        return both[None, :n_losses], both[n_losses:].reshape(len(self.intercepts), -1), near
 
 
 class TorchRows(KernelRows):
