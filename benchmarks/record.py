@@ -1,12 +1,12 @@
 """The results of one part as a JSON file: its tables, and how they were measured."""
 
 import json
-import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pocketsvm._replacing import replacing
+from pocketsvm.paper.toolkit.measure import git
 from pocketsvm.paper.toolkit.tables import Table
 
 ROOT = Path(__file__).parents[1]
@@ -87,7 +87,7 @@ class Record:
         if not commit:
             return []
         now, then = (
-            [_git(root, "rev-parse", "--verify", "--quiet", f"{of}:{name}") for name in TREES]
+            [git(root, "rev-parse", "--verify", "--quiet", f"{of}:{name}") for name in TREES]
             for of in ("HEAD", commit)
         )
         return [name for name, a, b in zip(TREES, now, then, strict=True) if a and b and a != b]
@@ -99,19 +99,8 @@ class Record:
 
 def measured_commit(root: Path = ROOT) -> str | None:
     """Return the commit that last changed what is measured; see `Record`."""
-    commit = _git(root, "log", "-1", "--format=%H", "--", *MEASURED, NOT_MEASURED)
+    commit = git(root, "log", "-1", "--format=%H", "--", *MEASURED, NOT_MEASURED)
     if not commit:
         return None
-    changes = _git(root, "status", "--porcelain", "--", *MEASURED, NOT_MEASURED)
+    changes = git(root, "status", "--porcelain", "--", *MEASURED, NOT_MEASURED)
     return commit + CHANGED if changes else commit
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """Return what git prints; nothing without git or a repository."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return done.stdout.strip()
