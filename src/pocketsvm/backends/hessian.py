@@ -170,8 +170,8 @@ class RowHessian:
     def differences(self, curvatures: Array, least: Array) -> Array:
         """Return how curvatures have changed; changes up to the least one are left out."""
         found = curvatures - self.curvatures
-        found[np.abs(found) <= least] = 0.0
-        if np.count_nonzero(found) > np.count_nonzero(curvatures):  # begin anew
+        found *= np.abs(found) > least
+        if np.count_nonzero(found != 0) > np.count_nonzero(curvatures != 0):  # begin anew
             self._reset(len(self.column))
             found = curvatures.copy()
         self.curvatures += found

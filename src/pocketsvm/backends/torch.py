@@ -303,7 +303,7 @@ class TorchRows(KernelRows):
 
     def pull(self, kernel: Any, slopes: Array) -> Array:
         """Return the derivative in coefficients and intercepts of losses with these slopes."""
-        rows = tensor(slopes.T, self.device)
+        rows = tensor(slopes, self.device).T
 
         def pull(n_values: int) -> Array:
             parts = slices(len(kernel), max(1, n_values // len(self.vectors)))
@@ -317,7 +317,7 @@ class TorchRows(KernelRows):
 
     def add_each(self, hessians: Sequence[Any], kernel: Any, differences: Sequence[Array]) -> None:
         """Add rows of kernel values to the Hessian of each output."""
-        chosen = [np.flatnonzero(each) for each in differences]
+        chosen = [np.flatnonzero(each != 0) for each in differences]  # faster than of floats
         weights = [each[some] for each, some in zip(differences, chosen, strict=True)]
         sizes = [len(some) for some in chosen]
         both = (
@@ -375,10 +375,6 @@ class TorchHessian(RowHessian):
     def _reset(self, n_vectors: int) -> None:
         super()._reset(n_vectors)
         self.column = self.square.new_zeros(n_vectors)
-
-    def differences(self, curvatures: Array, least: Array) -> Array:
-        """Return how curvatures have changed; changes up to the least one are left out."""
-        return super().differences(np.ascontiguousarray(curvatures), least)
 
     def add(self, kernel: Any, differences: Array) -> None:
         """Add rows of kernel values; some of these differences are zero."""
@@ -460,17 +456,18 @@ class TorchPenalty:
     ) -> Array:
         """Return the solutions of linear systems (n_outputs, n_vectors + 1), one per Hessian."""
         torch, given = imported(), tensor(right, self.device)
-        columns, systems = torch.stack([each.column for each in rows]), []
+        columns = torch.stack([each.column for each in rows])
+        totals = self._square + torch.stack([each.square for each in rows])
+        both = torch.stack([given[:, :-1], columns], dim=2)
         with side_streams(self.device, len(rows)) as streams:
-            for k, (each, on_stream) in enumerate(zip(rows, streams, strict=True)):
+            systems = []
+            for total, one, on_stream in zip(totals, both, streams, strict=True):
                 with on_stream:
-                    total = self._square + each.square
                     lower, info = torch.linalg.cholesky_ex(total)
-                    both = torch.stack([given[k, :-1], columns[k]], dim=1)
-                    solved = torch.cholesky_solve(both, lower)
-                    checks = torch.stack([info.double(), total.diagonal().max()])
-                    systems.append((solved[:, 0], solved[:, 1], checks))
-        found, of_columns, checks = map(torch.stack, zip(*systems, strict=True))
+                    systems.append((torch.cholesky_solve(one, lower), info))
+        solved, infos = (torch.stack(each) for each in zip(*systems, strict=True))
+        found, of_columns = solved.unbind(dim=2)
+        checks = torch.stack([infos.double(), totals.diagonal(dim1=1, dim2=2).amax(dim=1)], dim=1)
         corners = tensor(np.maximum([each.corner for each in rows], least), self.device)
         intercepts = torch.zeros_like(corners)
         if fit_intercept:

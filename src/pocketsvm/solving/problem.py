@@ -260,9 +260,10 @@ class Problem:
             n_rows = len(curvatures)
             self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
         least = SMALL_CHANGE / self.sample.total_c * self.sample.c
+        columns = np.ascontiguousarray(curvatures.T)
         differences = [
             hessian.differences(column, float(column.sum()) * least)
-            for hessian, column in zip(self._hessians, curvatures.T, strict=True)
+            for hessian, column in zip(self._hessians, columns, strict=True)
         ]
         return Changes(self.rows, self._hessians, differences)
 
