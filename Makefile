@@ -120,7 +120,7 @@ study: $(PACKAGE) ## compare settings of training on held-out training rows, and
 docs: $(PACKAGE) ## write the command-line page and the pictures again; those of data sets need $$POCKETSVM_DATA
 	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)
 	$(PY) tools/command_page.py docs/command-line.md
-	for page in guide parameters feature-scales probabilities quantiles novelty; do \
+	for page in tutorial command-line-tutorial merging parameters feature-scales probabilities quantiles novelty; do \
 	  $(PY) tools/examples.py docs/$$page.md docs/images || exit 1; \
 	done
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'
