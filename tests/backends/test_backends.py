@@ -135,9 +135,9 @@ def test_the_hessian_and_its_factor(backend, fit_intercept):
     rows = backend.kernel_rows(vectors, sample.rows, 1, np.float32)
     for curvatures in (random.uniform(size=300), random.uniform(size=300)):
         curvatures[::3] = 0.0
-        difference = hessian.differences(curvatures, np.zeros(300))
+        change = rows.changes([hessian], curvatures[:, None], np.zeros(300))
         for at, kernel in rows.blocks():
-            hessian.add(kernel, difference[at])
+            change(at, kernel)
     full = matrix + (exact.T * curvatures) @ exact
     factor = backend.penalty(vectors, GAMMA).factor(hessian, 1e-9, fit_intercept)
     right = random.normal(size=(2, 13))
@@ -165,8 +165,10 @@ def test_systems_of_several_outputs_are_solved_like_single_ones(backend, fit_int
     curvatures = random.uniform(size=(3, 300)) * (random.uniform(size=(3, 300)) < 0.4)
     curvatures[2] *= 1e18  # rounding makes this one indefinite
     hessians = [backend.row_hessian(12, 300) for _ in curvatures]
-    for at, kernel in rows.blocks():
-        rows.add_each(hessians, kernel, list(curvatures[:, at]))
+    for weights in (np.roll(curvatures, 1, axis=1), curvatures):
+        changes = rows.changes(hessians, weights.T, np.zeros(300))
+        for at, kernel in rows.blocks():
+            changes(at, kernel)
     right, least = random.normal(size=(3, 13)), [0.5, 1e9, 0.5]
     found = backend.penalty(vectors, GAMMA).solve_each(hessians, least, fit_intercept, right)
     for k in range(3):

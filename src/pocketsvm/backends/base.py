@@ -58,17 +58,10 @@ class HessianFactor(Protocol):
 
 
 class RowHessian(Protocol):
-    """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'.
-
-    It is changed where the curvatures h_i of rows change, which are few from one step of Newton's
-    method to the next.
-    """
-
-    def differences(self, curvatures: Array, least: Array, /) -> Array:
-        """Return how curvatures have changed; changes up to the least one are left out."""
+    """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'."""
 
     def add(self, kernel: Any, differences: Array, /) -> None:
-        """Add rows of kernel values; some of these differences are zero."""
+        """Add rows of kernel values; some of these differences of curvatures are zero."""
 
 
 class Penalty(Protocol):

@@ -1,6 +1,7 @@
 """The kernel values of rows: decision values, and what the rows pull at."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -34,6 +35,25 @@ class Use(Protocol):
 
     def __call__(self, at: Any, kernel: Any, /) -> None:
         """Do it with a block: a slice or positions of rows, and their kernel values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """How the curvatures of rows have changed: it is called with blocks of their kernel values."""
+
+    hessians: Sequence[Any]
+    differences: list[Array]
+
+    @property
+    def needed(self) -> NDArray[np.bool_]:
+        """The rows whose curvature has changed in an output."""
+        needed: NDArray[np.bool_] = np.any([each != 0 for each in self.differences], axis=0)
+        return needed
+
+    def __call__(self, at: Any, kernel: Any) -> None:
+        """Add the changes of some rows."""
+        for hessian, difference in zip(self.hessians, self.differences, strict=True):
+            hessian.add(kernel, difference[at])
 
 
 class KernelRows:
@@ -140,10 +160,17 @@ class KernelRows:
             _core.fill_kernel(block, self.vectors, rows.gamma, rows.core, 0, self.n_threads)
             yield chosen, block
 
-    def add_each(self, hessians: Sequence[Any], kernel: Any, differences: Sequence[Array]) -> None:
-        """Add rows of kernel values to the Hessian of each output."""
-        for hessian, difference in zip(hessians, differences, strict=True):
-            hessian.add(kernel, difference)
+    def changes(self, hessians: Sequence[Any], curvatures: Array, least: Array) -> Use:
+        """Return what brings the Hessians of outputs up to date with curvatures of all rows.
+
+        The least change of a row is `least` times the sum of the curvatures of an output.
+        """
+        columns = np.ascontiguousarray(curvatures.T)
+        differences = [
+            hessian.differences(column, float(column.sum()) * least)
+            for hessian, column in zip(hessians, columns, strict=True)
+        ]
+        return Changes(hessians, differences)
 
     def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
         """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..rows.checked import CheckedRows, Rows
 from .base import Backend
 from .batches import Start
-from .hessian import FIRST_RIDGE, LEAST_REST, MOST_RIDGE, NEXT_RIDGE, RowHessian, jitter_of
+from .hessian import FIRST_RIDGE, LEAST_REST, MOST_RIDGE, NEXT_RIDGE, jitter_of
 from .kernel import KernelRows, Use
 from .slices import slices
 from .torch_batches import TorchBatches
@@ -308,25 +308,17 @@ class TorchRows(KernelRows):
         def pull(n_values: int) -> Array:
             parts = slices(len(kernel), max(1, n_values // len(self.vectors)))
             found = sum(rows[:, some] @ kernel[some].double() for some in parts)
-            total: Array = found.cpu().numpy()
+            both = imported().cat([found, rows.sum(dim=1, keepdim=True)], dim=1)
+            total: Array = both.cpu().numpy()
             return total
 
         if not len(kernel):
             return np.zeros((len(rows), len(self.vectors) + 1))
-        return np.column_stack([fitting(self.device, pull), slopes.sum(axis=0)])
+        return fitting(self.device, pull)
 
-    def add_each(self, hessians: Sequence[Any], kernel: Any, differences: Sequence[Array]) -> None:
-        """Add rows of kernel values to the Hessian of each output."""
-        chosen = [np.flatnonzero(each != 0) for each in differences]  # faster than of floats
-        weights = [each[some] for each, some in zip(differences, chosen, strict=True)]
-        sizes = [len(some) for some in chosen]
-        both = (
-            tensor(np.concatenate(each), self.device).split(sizes) for each in (chosen, weights)
-        )
-        for hessian, places, weight in zip(hessians, *both, strict=True):
-            hessian.add_chosen(kernel, places, weight)
-        for hessian, weight in zip(hessians, weights, strict=True):
-            hessian.corner += float(weight.sum())
+    def changes(self, hessians: Sequence[Any], curvatures: Array, least: Array) -> Use:
+        """Return what brings the Hessians of outputs up to date with curvatures of all rows."""
+        return DeviceChanges(hessians, curvatures, least, self.device)
 
     def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
         """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
@@ -359,26 +351,65 @@ class TorchRows(KernelRows):
         return sums.cpu().numpy(), products.cpu().numpy()
 
 
-class TorchHessian(RowHessian):
+class DeviceChanges:
+    """How the curvatures of rows have changed: it is called with blocks of their kernel values."""
+
+    def __init__(
+        self, hessians: Sequence["TorchHessian"], curvatures: Array, least: Array, device: str
+    ) -> None:
+        torch, self._hessians = imported(), hessians
+        now = tensor(curvatures, device).T.contiguous()
+        before = torch.stack([each.curvatures for each in hessians])
+        found = now - before
+        found *= found.abs() > now.sum(dim=1, keepdim=True) * tensor(least, device)
+        anew = torch.count_nonzero(found, dim=1) > torch.count_nonzero(now, dim=1)
+        found = torch.where(anew[:, None], now, found)
+        after = torch.where(anew[:, None], now, before + found)
+        for hessian, is_new, change, known in zip(
+            hessians, anew.tolist(), found.sum(dim=1).tolist(), after, strict=True
+        ):
+            if is_new:
+                hessian.reset()
+            hessian.corner += change
+            hessian.curvatures = known
+        self._found = found
+
+    @property
+    def needed(self) -> NDArray[np.bool_]:
+        """The rows whose curvature has changed in an output."""
+        needed: NDArray[np.bool_] = (self._found != 0).any(dim=0).cpu().numpy()
+        return needed
+
+    def __call__(self, at: slice, kernel: Any) -> None:
+        """Add the changes of some rows."""
+        part = self._found[:, at]
+        outputs, places = part.nonzero(as_tuple=True)
+        weights = part[outputs, places]
+        sizes = imported().bincount(outputs, minlength=len(part)).tolist()
+        each = zip(self._hessians, places.split(sizes), weights.split(sizes), strict=True)
+        for hessian, chosen, weight in each:
+            hessian.add_chosen(kernel, chosen, weight)
+
+
+class TorchHessian:
     """The Hessian of the losses of rows in one output, on a device: all of the square."""
 
-    column: Any
-
     def __init__(self, n_vectors: int, n_rows: int, device: str) -> None:
-        self.device = device
-        super().__init__(n_vectors, n_rows, 1)
+        torch, self.device = imported(), device
+        given = {"device": device, "dtype": torch.float64}
+        self.square = torch.zeros((n_vectors, n_vectors), **given)
+        self.column, self.curvatures = torch.zeros(n_vectors, **given), torch.zeros(n_rows, **given)
+        self.corner = 0.0
 
-    def _zeros(self, n_vectors: int) -> Any:
-        torch = imported()
-        return torch.zeros((n_vectors, n_vectors), device=self.device, dtype=torch.float64)
-
-    def _reset(self, n_vectors: int) -> None:
-        super()._reset(n_vectors)
-        self.column = self.square.new_zeros(n_vectors)
+    def reset(self) -> None:
+        """Return to the Hessian of no rows."""
+        self.square.zero_()
+        self.column.zero_()
+        self.corner = 0.0
 
     def add(self, kernel: Any, differences: Array) -> None:
-        """Add rows of kernel values; some of these differences are zero."""
-        chosen = np.flatnonzero(differences)
+        """Add rows of kernel values; some of these differences of curvatures are zero."""
+        chosen = np.flatnonzero(differences != 0)
         weights = differences[chosen]
         self.add_chosen(kernel, tensor(chosen, self.device), tensor(weights, self.device))
         self.corner += float(weights.sum())

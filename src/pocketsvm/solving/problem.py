@@ -24,6 +24,7 @@ from .. import _core
 from .._cached import cached_property
 from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
 from ..backends.hessian import INTERCEPT_CURVATURE
+from ..backends.kernel import Use
 from ..rows.checked import Rows
 from ..rows.sampling import draw_members
 from .conjugate import conjugate_gradients, row_products
@@ -99,25 +100,6 @@ class Bends:
     gradient: Array
     slopes: Array
     curvatures: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Changes:
-    """How the curvatures of rows have changed: it is called with blocks of their kernel values."""
-
-    rows: Any
-    hessians: list[RowHessian]
-    differences: list[Array]
-
-    @property
-    def needed(self) -> NDArray[np.bool_]:
-        """The rows whose curvature has changed in an output."""
-        needed: NDArray[np.bool_] = np.any([each != 0 for each in self.differences], axis=0)
-        return needed
-
-    def __call__(self, at: Any, kernel: Any) -> None:
-        """Add the changes of some rows."""
-        self.rows.add_each(self.hessians, kernel, [each[at] for each in self.differences])
 
 
 class Problem:
@@ -250,7 +232,7 @@ class Problem:
             gradient[:, -1] = 0.0
         return gradient
 
-    def _changing(self, curvatures: Array) -> "Changes | None":
+    def _changing(self, curvatures: Array) -> Use | None:
         """Return what keeps the Hessians up to date."""
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
         is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
@@ -260,12 +242,8 @@ class Problem:
             n_rows = len(curvatures)
             self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
         least = SMALL_CHANGE / self.sample.total_c * self.sample.c
-        columns = np.ascontiguousarray(curvatures.T)
-        differences = [
-            hessian.differences(column, float(column.sum()) * least)
-            for hessian, column in zip(self._hessians, columns, strict=True)
-        ]
-        return Changes(self.rows, self._hessians, differences)
+        changes: Use = self.rows.changes(self._hessians, curvatures, least)
+        return changes
 
     def _objective(self, place: Place, losses: Array) -> Array:
         quadratic = 0.5 * row_products(place.point[:, :-1], place.penalised)
