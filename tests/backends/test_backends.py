@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem, value_problem
 
 from pocketsvm.backends.native import Native
+from pocketsvm.backends.torch_rows import is_tensor
 from pocketsvm.solving.class_losses import CLASS_LOSSES
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.positions import Positions
@@ -117,7 +118,8 @@ def test_the_penalty(backend):
     matrix = rbf_kernel(vectors - vectors.mean(axis=0), gamma=GAMMA) + 1e-6 * np.eye(12)
     penalty, beta = backend.penalty(vectors, GAMMA), random_point(2, 11)
     assert_allclose(penalty.product(beta), beta @ matrix, rtol=1e-10, atol=1e-11)
-    total, pull = penalty.forces(beta, vectors)
+    found = penalty.forces(beta, vectors)
+    total, pull = (each.cpu().numpy() if is_tensor(each) else each for each in found)
     np.fill_diagonal(matrix, 0.0)
     weights = matrix * (beta.T @ beta)
     assert_allclose(total, weights.sum(axis=1), rtol=1e-8)

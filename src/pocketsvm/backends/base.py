@@ -82,8 +82,11 @@ class Penalty(Protocol):
     def product(self, coefficients: Array, /) -> Array:
         """Return A beta for the coefficients (n_outputs, n_vectors)."""
 
-    def forces(self, coefficients: Array, vectors: Array, /) -> tuple[Array, Array]:
-        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
+    def forces(self, coefficients: Array, vectors: Array, /) -> tuple[Any, Any]:
+        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j.
+
+        They are arrays of the backend's own library.
+        """
 
     def factor(self, rows: Any, least: float, fit_intercept: bool) -> HessianFactor:
         """Factor A plus the Hessian of the losses of rows.

@@ -172,14 +172,16 @@ class KernelRows:
         ]
         return Changes(hessians, differences)
 
-    def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
-        """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
+    def forces(self, penalty: Any, X: Any, slopes: Array, beta: Array, vectors: Array) -> Array:
+        """Return sum_i w_ij (x_i - v_j) + sum_l w_lj (v_l - v_j), for each vector v_j.
 
-        X are the rows, without a centre.
+        Here, w_ij = k_ij sum_o slope_io beta_oj and w_lj = k_lj sum_o beta_ol beta_oj. The rows X
+        and the vectors are given without a centre.
         """
+        total, pull = penalty.forces(beta, vectors)
         single = beta.astype(np.float32)
 
-        def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
+        def of_rows(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
             at = slice(first + some.start, first + some.stop)
             chosen = np.flatnonzero(slopes[at].any(axis=1))
             weights = slopes[at][chosen].astype(np.float32) @ single
@@ -189,7 +191,9 @@ class KernelRows:
 
         for at, kernel in self.blocks():
             some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(self.vectors)))
-            each = partial(forces, kernel, at.start)
+            each = partial(of_rows, kernel, at.start)
             for weight, product in in_order(each, some, self.n_threads):
                 total += weight
                 pull += product
+        forces: Array = pull - total[:, None] * vectors
+        return forces

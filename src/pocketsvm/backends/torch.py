@@ -320,12 +320,10 @@ class TorchRows(KernelRows):
         """Return what brings the Hessians of outputs up to date with curvatures of all rows."""
         return DeviceChanges(hessians, curvatures, least, self.device)
 
-    def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
-        """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
-
-        X are the rows, without a centre.
-        """
+    def forces(self, penalty: Any, X: Any, slopes: Array, beta: Array, vectors: Array) -> Array:
+        """Return what pulls at each vector: the rows, and the other vectors."""
         torch = imported()
+        total, pull = penalty.forces(beta, vectors)
         weights = tensor(beta, self.device, torch.float32)
         for at, kernel in self.blocks():
             some = tensor(slopes[at], self.device, torch.float32)
@@ -335,10 +333,12 @@ class TorchRows(KernelRows):
                 )
             total += sums
             pull += products
+        forces: Array = (pull - total[:, None] * tensor(vectors, self.device)).cpu().numpy()
+        return forces
 
     def _forces(
         self, X: Any, kernel: Any, at: slice, slopes: Any, beta: Any, n_values: int
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Any, Any]:
         """Return what the rows of one block add to the forces."""
         torch, shape = imported(), (len(self.vectors), X.n_features)
         sums = torch.zeros(shape[0], device=self.device, dtype=torch.float64)
@@ -348,7 +348,7 @@ class TorchRows(KernelRows):
             weights = (slopes[inside] @ beta).to(kernel.dtype).mul_(kernel[inside])
             sums += weights.sum(dim=0, dtype=torch.float64)
             products += weights.T @ part[:, : shape[1]].to(kernel.dtype)
-        return sums.cpu().numpy(), products.cpu().numpy()
+        return sums, products
 
 
 class DeviceChanges:
@@ -436,10 +436,9 @@ class TorchPenalty:
                 f"A budget of {n:,} needs {needed:,} bytes for matrices of n_vectors x n_vectors, "
                 f'but {device} has {free:,} free bytes: use a smaller budget, or device="cpu".'
             )
-        settle_values(device)
-        precise = vectors.astype(np.float64)
-        precise -= precise.mean(axis=0)
-        moved = tensor(precise, device)
+        settle_values(device, free)
+        moved = tensor(vectors, device).double()
+        moved -= moved.mean(dim=0)
         norms = moved.square().sum(dim=1)
         square = torch.addmm(norms[:, None] + norms, moved, moved.T, alpha=-2.0)
         square = square.clamp_min_(0.0).mul_(-gamma).exp_()
@@ -455,11 +454,11 @@ class TorchPenalty:
         product: Array = (tensor(coefficients, self.device) @ self._square).cpu().numpy()
         return product
 
-    def forces(self, coefficients: Array, vectors: Array) -> tuple[Array, Array]:
+    def forces(self, coefficients: Array, vectors: Array) -> tuple[Any, Any]:
         """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
         beta, moved = tensor(coefficients, self.device), tensor(vectors, self.device)
         weights = (beta.T @ beta).mul_(self._square).fill_diagonal_(0.0)
-        return weights.sum(dim=1).cpu().numpy(), (weights @ moved.double()).cpu().numpy()
+        return weights.sum(dim=1), weights @ moved.double()
 
     def factor(self, rows: TorchHessian, least: float, fit_intercept: bool) -> "TorchFactor":
         """Factor A plus the Hessian of the losses of rows."""

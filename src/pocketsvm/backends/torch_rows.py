@@ -80,9 +80,10 @@ def most_values(device: str) -> int:
     return _most_values.get(device) or settle_values(device)
 
 
-def settle_values(device: str) -> int:
+def settle_values(device: str, free: int | None = None) -> int:
     """Find out how many values may be worked on together, from the memory that is free now."""
-    most = min(_after_errors.get(device, MOST_VALUES), free_bytes(device) // (2 * VALUE_BYTES))
+    free = free_bytes(device) if free is None else free
+    most = min(_after_errors.get(device, MOST_VALUES), free // (2 * VALUE_BYTES))
     _most_values[device] = max(LEAST_VALUES, most)
     return _most_values[device]
 
