@@ -77,7 +77,7 @@ Checkpoint = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="FILE",
-        help="Keep the state of the training in this file; the same command goes on from it.",
+        help="Keep the state of the training in this file; the same command resumes from it.",
     ),
 ]
 Every = Annotated[

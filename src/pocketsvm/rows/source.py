@@ -17,7 +17,7 @@ from .chunk import MULTIPLIER, Chunk, joined
 T = TypeVar("T")
 
 NO_ROWS = "there are no rows of positive weight: the files, or batches(), gave none."
-CHANGED = "the rows changed between two readings: "
+CHANGED = "the rows changed between two scans: "
 # Results of chunks are merged when there are more: each merge copies the rows that were drawn.
 MOST_PARTS = 16
 
