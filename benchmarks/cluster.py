@@ -16,6 +16,7 @@ from pocketsvm.training.settings import Choices
 
 from . import child
 from .datasets.paper import available
+from .pieces import table_piece
 from .storage import (
     BUDGET,
     DASK,
@@ -38,7 +39,11 @@ SEEDS, QUICK_SEEDS = 5, 1
 def measure(quick: bool, n_rows: int | None = None) -> list[Table]:
     """Return the times by workers, what travels, and the accuracies by partitions."""
     n_rows = n_rows or (QUICK_ROWS if quick else N_ROWS)
-    return [by_workers(n_rows), by_reduction(min(n_rows, NETWORK_ROWS)), by_partitions(quick)]
+    return [
+        table_piece("workers", lambda: by_workers(n_rows)),
+        table_piece("network", lambda: by_reduction(min(n_rows, NETWORK_ROWS))),
+        table_piece("partitions", lambda: by_partitions(quick)),
+    ]
 
 
 def by_workers(n_rows: int) -> Table:
@@ -58,7 +63,7 @@ def by_workers(n_rows: int) -> Table:
             "accuracy": ("accuracy, %", ".2f"),
             "same": ("same model", ""),
         },
-        "Workers are processes of one thread, and read the files again in each reading: NumPy "
+        "Workers are processes of one thread, and read the files again in each scan: NumPy "
         "files as dask arrays, Parquet files as dask dataframes. In memory, the fit has two "
         "threads, as many as there are workers in the last line. Single runs; peak memory is that "
         "of the whole process.",
@@ -113,12 +118,12 @@ def _batch_megabytes(files: list[str]) -> float:
 
 
 def by_reduction(n_rows: int) -> Table:
-    """Return how many bytes each reading of all partitions moves, beside the formula."""
+    """Return how many bytes each scan of all partitions moves, beside the formula."""
     table = Table(
         "reductions",
         f"What travels on the cluster: {n_rows:,} rows of {N_FEATURES} features, B = {BUDGET}",
         {
-            "reading": ("reading", ""),
+            "reading": ("scan", ""),
             "partitions": ("partitions", "d"),
             "argument": ("to a worker, kB", ",.1f"),
             "result": ("from a partition, kB", ",.1f"),
@@ -126,7 +131,7 @@ def by_reduction(n_rows: int) -> Table:
             "total": ("from all partitions, kB", ",.0f"),
             "merged": ("to the client, kB", ",.1f"),
         },
-        "Sizes of the pickled argument of a reading, of its results for each partition, and of "
+        "Sizes of the pickled argument of a scan, of its results for each partition, and of "
         "the result for all of them. Results that are merged on the worker that has them do not "
         "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
         "rows of 4 d + 1 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "

@@ -1,4 +1,4 @@
-"""Novelty detection and ranking, beside exact and other machines, with their targets."""
+"""Novelty detection and ranking, beside exact and other models, with their targets."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,6 +20,7 @@ from pocketsvm.paper.toolkit.tables import Table
 from .datasets.novelties import NOVELTIES, Novelties
 from .datasets.rankings import GRADES, Queries, graded_queries
 from .measure import fastest
+from .pieces import table_piece
 from .rankers import ExactRanker, LinearRanker
 
 SEEDS, QUICK_SEEDS = 3, 1
@@ -30,7 +31,11 @@ ENOUGH_SECONDS = 2.0
 def measure(quick: bool) -> list[Table]:
     """Return a table of novelty detection and two of ranking."""
     with one_thread():
-        return [_novelty(quick), _ranking(quick), _ranking_exactly(quick)]
+        return [
+            table_piece("novelty", lambda: _novelty(quick)),
+            table_piece("ranking", lambda: _ranking(quick)),
+            table_piece("exact ranking", lambda: _ranking_exactly(quick)),
+        ]
 
 
 # --- novelty detection ----------------------------------------------------------------------------
@@ -218,7 +223,7 @@ def _ranking_exactly(quick: bool) -> Table:
     n_test = QUICK_TEST_QUERIES if quick else TEST_QUERIES
     table = Table(
         "ranking_exact",
-        f"The exact kernel machine of all pairs on {SMALL_QUERIES} queries of {SMALL_ROWS} rows",
+        f"The exact ranker of all pairs on {SMALL_QUERIES} queries of {SMALL_ROWS} rows",
         {
             "model": ("model", ""),
             "vectors": ("vectors", ",d"),
