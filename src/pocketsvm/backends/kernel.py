@@ -201,7 +201,7 @@ class KernelRows:
 
 def has_value(values: Array) -> NDArray[np.bool_]:
     """Tell which rows have a value that is not zero."""
-    if values.shape[1] == 1:  # much faster
-        return values[:, 0] != 0
-    found: NDArray[np.bool_] = values.any(axis=1)
-    return found
+    is_set: NDArray[np.bool_] = values != 0
+    if values.shape[1] == 1:
+        return is_set[:, 0]  # much faster than any
+    return np.any(is_set, axis=1)
