@@ -452,3 +452,29 @@ def test_products_with_hessians_of_no_rows_are_regular(C):
     assert np.isfinite(found.intercept_).all()
     assert np.isfinite(found.dual_coef_).all()
     assert found.score(X, y) > 0.95
+
+
+def test_outputs_that_were_solved_go_on_if_their_shares_grow():
+    """The objective of the others falls, and with it the mean that shares are measured by."""
+    vectors, sample = class_problem(n=2403, n_classes=8, n_vectors=53, C=14.5)
+    solution = solved(vectors, sample, tolerance=0.5)
+    assert solution.remaining <= 0.5
+    assert solution.steps < 10
+
+
+def test_outputs_that_do_not_move_keep_their_derivatives():
+    vectors, sample = class_problem(n_classes=4)
+    problem = Problem(vectors, sample, True, Native())
+    point = np.random.default_rng(0).normal(size=problem.shape)
+    place = problem.place(point)
+    step = np.where(np.arange(4)[:, None] == 2, 0.1 * point, 0.0)
+    along = problem.place(step)
+    full = problem.place(step + 0.0 * point + np.finfo(float).tiny)
+    assert_allclose(along.decisions, full.decisions, atol=1e-12)
+    assert not along.decisions[:, [0, 1, 3]].any()
+    before, moved = problem.bends(place), step.any(axis=1)
+    place = place.plus(np.ones(4), along)
+    found, expected = problem.bends(place, before, moved), problem.bends(place)
+    assert_allclose(found.gradient, expected.gradient, rtol=1e-12)
+    assert_array_equal(found.objective, expected.objective)
+    assert not np.array_equal(found.gradient, before.gradient)

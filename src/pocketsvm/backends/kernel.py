@@ -204,4 +204,5 @@ def has_value(values: Array) -> NDArray[np.bool_]:
     is_set: NDArray[np.bool_] = values != 0
     if values.shape[1] == 1:
         return is_set[:, 0]  # much faster than any
-    return np.any(is_set, axis=1)
+    found: NDArray[np.bool_] = np.any(is_set, axis=1)
+    return found
