@@ -21,7 +21,6 @@ from pocketsvm.backends import kernel
 from pocketsvm.backends.hessian import Penalty, RowHessian
 from pocketsvm.backends.native import Native
 from pocketsvm.solving import conjugate, newton
-from pocketsvm.solving import problem as problem_module
 from pocketsvm.solving.conjugate import row_products
 from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_start, line_search, minimise
 from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem
@@ -203,9 +202,10 @@ def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
     made, factor = [], Penalty.factor
     monkeypatch.setattr(Penalty, "factor", lambda *given: made.append(1) or factor(*given))
     counts = []
-    for many in (8, 11):
-        monkeypatch.setattr(problem_module, "MANY_OUTPUTS", many)
+    for shares in (True, False):
         problem = Problem(vectors, sample, True, Native())
+        assert problem._shares_first
+        problem._shares_first = shares
         place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
         solution = minimise(problem, place, np.random.default_rng(0))
         assert_optimal(solution, Objective(vectors, sample))
@@ -215,7 +215,6 @@ def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
 
 
 def test_steps_that_follow_a_newton_point_change_its_hessians(monkeypatch):
-    monkeypatch.setattr(problem_module, "MANY_OUTPUTS", 8)
     vectors, sample = class_problem(1000, n_classes=10, n_vectors=60, C=30.0)
     solution, counts = solved(vectors, sample), []
     problem = Problem(vectors, sample, True, Native())

@@ -44,9 +44,6 @@ ROUGH_ROWS_PER_VECTOR = 8
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
 MOST_HESSIANS = 2**23
-# So many outputs share the Hessians of the first steps, as long as a step is predicted to gain more
-# than so many times the objective, twice.
-MANY_OUTPUTS, LARGE_GAIN = 8, 1.5
 # About as many products take the place of the Hessians: if the rows stand for more, and else.
 PRODUCTS_OF_PART, PRODUCTS = 16, 32
 
@@ -157,10 +154,13 @@ class Problem:
 
     @cached_property
     def _shares_first(self) -> bool:
-        """Whether the outputs share the Hessians of first steps."""
+        """Whether the outputs share the Hessians of first steps.
+
+        They do as long as a step is predicted to gain more than half the objective.
+        """
         bounds = self.sample.loss.largest_curvatures
         is_equal = bool(np.ptp(bounds) == 0.0) and not (self.has_bound or self.is_stiff)
-        return is_equal and self.shape[0] >= MANY_OUTPUTS and not self._shares_hessians
+        return is_equal and self.shape[0] > 1 and not self._shares_hessians
 
     @property
     def has_bound(self) -> bool:
@@ -311,7 +311,7 @@ class Problem:
         if self._shares_first:
             direction = self._shared_direction(bends, random)
             gain = -float(row_products(bends.gradient, direction).sum())
-            if gain > LARGE_GAIN * float(np.abs(bends.objective).sum()):
+            if gain > float(np.abs(bends.objective).sum()):
                 return direction
             self._shares_first = False
             changes = self._changing(bends.curvatures)
