@@ -141,8 +141,8 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
     assert len(some) == 3
     page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
-    usual = f"{study.Choices().class_moves:,}"
-    assert f"| `class_moves`: 0 instead of {usual} |" in page
+    usual = f"{study.Choices().moves:,}"
+    assert f"| `moves`: 0 instead of {usual} |" in page
     assert "| the default values |" in page
     assert "comparisons are measured" not in page
     assert "| data, B | waves (R²), 10 |" in page
@@ -152,12 +152,12 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
 
 def test_some_comparisons_are_measured_in_small_jobs(results, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "JOB_VARIANTS", 2)
-    jobs = list(study._jobs(results, ["class_moves"]))
+    jobs = list(study._jobs(results, ["moves"]))
     assert len(jobs) == 2 * 2 * 2 * 2  # seeds, data sets, budgets; three variants in two jobs
     assert all(function is study._run_variants for function, *_ in jobs)
     for function, *arguments in jobs:
         results.add(function(*arguments))
     page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
     assert "**1 of 4 comparisons are measured on this version.**" in page
-    assert "`class_moves`" in page
+    assert "`moves`" in page
     assert "`hinge_width`" not in page
