@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 from pocketsvm import BudgetedOneClassSVM, BudgetedSVC, BudgetedSVCCV, BudgetedSVR, open_dataset
-from pocketsvm.files import parquet
+from pocketsvm.files import tables
 
 from .datasets import Batches, fit, problem, table
 
@@ -119,7 +119,7 @@ def test_batches_do_not_depend_on_those_of_the_stream(monkeypatch):
     X, y = problem()
     whole = table(X, y)
     cut = pa.concat_tables([whole.slice(0, 7), whole.slice(7, 1000), whole.slice(1007)])
-    monkeypatch.setattr(parquet, "BATCH_VALUES", 5 * 400)
+    monkeypatch.setattr(tables, "BATCH_VALUES", 5 * 400)
     sizes = [[len(batch[0]) for batch in open_dataset(each).batches()] for each in (whole, cut)]
     assert sizes[0] == sizes[1] == [400] * 7 + [200]
     assert_same_model(fit(whole), fit(cut))

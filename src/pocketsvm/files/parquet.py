@@ -21,8 +21,7 @@ from .errors import DataError
 from .reader import Batch, Opened
 from .remote import open_binary
 
-# Values per batch: 32 MB of numbers, or fewer texts, each of which is an object.
-BATCH_VALUES, BATCH_TEXTS = 1 << 22, 1 << 20
+BATCH_VALUES = 1 << 21  # numbers per batch: 16 MB
 # Bytes of memory that a fit takes for each value and each row.
 VALUE_BYTES = ROW_BYTES = 24
 MAX_QUOTED = 40  # characters of a wrong value that a message shows
@@ -165,19 +164,14 @@ class ParquetTable(TypedTable):
     def record_batches(self, selection: Selection) -> Iterator[Any]:
         """Yield pyarrow's batches, of numbers and, for the label, numbers or text."""
         keys = checked_names(self, selection)
-        for batch in self.file.iter_batches(batch_rows(selection), columns=keys, use_threads=False):
+        batch_size = max(BATCH_VALUES // len(keys), 1)
+        for batch in self.file.iter_batches(batch_size, columns=keys, use_threads=False):
             yield self.ready(batch, keys, selection)
 
     def head(self, keys: list[str]) -> Any:
         """Return the first rows of some columns, as a batch of pyarrow; None if there are none."""
         with arrow_errors(self.name):
             return next(self.file.iter_batches(HEAD_ROWS, columns=keys, use_threads=False), None)
-
-
-def batch_rows(selection: Selection) -> int:
-    """Return the number of rows of a batch."""
-    most = min(BATCH_VALUES, BATCH_TEXTS) if selection.texts else BATCH_VALUES
-    return max(most // len(selection.used), 1)
 
 
 def checked_names(table: TypedTable, selection: Selection) -> list[str]:

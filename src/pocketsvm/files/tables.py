@@ -5,7 +5,7 @@ from typing import Any
 
 from .columns import Options, Selection
 from .errors import DataError
-from .parquet import HEAD_ROWS, TypedTable, batch_rows, checked_names, index_columns
+from .parquet import BATCH_VALUES, HEAD_ROWS, TypedTable, checked_names, index_columns
 
 
 def is_stream(X: Any) -> bool:
@@ -125,7 +125,7 @@ class FragmentTable(TypedTable):
     def record_batches(self, selection: Selection) -> Iterator[Any]:
         """Yield pyarrow's batches."""
         keys = checked_names(self, selection)
-        size = batch_rows(selection)
+        size = max(BATCH_VALUES // len(keys), 1)
         for batch in self.fragment.to_batches(columns=keys, batch_size=size, use_threads=False):
             if batch.num_rows:
                 yield self.ready(batch, keys, selection)
