@@ -195,8 +195,8 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         task.call_on_fit_task_begin(**given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         compared = self._compared(X, y, sample_weight, groups, seed)
-        part, limits = compared.part, SEARCH_CHOICES
-        most = max(2, min(limits.budget, part.n_rows // limits.rows_per_chosen))
+        part = compared.part
+        most = max(2, min(SEARCH_CHOICES.budget, part.n_rows))
         budget = most if self.budget == "auto" else int(self.budget)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
         if not self._compares_scales:
@@ -242,12 +242,15 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
             learns = isinstance(one.feature_scales, str)
             if learns:
-                own = running.with_scales(one, first_of(folds, SEARCH_CHOICES.fewest_folds))
+                own = running.with_scales(one, first_of(folds))
                 grid = grid if self.gammas is not None else grid.with_one_gamma()
+            if searches and not learns:  # another loss
+                grid = grid.at(searches[-1].best)
             run, most = partial(running, one), _most_rows(self.budget)
             race = Race(grid, own, run, most, machine.random_state)
             try:
-                search = Search(choice, race, race.decide())
+                least = max(searches, key=lambda each: each.score).scores if searches else ()
+                search = Search(choice, race, race.decide(least))
             except NeedsProbabilitiesError as error:
                 refused = error
                 continue
@@ -387,7 +390,9 @@ def _winner(searches: Sequence[Search]) -> Search:
     """Return the best search, the first one among equals.
 
     One that learns feature scales must be better than those that do not by a standard error of the
-    differences of folds. Those that were dropped have not seen all folds.
+    differences of folds, and reduce the error by a share: with many rows, the smallest gain is
+    larger than a standard error, but new rows may differ more than that from these. Those that were
+    dropped have not seen all folds.
     """
     most = max(len(each.scores) for each in searches)
     searches = [each for each in searches if len(each.scores) == most]
@@ -401,7 +406,9 @@ def _winner(searches: Sequence[Search]) -> Search:
     alike, learnt = best
     gains = np.subtract(learnt.scores, alike.scores)
     error = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return learnt if gains.mean() > error else alike
+    best_possible = 1.0 if 0.0 < alike.score < 1.0 else 0.0
+    least = SEARCH_CHOICES.scale_gain * (best_possible - alike.score)
+    return learnt if gains.mean() > max(error, least) else alike
 
 
 def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:
