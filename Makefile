@@ -29,7 +29,7 @@ PYTHON_SOURCES := $(shell find src -name '*.py' -o -name '*.pyi')
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan tsan-python ecosystem fuzz arm windows bench study docs site wheel test-oldest lint format clean
+.PHONY: help demo test pytest torch-test gpu-test native-test sanitize-test tsan tsan-python ecosystem fuzz arm windows bench pages study docs site wheel test-oldest lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -111,13 +111,16 @@ windows: $(TOOLS) ## the native unit tests for Windows, cross-compiled by mingw-
 bench: $(PACKAGE) ## measure what this commit has not measured, in parts; ARGS="--only solver --again"
 	$(PY) -m benchmarks $(ARGS)
 
+pages: $(PACKAGE) ## write the pages of the benchmarks, and tables in other pages, from benchmarks/results
+	$(PY) -m benchmarks --only none
+
 study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
 	$(PY) -m benchmarks.study $(ARGS)
 
 docs: $(PACKAGE) ## write the command-line page and the pictures again; those of data sets need $$POCKETSVM_DATA
 	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)
 	$(PY) tools/command_page.py docs/command-line.md
-	for page in guide parameters feature-scales probabilities quantiles novelty; do \
+	for page in tutorial command-line-tutorial merging parameters feature-scales probabilities quantiles novelty; do \
 	  $(PY) tools/examples.py docs/$$page.md docs/images || exit 1; \
 	done
 	PYTHONPATH=examples $(PY) -c 'import demo; demo.draw_boundary(demo.Path("docs/images/boundary.png"))'

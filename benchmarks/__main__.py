@@ -1,4 +1,4 @@
-"""``make bench``: measure the parts that are not measured yet, and write the page."""
+"""``make bench``: measure the parts that are not measured yet, and write the pages."""
 
 import argparse
 import datetime as dt
@@ -11,12 +11,14 @@ from pocketsvm.paper.datasets import registry
 from pocketsvm.paper.toolkit.console import show
 from pocketsvm.paper.toolkit.measure import PACKAGES, machine, versions
 
-from .page import readme, stored, write_page
+from .page import MARKED, fill, stored, write_pages
 from .parts import PARTS
-from .record import RESULTS, ROOT, Record, measured_commit
+from .pieces import Pieces, kept_in
+from .record import CHANGED, RESULTS, ROOT, Record, measured_commit
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code of a shell
-QUICK_FOLDER = ROOT / "build" / "bench" / "quick"
+BUILD = ROOT / "build" / "bench"
+QUICK_FOLDER = BUILD / "quick"
 MORE_PACKAGES = ("lightgbm", "scikit-learn-intelex")
 # The options that choose a piece of a part, whose results are printed and not stored.
 PIECES = ("data", "budgets")
@@ -78,31 +80,37 @@ def parser() -> argparse.ArgumentParser:
     add("--data", type=data_sets_of, metavar="NAME,…", help="only these data sets of 'polish'")
     add("--budget", dest="budgets", type=budgets_of, metavar="B,…", help="budgets of 'polish'")
     add("--results", type=Path, metavar="FOLDER", help="folder of the results")
-    add(
-        "--docs", type=Path, metavar="FOLDER", help="write the page here, even if parts are missing"
-    )
-    add("--readme", action="store_true", help="only print the README's table")
+    add("--docs", type=Path, metavar="FOLDER", help="write the pages here")
     return result
 
 
-def measure(name: str, options: argparse.Namespace, commit: str | None) -> Record:
-    """Measure a part and show its tables."""
+def measure(
+    name: str, options: argparse.Namespace, commit: str | None, folder: Path | None
+) -> Record:
+    """Measure a part and show its tables; its pieces are kept in the folder until it is done."""
     part = PARTS[name]
     chosen = {key: getattr(options, key) for key in part.options}
     given = {key: value for key, value in chosen.items() if value is not None}
+    command = _command(name, options.quick, given)
+    known = commit is not None and not commit.endswith(CHANGED)
+    pieces = Pieces(folder / f"{name}.json" if folder and known else None, f"{commit} {command}")
+    if pieces.found:
+        print(f"{len(pieces.found)} pieces are already measured.", flush=True)
     start = perf_counter()
-    tables = part.measure(options.quick, **given)
+    with kept_in(pieces):
+        tables = part.measure(options.quick, **given)
     record = Record(
         tables=tables,
         commit=commit,
         date=dt.date.today().isoformat(),
-        command=_command(name, options.quick, given),
-        seconds=perf_counter() - start,
+        command=command,
+        seconds=perf_counter() - start + pieces.seconds,
         quick=options.quick,
         machine=machine(),
         versions=versions((*PACKAGES, *MORE_PACKAGES)),
     )
     show(tables)
+    pieces.remove()
     return record
 
 
@@ -114,13 +122,15 @@ def _command(name: str, quick: bool, given: dict[str, object]) -> str:
     return f'make bench ARGS="{" ".join(words)}"'
 
 
-def _write_page(records: dict[str, Record], folder: Path | None) -> None:
-    """Write the page to a folder; without one, to that of the docs, if no part is missing."""
-    missing = [name for name in PARTS if name not in records]
-    if folder is None and missing:
-        print(f"docs/benchmarks.md stays as it is: there are no results of {', '.join(missing)}.")
-    else:
-        print(f"Written: {write_page(records, folder or ROOT / 'docs')}")
+def _write_pages(records: dict[str, Record], folder: Path | None) -> None:
+    """Write the pages to a folder; without one, to the docs, with the tables of other pages."""
+    written = write_pages(records, folder or ROOT / "docs")
+    if folder is None:
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+            if path.exists() and MARKED.search(path.read_text(encoding="utf-8")):
+                fill(path, records)
+                written.append(path)
+    print("Written:", *written)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -131,9 +141,6 @@ def main(arguments: list[str] | None = None) -> None:
     if is_piece and options.only != ["polish"]:
         command_line.error("--data and --budget choose a piece of one part: add --only polish")
     folder = options.results or (QUICK_FOLDER if options.quick else RESULTS)
-    if options.readme:
-        print(readme(stored(folder)))
-        return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # removes temporary files
     commit, spent = measured_commit(), {}
     for name in options.only:
@@ -142,7 +149,8 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"=== {name}: already measured for this commit ({known.date}); see --again")
             continue
         print(f"=== {name}\n", flush=True)
-        record = measure(name, options, commit)
+        kept = (BUILD if folder == RESULTS else folder) / "pieces"
+        record = measure(name, options, commit, None if is_piece else kept)
         spent[name] = record.seconds
         print(f"=== {name}: {record.seconds:,.1f} s\n", flush=True)
         if not is_piece:
@@ -150,7 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
     if len(spent) > 1:
         print(*(f"{name:<10} {seconds:>8,.1f} s" for name, seconds in spent.items()), sep="\n")
     if not is_piece:
-        _write_page(stored(folder), options.docs or (folder if options.quick else None))
+        _write_pages(stored(folder), options.docs or (folder if options.quick else None))
 
 
 if __name__ == "__main__":

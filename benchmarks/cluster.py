@@ -16,6 +16,7 @@ from pocketsvm.training.settings import Choices
 
 from . import child
 from .datasets.paper import available
+from .pieces import table_piece
 from .storage import (
     BUDGET,
     DASK,
@@ -38,7 +39,11 @@ SEEDS, QUICK_SEEDS = 5, 1
 def measure(quick: bool, n_rows: int | None = None) -> list[Table]:
     """Return the times by workers, what travels, and the accuracies by partitions."""
     n_rows = n_rows or (QUICK_ROWS if quick else N_ROWS)
-    return [by_workers(n_rows), by_reduction(min(n_rows, NETWORK_ROWS)), by_partitions(quick)]
+    return [
+        table_piece("workers", lambda: by_workers(n_rows)),
+        table_piece("network", lambda: by_reduction(min(n_rows, NETWORK_ROWS))),
+        table_piece("partitions", lambda: by_partitions(quick)),
+    ]
 
 
 def by_workers(n_rows: int) -> Table:

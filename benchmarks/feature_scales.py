@@ -1,16 +1,11 @@
 """Learnt feature scales: accuracy, time and size beside one gamma and LightGBM, and their cost."""
 
 import os
-import tempfile
 import warnings
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Iterable
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import islice
-from multiprocessing import get_context
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -30,7 +25,8 @@ from pocketsvm.training.settings import Choices, Parameters
 from .data_sets import NOISY_MOONS, TASKS
 from .datasets.flights import FLIGHTS
 from .datasets.tasks import AUC, Task
-from .measure import cpu_time, fastest
+from .measure import cpu_time, fastest, kilobytes
+from .pieces import each
 from .small_sets import standard_error
 
 BUDGET, SEEDS, QUICK_ROWS = 500, 5, 1500
@@ -50,13 +46,8 @@ Line = dict[str, Any]
 
 def measure(quick: bool, jobs: int = 1) -> list[Table]:
     """Return the tables; some data sets and seeds are measured at a time, in processes."""
-    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
-        units = [(name, seed) for name in names(quick) for seed in _seeds(quick)]
-        calls: list[Callable[[], dict[str, Line]]] = [
-            partial(_measured, *unit, quick) for unit in units
-        ]
-        started = [pool.submit(call).result for call in calls] if pool else calls
-        compared = assembled(names(quick), len(_seeds(quick)), (result() for result in started))
+    units = [(name, seed, quick) for name in names(quick) for seed in _seeds(quick)]
+    compared = assembled(names(quick), len(_seeds(quick)), each(_measured, units, jobs))
     tables = [compared, _learning(QUICK_SHAPES if quick else SHAPES)]
     for table in tables:
         table.note += _business(jobs)
@@ -181,15 +172,11 @@ def _fitted(task: Task, model: Any) -> Line:
     _, seconds = cpu_time(partial(task.fit, model))
     X_test = task.rows.X_test
     runs = fastest({"": partial(model.predict, X_test)}, ROUNDS, clock=process_time)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        (model.save if hasattr(model, "save") else model.booster_.save_model)(path)
-        n_bytes = path.stat().st_size
     return {
         "measure": task.measure,
         "score": task.score(model),
         "fit": seconds,
-        "kilobytes": n_bytes / 1000,
+        "kilobytes": kilobytes(model),
         "microseconds": 1e6 * runs[""].seconds / len(X_test),
     }
 

@@ -1,9 +1,6 @@
 """Probabilities, quantiles and squared errors, beside models of scikit-learn."""
 
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
-from multiprocessing import get_context
 from typing import NamedTuple
 
 from pocketsvm.paper.toolkit.measure import one_thread
@@ -11,6 +8,7 @@ from pocketsvm.paper.toolkit.results import Row
 from pocketsvm.paper.toolkit.tables import Table
 
 from . import probabilities, value_learners
+from .pieces import each
 
 
 class Kind(NamedTuple):
@@ -31,15 +29,12 @@ KINDS = (
 def measure(quick: bool, jobs: int = 1) -> list[Table]:
     """Return the tables of all three; some tasks are measured at a time, in processes."""
     tables = [kind.table(quick) for kind in KINDS]
-    units = [(number, name) for number, kind in enumerate(KINDS) for name in kind.names()]
-    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
-        started = [pool.submit(_row, *unit, quick).result for unit in units] if pool else []
-        for position, (number, name) in enumerate(units):
-            row = started[position]() if pool else _row(number, name, quick)
-            if row is None:
-                print(f"Skipped, because it is not in $POCKETSVM_DATA: {name}.", flush=True)
-            else:
-                tables[number].add(**row)
+    units = [(number, name, quick) for number, kind in enumerate(KINDS) for name in kind.names()]
+    for (number, name, _), row in zip(units, each(_row, units, jobs), strict=True):
+        if row is None:
+            print(f"Skipped, because it is not in $POCKETSVM_DATA: {name}.", flush=True)
+        else:
+            tables[number].add(**row)
     if jobs > 1:
         for table in tables:
             table.note += f" {jobs} tasks were measured at a time."

@@ -1,7 +1,10 @@
-"""The fastest of several runs, CPU time and memory."""
+"""The fastest of several runs, CPU time, memory, and the size of a model."""
 
+import pickle
 import sys
+import tempfile
 from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, TypeVar
 
@@ -43,6 +46,19 @@ def fastest(
             if name not in best or run.seconds < best[name].seconds:
                 best[name] = run
     return best
+
+
+def kilobytes(model: Any) -> float:
+    """Return the size of a model as its package saves it: a pickle, if it has no format."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        if hasattr(model, "save"):
+            model.save(path)
+        elif hasattr(model, "booster_"):
+            model.booster_.save_model(path)
+        else:
+            path.write_bytes(pickle.dumps(model))
+        return path.stat().st_size / 1000
 
 
 def peak_memory() -> int:

@@ -1,21 +1,18 @@
 """Accuracy and time beside other models, on the paper's data sets: a part of its reproduction."""
 
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
-from functools import cache, partial
-from multiprocessing import get_context
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pocketsvm.paper.comparison import comparison_table
 from pocketsvm.paper.datasets.problems import Problem
-from pocketsvm.paper.models import EXACT, NYSTROEM, POCKETSVM
 from pocketsvm.paper.protocol import OURS, RUNS, Setting, Task, execute, open_results, plan
 from pocketsvm.paper.tables import curves
 from pocketsvm.paper.toolkit.results import Row
-from pocketsvm.paper.toolkit.tables import Table, headings
+from pocketsvm.paper.toolkit.tables import Table
 
 from .datasets.paper import available, labelled
+from .pieces import each
 
 PARTS = ("defaults", "peers", "exact")
 
@@ -28,20 +25,9 @@ def measure(quick: bool, jobs: int = 1, runs: Path | None = None) -> list[Table]
     if runs is not None:
         return from_runs(runs)
     problems, tasks = _planned(quick)
-    rows: list[Row] = []
-    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
-        # The exact SVM takes longest: its runs, the last ones, begin first.
-        numbers = list(reversed(range(len(tasks)))) if pool else range(len(tasks))
-        for number, found in zip(
-            numbers, (pool.map if pool else map)(partial(_run, quick), numbers), strict=True
-        ):
-            task = tasks[number]
-            rows += found
-            print(
-                f"{task.problem.label}, {task.strategy}, B = {task.budget}: "
-                f"{rows[-1]['accuracy']:.2f} %, {rows[-1]['seconds_fit']:.3f} s",
-                flush=True,
-            )
+    # The exact SVM takes longest: its runs, the last ones, begin first.
+    units = [(quick, number) for number in reversed(range(len(tasks)))]
+    rows: list[Row] = [row for found in each(_run, units, jobs) for row in found]
     labels = [problem.label for problem in problems]
     table = comparison_table(curves(rows, labels, _setting(quick)))
     if jobs > 1:
@@ -59,8 +45,15 @@ def _planned(quick: bool) -> tuple[list[Problem], list[Task]]:
     return problems, list(plan(problems, _setting(quick)))
 
 
-def _run(quick: bool, number: int) -> list[Row]:
-    return execute(_planned(quick)[1][number])
+def _run(quick: bool, number: int) -> list[dict[str, Any]]:
+    task = _planned(quick)[1][number]
+    rows = [dict(row) for row in execute(task)]
+    print(
+        f"{task.problem.label}, {task.strategy}, B = {task.budget}: "
+        f"{rows[-1]['accuracy']:.2f} %, {rows[-1]['seconds_fit']:.3f} s",
+        flush=True,
+    )
+    return rows
 
 
 def from_runs(path: Path) -> list[Table]:
@@ -71,26 +64,3 @@ def from_runs(path: Path) -> list[Table]:
     }
     setting = Setting((OURS,), parts=PARTS)
     return [comparison_table(curves(list(runs.values()), list(labelled()), setting))]
-
-
-def readme_table(points: Sequence[Row]) -> Table:
-    """Return the README's table: the larger budget of each data set beside other models."""
-    columns = ("data", "vectors", POCKETSVM, NYSTROEM, EXACT, "vectors of SVC")
-    table = Table("readme", "", headings(*columns))
-    found = {(point["data"], point["model"], point["budget"]): point for point in points}
-    for label, data_set in labelled().items():
-        budget = data_set.budgets[1]
-        keys = ((POCKETSVM, budget), (NYSTROEM, budget), (EXACT, None))
-        ours, nystroem, exact = (found.get((label, *key)) for key in keys)
-        if ours is not None:
-            texts = [_accuracy_and_time(point) for point in (ours, nystroem, exact)]
-            table.add(label, str(budget), *texts, f"{exact['size']:,}" if exact else None)
-    return table
-
-
-def _accuracy_and_time(point: Row | None) -> str | None:
-    if point is None:
-        return None
-    seconds = point["fit"]
-    digits = 2 if seconds < 1 else 1 if seconds < 100 else 0
-    return f"{point['accuracy']:.2f} %, {seconds:,.{digits}f} s"

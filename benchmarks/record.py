@@ -1,16 +1,18 @@
 """The results of one part as a JSON file: its tables, and how they were measured."""
 
 import json
-import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pocketsvm._replacing import replacing
+from pocketsvm.paper.toolkit.measure import git
 from pocketsvm.paper.toolkit.tables import Table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+# The trees of the product: a record of other ones says so.
+TREES = ("src", "native")
 # What a measurement depends on; the results themselves are not a part of it.
 MEASURED = ("src", "native", "benchmarks", "CMakeLists.txt", "pyproject.toml")
 NOT_MEASURED = ":(exclude)benchmarks/results"
@@ -73,8 +75,22 @@ class Record:
         return (
             f"Measured by `{self.command}` on {self.date} in {self.seconds:,.0f} s: {m['cpu']}, "
             f"{m['cores']} cores, {m['instruction_set']}, {m['system']} · Python {m['python']}, "
-            f"{versions}{commit}"
+            f"{versions}{commit}."
         )
+
+    def changed_since(self, root: Path = ROOT) -> list[str]:
+        """Return the folders of the product that differ from what was measured.
+
+        Without git, or if the commit is not in the history, there are none.
+        """
+        commit = (self.commit or "").removesuffix(CHANGED)
+        if not commit:
+            return []
+        now, then = (
+            [git(root, "rev-parse", "--verify", "--quiet", f"{of}:{name}") for name in TREES]
+            for of in ("HEAD", commit)
+        )
+        return [name for name, a, b in zip(TREES, now, then, strict=True) if a and b and a != b]
 
     def is_of(self, commit: str | None) -> bool:
         """Whether the files of this commit were measured, and none that differ from it."""
@@ -83,19 +99,8 @@ class Record:
 
 def measured_commit(root: Path = ROOT) -> str | None:
     """Return the commit that last changed what is measured; see `Record`."""
-    commit = _git(root, "log", "-1", "--format=%H", "--", *MEASURED, NOT_MEASURED)
+    commit = git(root, "log", "-1", "--format=%H", "--", *MEASURED, NOT_MEASURED)
     if not commit:
         return None
-    changes = _git(root, "status", "--porcelain", "--", *MEASURED, NOT_MEASURED)
+    changes = git(root, "status", "--porcelain", "--", *MEASURED, NOT_MEASURED)
     return commit + CHANGED if changes else commit
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """Return what git prints; nothing without git or a repository."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return done.stdout.strip()

@@ -10,6 +10,7 @@ from pocketsvm.paper.toolkit.measure import timed
 from pocketsvm.paper.toolkit.tables import Table
 
 from . import child, storage
+from .pieces import table_piece
 
 N_FEATURES = 18
 BUDGET = 500
@@ -25,10 +26,11 @@ SOURCE_ROWS, QUICK_SOURCE_ROWS = 2_000_000, 50_000
 def measure(quick: bool, largest: int | None = None) -> list[Table]:
     """Return the tables of text in memory, of the formats, and of growth up to `largest` rows."""
     largest = largest or (QUICK_LARGEST if quick else LARGEST)
+    sources = QUICK_SOURCE_ROWS if quick else SOURCE_ROWS
     return [
-        storage.by_source(QUICK_SOURCE_ROWS if quick else SOURCE_ROWS),
-        storage.growth(largest),
-        text_to_model(150_000 if quick else 4_500_000),
+        table_piece("text", lambda: text_to_model(150_000 if quick else 4_500_000)),
+        table_piece("sources", lambda: storage.by_source(sources)),
+        table_piece("growth", lambda: storage.growth(largest)),
     ]
 
 

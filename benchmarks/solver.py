@@ -3,13 +3,11 @@
 import os
 import statistics
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from multiprocessing import get_context
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -34,6 +32,7 @@ from .datasets.hard import (
 from .datasets.tasks import Task
 from .datasets.tuned import FASHION
 from .measure import can_measure_memory, fastest
+from .pieces import each, piece, table_piece
 
 SEEDS, QUICK_SEEDS = 5, 2
 ROUNDS, QUICK_ROUNDS = 3, 1  # the fastest fit of several counts, if it is short
@@ -68,6 +67,11 @@ class Line:
     least: float | None = None
     stretch: float | None = None
     slowest: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What identifies the line in its case."""
+        return f"{self.budget}, {self.polish}"
 
 
 @dataclass(frozen=True)
@@ -249,7 +253,7 @@ def measure(quick: bool, jobs: int = 1) -> list[Table]:
     for number, runs in _grouped(units, quick, jobs):
         for values in _summary(CASES[number], runs):
             table.add(**values)
-    return [table, _scale(quick)]
+    return [table, table_piece("scale", lambda: _scale(quick))]
 
 
 def _is_wanted(case: Case, quick: bool) -> bool:
@@ -264,42 +268,42 @@ def _is_wanted(case: Case, quick: bool) -> bool:
 
 @dataclass(frozen=True)
 class Run:
-    """What one seed gave, by line and for the exact SVM; no lines if files are missing."""
+    """What one seed gave, by names of lines and for `EXACT`; nothing if files are missing."""
 
     label: str
     measure: str
     comparable: bool  # the exact SVM saw the same rows
-    scores: dict[Any, float]
-    seconds: dict[Any, float]
-    vectors: dict[Any, int]
+    scores: dict[str, float]
+    seconds: dict[str, float]
+    vectors: dict[str, int]
 
 
 def _grouped(
     units: list[tuple[int, int]], quick: bool, jobs: int
 ) -> Iterator[tuple[int, list[Run]]]:
     """Run all units, some at a time, and yield the runs of each case."""
-    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
-        started = [pool.submit(_run, *unit, quick).result for unit in units] if pool else []
-        spent: defaultdict[int, float] = defaultdict(float)
-        runs: dict[int, list[Run]] = {}
-        for position, (number, seed) in enumerate(units):
-            run = started[position]() if pool else _run(number, seed, quick, spent[number])
-            spent[number] += run.seconds.get(EXACT, 0.0)
-            runs.setdefault(number, []).append(run)
-            if units[position + 1 : position + 2] != [(number, seed + 1)]:
-                yield number, runs[number]
+    found = iter(each(_run, [(*unit, quick) for unit in units], jobs) if jobs > 1 else ())
+    for number, group in groupby(units, key=itemgetter(0)):
+        runs: list[Run] = []
+        for _, seed in group:
+            # The next seeds do not fit the exact SVM again if that takes long.
+            spent = sum(run.seconds.get(EXACT, 0.0) for run in runs)
+            measure = partial(_run, number, seed, quick, spent)
+            run = next(found) if jobs > 1 else piece(f"{number}, {seed}, {quick}", measure)
+            runs.append(Run(**run))
+        yield number, runs
 
 
-def _run(number: int, seed: int, quick: bool, spent: float = 0.0) -> Run:
+def _run(number: int, seed: int, quick: bool, spent: float = 0.0) -> dict[str, Any]:
     """Fit all models of a case for one seed, interleaved with the exact SVM."""
     case = CASES[number]
     task = case.make(quick)
     if task is None:
-        return Run(case.name, "", False, {}, {}, {})
+        return asdict(Run(case.name, "", False, {}, {}, {}))
     sampled = case.exact_rows is not None and case.exact_rows < len(task.rows.y)
     reference = task.some(case.exact_rows or 0, len(task.rows.y_test)) if sampled else task
-    calls: dict[Any, Callable[[], Any]] = {
-        line: partial(task.fit, task.budgeted(line.budget, seed, polish=line.polish))
+    calls: dict[str, Callable[[], Any]] = {
+        line.name: partial(task.fit, task.budgeted(line.budget, seed, polish=line.polish))
         for line in _lines(case, quick)
     }
     if case.exact_rows != 0 and spent < EXACT_SECONDS:
@@ -307,17 +311,18 @@ def _run(number: int, seed: int, quick: bool, spent: float = 0.0) -> Run:
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = fastest(calls, QUICK_ROUNDS if quick else ROUNDS, ENOUGH_SECONDS)
-    return Run(
+    run = Run(
         task.label,
         task.measure,
         not sampled,
-        {name: task.score(each.value) for name, each in found.items()},
-        {name: each.seconds for name, each in found.items()},
+        {name: task.score(fit.value) for name, fit in found.items()},
+        {name: fit.seconds for name, fit in found.items()},
         {
-            name: len(each.value.support_) if name == EXACT else n_vectors(each.value)
-            for name, each in found.items()
+            name: len(fit.value.support_) if name == EXACT else n_vectors(fit.value)
+            for name, fit in found.items()
         },
     )
+    return asdict(run)
 
 
 def _lines(case: Case, quick: bool) -> list[Line]:
@@ -338,15 +343,15 @@ def _summary(case: Case, runs: list[Run]) -> Iterator[dict[str, Any]]:
             "exact_vectors": first.vectors[EXACT],
             "exact_fit": statistics.median(seconds),
         }
-    for line in (line for line in case.lines if line in first.scores):
-        scores = [run.scores[line] for run in runs]
-        seconds = [run.seconds[line] for run in runs]
+    for line in (line for line in case.lines if line.name in first.scores):
+        scores = [run.scores[line.name] for run in runs]
+        seconds = [run.seconds[line.name] for run in runs]
         yield {
             "data": first.label,
             "budget": line.budget,
             "polish": str(line.polish),
             "measure": first.measure,
-            "vectors": max(run.vectors[line] for run in runs),
+            "vectors": max(run.vectors[line.name] for run in runs),
             "seeds": len(runs),
             **exact,
             **_judged(line, scores, seconds, exact if first.comparable else None),

@@ -24,6 +24,7 @@ from . import child
 from .child import passes_only
 from .datasets.paper import available
 from .measure import can_measure_memory, fastest
+from .pieces import table_piece
 from .scale import write_text
 
 BUDGET = 500
@@ -47,12 +48,16 @@ def measure(quick: bool) -> list[Table]:
     """Return one table per part."""
     with one_thread():
         tables = [
-            _instruction_sets(quick),
-            _trainings("strategies", 1, quick),
-            _trainings("whole_trainings", 3 if quick else 20, quick),
-            _prediction(quick),
+            table_piece("instruction sets", lambda: _instruction_sets(quick)),
+            table_piece("one pass", lambda: _trainings("strategies", 1, quick)),
+            table_piece("passes", lambda: _trainings("whole_trainings", 3 if quick else 20, quick)),
+            table_piece("prediction", lambda: _prediction(quick)),
         ]
-    return [*tables, _reading(quick), _memory(quick)]
+    return [
+        *tables,
+        table_piece("reading", lambda: _reading(quick)),
+        table_piece("memory", lambda: _memory(quick)),
+    ]
 
 
 def _arithmetic_limit(sgemm: float, fused: bool, n_features: int, budget: int) -> float:

@@ -22,7 +22,7 @@ from sklearn.model_selection import train_test_split
 from pocketsvm.backends.native import Native
 from pocketsvm.estimators import BudgetedSVC
 from pocketsvm.model.prediction import decision_values
-from pocketsvm.paper.toolkit.measure import one_thread
+from pocketsvm.paper.toolkit.measure import one_thread, written_with
 from pocketsvm.paper.toolkit.pages import Block, read_paragraphs, write_markdown
 from pocketsvm.paper.toolkit.results import Results, Row, program, select
 from pocketsvm.paper.toolkit.tables import Columns, Table, headings
@@ -42,6 +42,7 @@ from .datasets.cases import TEST_ROWS
 SEEDS = range(5)
 HELD_OUT = 0.25
 CASE_BUDGET = 100
+JOB_VARIANTS = 10
 N_PASSES = 20
 NO_LIMIT = 10**9
 
@@ -263,9 +264,9 @@ def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def measure(results: Results, n_processes: int) -> None:
-    """Make the missing runs; each result is stored at once."""
-    jobs = list(_jobs(results))
+def measure(results: Results, n_processes: int, only: Sequence[str] = ()) -> None:
+    """Make the missing runs, or those of some comparisons; each result is stored at once."""
+    jobs = list(_jobs(results, only))
     with ProcessPoolExecutor(n_processes) as pool:
         futures = [pool.submit(*job) for job in jobs]
         for k, future in enumerate(as_completed(futures), start=1):
@@ -274,20 +275,21 @@ def measure(results: Results, n_processes: int) -> None:
     print()
 
 
-def _jobs(results: Results) -> Iterator[tuple[Any, ...]]:
+def _jobs(results: Results, only: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Yield the functions to call, with their arguments, for the results that are missing."""
     for seed in SEEDS:
         for data in STUDY:
             for budget in data.budgets:
                 missing = [
                     changes
-                    for changes in _variants()
+                    for changes in _variants(only)
                     if _applies(changes, data)
                     and None in results.of([_line(data.label, seed, budget, changes)])
                 ]
-                if missing:
-                    yield _run_variants, data.label, budget, seed, missing
-        for case in CASES:
+                # A study that is stopped loses no more than this.
+                for k in range(0, len(missing), JOB_VARIANTS):
+                    yield _run_variants, data.label, budget, seed, missing[k : k + JOB_VARIANTS]
+        for case in CASES if not only else ():
             if None in results.of([_line(case, seed)]):
                 yield _run_case, case, seed
 
@@ -297,9 +299,10 @@ def _applies(changes: Changes, data: StudySet) -> bool:
     return data.scales or "feature_scales" not in changes
 
 
-def _variants() -> list[Changes]:
-    """Return all variants, each once."""
-    every = [changes for some in COMPARISONS.values() for changes in some.values()]
+def _variants(only: Sequence[str] = ()) -> list[Changes]:
+    """Return the variants of all comparisons, or of some, each once; the default comes first."""
+    chosen = [some for title, some in COMPARISONS.items() if not only or title.strip("`") in only]
+    every: list[Changes] = [{}, *(changes for some in chosen for changes in some.values())]
     return list({_name(changes): changes for changes in every}.values())
 
 
@@ -347,6 +350,16 @@ def _run_case(case: str, seed: int) -> list[Row]:
 # --- the page -------------------------------------------------------------------------------------
 
 TEXT = Path(__file__).with_name("study.md")  # what the page says beside its tables
+DEFAULTS = "the default values"
+WHOLE = ("Polishing", "Feature scales")  # comparisons with tables of their own
+# Those of `ALL_VARIED`.
+HEADINGS = (
+    "Choices of passes and solver",
+    'Choices of polish="thorough"',
+    'Choices of feature_scales="learn"',
+    'Choices of feature_scales="auto"',
+    "Choices of mini-batches",
+)
 CASE_COLUMNS: Columns = headings(
     "data",
     "last iterate",
@@ -360,40 +373,78 @@ CASE_COLUMNS: Columns = headings(
 
 def blocks(results: Results) -> Iterator[Block]:
     """Yield the blocks of the page, from the results of this build."""
-    text = read_paragraphs(
+    title, *text = read_paragraphs(
         TEXT, STUDY_ROWS=STUDY_ROWS, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET
     )
     cases = text.index("## Generated data, polished and not")
+    yield from (title, f"Written by `make study` {written_with()}. It measures everything again.")
+    done = [name for name, some in COMPARISONS.items() if _is_measured(some, results)]
+    if len(done) < len(COMPARISONS):
+        yield f"**{len(done)} of {len(COMPARISONS)} comparisons are measured on this version.**"
     yield from text[:cases]
-    for title, variants in COMPARISONS.items():
-        yield f"## {title}"
-        for which in (0, 1):
-            yield _comparison(variants, which, results)
+    for heading, comparisons in groups().items():
+        shown = {name: some for name, some in comparisons.items() if name in done}
+        if shown:
+            yield f"## {heading}"
+            yield from (_comparison(shown, which, results) for which in (0, 1))
     yield from text[cases:]
     yield _case_table(results)
 
 
-def _comparison(variants: Mapping[str, Changes], which: int, results: Results) -> Table:
-    """Return the table of one comparison for the smaller (0) or larger (1) budgets."""
+def groups() -> dict[str, dict[str, dict[str, Changes]]]:
+    """Return the comparisons, by their names, that share a pair of tables, by their headings."""
+    names = {name: {name: COMPARISONS[name]} for name in WHOLE if name in COMPARISONS}
+    for heading, (varied, _) in zip(HEADINGS, ALL_VARIED, strict=True):
+        titles = [f"`{name}`" for name in varied if f"`{name}`" in COMPARISONS]
+        names[heading] = {title: COMPARISONS[title] for title in titles}
+    return names
+
+
+def _is_measured(variants: Mapping[str, Changes], results: Results) -> bool:
+    """Whether all variants are measured on the data sets to which they apply."""
+    return all(
+        len(_scores(results, "score", data.label, budget, changes))
+        for changes in variants.values()
+        for data in STUDY
+        if _applies(changes, data)
+        for budget in data.budgets
+    )
+
+
+def _comparison(
+    comparisons: Mapping[str, Mapping[str, Changes]], which: int, results: Results
+) -> Table:
+    """Return the table of some comparisons for the smaller (0) or larger (1) budgets."""
+    every = [changes for variants in comparisons.values() for changes in variants.values()]
     default = {
         (data.label, data.budgets[which]): scores
         for data in STUDY
-        if all(_applies(changes, data) for changes in variants.values())
+        if all(_applies(changes, data) for changes in every)
         and len(scores := _scores(results, "score", data.label, data.budgets[which], {}))
     }
     titles = [f"{label}, {budget}" for label, budget in default]
     table = Table("comparison", "", headings("data, B", *titles))
     table.add("the default", *(f"{scores.mean():.2f}" for scores in default.values()))
-    for name, changes in variants.items():
-        if not changes:
-            table.add(f"**{name}**")
-            continue
+    for label, changes in _labelled(comparisons).items():
         ours = [_scores(results, "score", *column, changes) for column in default]
         pairs = zip(ours, default.values(), strict=True)
-        table.add(
-            name, *(_difference(scores - base) if len(scores) else None for scores, base in pairs)
-        )
+        table.add(label, *(_difference(scores - base) for scores, base in pairs))
     return table
+
+
+def _labelled(comparisons: Mapping[str, Mapping[str, Changes]]) -> dict[str, Changes]:
+    """Return the variants but the default, by what the table calls them."""
+    found: dict[str, Changes] = {}
+    for title, variants in comparisons.items():
+        usual = next(iter(variants))  # of a choice: its default value
+        for name, changes in variants.items():
+            if title in WHOLE:
+                found[name] = changes
+            elif name == usual:
+                found[DEFAULTS] = changes
+            else:
+                found[f"{title}: {name} instead of {usual}"] = changes
+    return {label: changes for label, changes in found.items() if changes}
 
 
 def _case_table(results: Results) -> Table:
@@ -433,13 +484,17 @@ def main() -> None:
     """Run the study, or only write its page."""
     parser = argparse.ArgumentParser(description="Compare the settings of training.")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument("--only", default="", metavar="NAME,…", help="only these comparisons")
     parser.add_argument("--page", action="store_true", help="only write the page")
     parser.add_argument("--out", type=Path, default=Path("build/study"), help="folder of results")
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the page")
     options = parser.parse_args()
     results = Results(options.out / "results.csv", COLUMNS, tuple(KEY))
     if not options.page:
-        measure(results, options.jobs)
+        only = [name.strip("` ") for name in options.only.split(",") if name]
+        if unknown := set(only) - {title.strip("`") for title in COMPARISONS}:
+            parser.error(f"there is no comparison {min(unknown)!r}; there are {list(COMPARISONS)}")
+        measure(results, options.jobs, only)
     if not select(results.rows, program=program()):
         parser.error("there are no results of this build: run the study without --page")
     print(f"Written: {write_markdown(list(blocks(results)), options.docs, 'study')}")

@@ -20,6 +20,7 @@ from pocketsvm.paper.toolkit.tables import Table
 from .datasets.novelties import NOVELTIES, Novelties
 from .datasets.rankings import GRADES, Queries, graded_queries
 from .measure import fastest
+from .pieces import table_piece
 from .rankers import ExactRanker, LinearRanker
 
 SEEDS, QUICK_SEEDS = 3, 1
@@ -30,7 +31,11 @@ ENOUGH_SECONDS = 2.0
 def measure(quick: bool) -> list[Table]:
     """Return a table of novelty detection and two of ranking."""
     with one_thread():
-        return [_novelty(quick), _ranking(quick), _ranking_exactly(quick)]
+        return [
+            table_piece("novelty", lambda: _novelty(quick)),
+            table_piece("ranking", lambda: _ranking(quick)),
+            table_piece("exact ranking", lambda: _ranking_exactly(quick)),
+        ]
 
 
 # --- novelty detection ----------------------------------------------------------------------------

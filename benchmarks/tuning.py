@@ -1,11 +1,8 @@
 """The search of C and gamma: its time and accuracy, beside GridSearchCV and LightGBM."""
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -25,6 +22,7 @@ from . import guesses, small_sets
 from .data_sets import TASKS
 from .datasets.paper import available
 from .datasets.tasks import Task
+from .pieces import each
 
 # Returns the row of a data set for some tables, by their names.
 Measure = Callable[[str, bool], dict[str, Row]]
@@ -43,26 +41,25 @@ TREES = {
 
 def measure(quick: bool, jobs: int = 1) -> list[Table]:
     """Return the tables of all comparisons; some units are measured at a time, in processes."""
-    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
-        if pool:
-            started = [pool.submit(_rows, *unit, quick).result for unit in units(quick)]
-        else:
-            started = [partial(_rows, *unit, quick) for unit in units(quick)]
-        return assembled((result() for result in started), jobs)
+    return assembled(each(_rows, units(quick), jobs), jobs)
 
 
-def units(quick: bool) -> list[tuple[Measure, str]]:
-    """Return what is measured: a function and the name of a data set.
+def kinds(quick: bool) -> Mapping[str, tuple[Measure, Sequence[str]]]:
+    """Return what is measured, by name: a function, and the names of its data sets.
 
     The longest come first, and LightGBM last: until then, only the searches use several cores.
     """
-    kinds: dict[Measure, Sequence[str]] = {
-        _search_rows: NAMES,
-        small_sets.rows: small_sets.names(quick),
-        guesses.rows: guesses.names(quick),
-        _tree_rows: NAMES[::-1],
+    return {
+        "searches": (_search_rows, NAMES),
+        "small sets": (small_sets.rows, small_sets.names(quick)),
+        "guesses": (guesses.rows, guesses.names(quick)),
+        "trees": (_tree_rows, NAMES[::-1]),
     }
-    return [(function, name) for function, names in kinds.items() for name in names]
+
+
+def units(quick: bool) -> list[tuple[str, str, bool]]:
+    """Return a kind, the name of a data set, and whether the run is quick, for each unit."""
+    return [(kind, name, quick) for kind, (_, names) in kinds(quick).items() for name in names]
 
 
 def assembled(results: Iterable[dict[str, Row]], jobs: int) -> list[Table]:
@@ -80,9 +77,9 @@ def assembled(results: Iterable[dict[str, Row]], jobs: int) -> list[Table]:
     return list(tables.values())
 
 
-def _rows(function: Measure, name: str, quick: bool) -> dict[str, Row]:
+def _rows(kind: str, name: str, quick: bool) -> dict[str, Row]:
     with one_thread():
-        return function(name, quick)
+        return kinds(quick)[kind][0](name, quick)
 
 
 def _search_table() -> Table:

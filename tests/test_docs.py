@@ -64,6 +64,29 @@ def test_links_lead_to_files(page):
             assert (page.parent / link).exists(), link
 
 
+MOST_LINES, MOST_ROWS = 300, 40
+
+
+def longest_table(text):
+    """Return the number of rows of the longest table that is not folded."""
+    text = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    tables = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
+    return max((table.count("\n") - 2 for table in tables), default=0)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_pages_and_tables_are_short(page):
+    text = page.read_text()
+    assert text.count("\n") <= (120 if page.name == "README.md" else MOST_LINES)
+    assert longest_table(text) <= MOST_ROWS
+
+
+def test_folded_tables_may_be_long():
+    table = "| a |\n|---|\n" + 41 * "| 1 |\n"
+    assert longest_table(f"One\n\n{table}\nTwo\n") == 41
+    assert longest_table(f"<details>\n\n{table}\n</details>\n\n| a |\n|---|\n| 1 |\n") == 1
+
+
 def test_the_page_of_the_command_line_is_what_the_commands_say():
     import command_page
 

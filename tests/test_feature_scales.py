@@ -259,6 +259,14 @@ def test_streams_keep_the_scales_of_the_first_batch():
     assert_array_equal(one.decision_function(X), other.decision_function(X * POWERS))
 
 
+def test_the_profile_of_a_stream_keeps_the_time_of_learning(monkeypatch):
+    learning(monkeypatch, POWERS)
+    X, y = problem()
+    model = small(feature_scales="learn").partial_fit(X, y, classes=[0, 1])
+    seconds = model.profile_.seconds_scales
+    assert model.partial_fit(X, y).profile_.seconds_scales == seconds > 0
+
+
 @pytest.mark.parametrize("continued", ["warm_start", "partial_fit"])
 def test_other_scales_than_those_of_the_model_are_refused(continued):
     X, y = problem(300)

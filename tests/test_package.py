@@ -88,8 +88,9 @@ def test_the_docstrings_list_all_strategies(estimator):
     assert re.findall(r'"([\w-]+)"', listed.group(1)) == _core.strategies()
 
 
-def test_the_readme_lists_all_strategies():
-    table = (ROOT / "README.md").read_text().partition("| `maintenance` |")[2].partition("\n\n")[0]
+def test_the_page_of_merging_lists_all_strategies():
+    page = (ROOT / "docs" / "merging.md").read_text()
+    table = page.partition("| `maintenance` |")[2].partition("\n\n")[0]
     assert re.findall(r'^\| `"([\w-]+)"` \|', table, re.MULTILINE) == _core.strategies()
 
 

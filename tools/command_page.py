@@ -25,7 +25,7 @@ INTRODUCTION = """\
 # Command line
 
 This page lists all commands with their arguments and options. `make docs` writes it from the
-program, and `pocketsvm COMMAND --help` prints the same. The [guide](guide.md#command-line)
+program, and `pocketsvm COMMAND --help` prints the same. The [tutorial](command-line-tutorial.md)
 shows examples.
 
 The command line needs the extra `cli`, and tables need the extra `data`:

@@ -5,7 +5,7 @@ output of the ``python`` block before it. In blocks of ``console``, lines that b
 ``>`` are commands and the other lines are their output. In outputs, ``...`` matches anything, as in
 doctest. The comment ``<!-- skip: next -->`` skips a block.
 
-    python tools/examples.py docs/guide.md docs/images
+    python tools/examples.py docs/tutorial.md docs/images
 
 runs a page in a new folder and copies the pictures that it draws.
 """

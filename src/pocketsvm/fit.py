@@ -107,10 +107,10 @@ def fit(
     found, ready, targets, settings = begun.found, begun.ready, begun.targets, begun.settings
     state, known = state_of(start), found.survey
 
-    def completed(model: Model, everything: Readings | None) -> Model:
+    def completed(model: Model, everything: Readings | None, **times: Any) -> Model:
         training = model.training
         assert training is not None
-        profile = replace(training.profile, **begun.learning)
+        profile = replace(training.profile, **begun.learning, **times)
         model = replace(
             model,
             training=replace(training, profile=profile),
@@ -143,13 +143,15 @@ def fit(
         everything = _readings(begun, known, course)
     else:
         sample, targets, everything = _with_everything(sample, ready, targets, settings)
+    begin, times = time.perf_counter(), {}
     model = solve(vectors, *sample, settings, everything, begun.vectors)
     has_moved = model.training is None or model.training.profile.moves > 0
     if begun.batch_seed is not None and not has_moved:
         better = _refined(ready, begun.targets, settings, begun.batch_seed, scales=False)
         if better is not None:
             model = solve(vectors, *sample, settings, everything, better[1])
-    return completed(model, everything)
+        times["seconds_polish"] = time.perf_counter() - begin
+    return completed(model, everything, **times)
 
 
 def _with_everything(
@@ -240,6 +242,8 @@ def _begin(
     begin = time.perf_counter()
     scales, note = _feature_scales(rows, targets, parameters, start)
     seconds = time.perf_counter() - begin
+    if start is not None and start.training is not None:
+        seconds = start.training.profile.seconds_scales
     ready = _ready(found, rows, scales, parameters, start, source.scaling)
     previous = start.training.alpha if start is not None and start.training is not None else None
     alpha = task.alpha(ready, targets, n_rows, parameters, random, previous)

@@ -1,4 +1,4 @@
-"""The benchmark of GPUs: what it does without one, and the tables in the guide."""
+"""The benchmark of GPUs: what it does without one, and its data."""
 
 from pathlib import Path
 
@@ -6,24 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks import gpu
-from benchmarks.record import RESULTS, ROOT, Record
-from pocketsvm.paper.toolkit.pages import markdown_table
-
-GUIDE = ROOT / "docs" / "gpu.md"
 
 
 def test_nothing_is_measured_without_a_gpu(capsys, monkeypatch):
     monkeypatch.setattr(gpu, "DEVICE", "cuda:99")
     assert gpu.measure(True) == []
     assert 'Skipped: device="cuda:99"' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["gpu-fit", "gpu-predict"])
-def test_the_guide_has_the_tables_of_the_record(name):
-    record = Record.read(RESULTS / "gpu.json")
-    table = next(table for table in record.tables if table.name == name)
-    table.title = table.note = ""
-    assert markdown_table(table) in GUIDE.read_text()
 
 
 def test_the_cases_of_accuracy_can_be_fitted():

@@ -5,16 +5,22 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import child, growth, page, peers, polish
-from benchmarks.page import ORDER
+from benchmarks import child, exact, growth, page, peers, polish
+from benchmarks.page import ORDER, caption, filled, without_remarks
 from benchmarks.parts import PARTS, Part
-from benchmarks.record import CHANGED, Record, measured_commit
+from benchmarks.pieces import Pieces, each, kept_in, piece, table_piece
+from benchmarks.record import CHANGED, RESULTS, ROOT, Record, measured_commit
 from benchmarks.targets import targets
 from pocketsvm.cli.app import run
+from pocketsvm.paper.toolkit.pages import markdown
 from pocketsvm.paper.toolkit.tables import Table
+
+DOCS = ROOT / "docs"
+MACHINE = {"cpu": "c", "cores": 1, "instruction_set": "i", "system": "s", "python": "3"}
 
 
 def sweep_of_two(quick):
@@ -53,16 +59,18 @@ def test_a_part_is_stored_and_shown(data, small_growth, tmp_path, capsys):
     record = json.loads((results / "growth.json").read_text())
     assert record["command"] == 'make bench ARGS="--quick --only growth"'
     assert set(record) >= {"commit", "date", "machine", "versions", "seconds", "tables"}
-    page = (docs / "benchmarks.md").read_text()
-    for text in ("This was a quick run", "## How cost grows", "Nystroem"):
-        assert text in page
-    assert str(tmp_path) not in page
-    assert (docs / "images" / "growth.png").read_bytes().startswith(b"\x89PNG")
+    summary = (docs / "benchmarks.md").read_text()
+    pages = {name: (docs / "benchmarks" / f"{name}.md").read_text() for name in PARTS}
+    assert "This was a quick run" in summary
+    assert "| growth | [How cost grows](benchmarks/growth.md) |" in summary
+    assert "# How cost grows\n\nMeasured by `make bench" in pages["growth"]
+    assert "Nystroem" in pages["peers"]
+    assert not any(str(tmp_path) in text for text in (summary, *pages.values()))
+    picture = docs / "benchmarks" / "images" / "growth.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
     out = capsys.readouterr().out
     assert re.search(r"=== growth: [\d.]+ s", out)
     assert re.search(r"peers +[\d.]+ s", out)
-    command.main(["--readme", *folders])
-    assert "| ONE | 20 |" not in capsys.readouterr().out  # only budgets of the curves are measured
 
 
 def test_a_part_is_measured_once_for_a_commit(one_part, tmp_path, capsys, monkeypatch):
@@ -84,29 +92,101 @@ def test_the_page_is_written_from_stored_results(one_part, tmp_path):
     command.main(["--only", "speed", *folders])
     command.main(["--only", "none", *folders])
     assert len(one_part) == 1
-    page = (tmp_path / "docs" / "benchmarks.md").read_text()
-    assert "## Speed" in page
+    page = (tmp_path / "docs" / "benchmarks" / "speed.md").read_text()
+    assert "# Speed" in page
     assert "commit abc" in page
     record = Record.read(tmp_path / "speed.json")
     assert record.tables[0].rows == [{"a": "x"}]
     assert record.machine["cores"] >= 1
 
 
-def test_a_page_without_some_parts_does_not_replace_that_of_the_docs(
-    one_part, tmp_path, monkeypatch, capsys
-):
+def test_missing_parts_say_how_to_measure_them(one_part, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "ROOT", tmp_path)
-    folder = tmp_path / "results"
-    command.main(["--only", "speed", "--results", str(folder)])
-    out = capsys.readouterr().out
-    assert "docs/benchmarks.md stays as it is: there are no results of growth, polish" in out
-    assert not (tmp_path / "docs").exists()
-    record = Record.read(folder / "speed.json")
-    for name in PARTS:
-        record.write(folder / f"{name}.json")
-    monkeypatch.setattr(page, "_pictures", lambda part, tables: [])
-    command.main(["--only", "none", "--results", str(folder)])
-    assert "## Speed" in (tmp_path / "docs" / "benchmarks.md").read_text()
+    readme = tmp_path / "README.md"
+    readme.write_text("One\n<!-- table: speed/t -->\n\nold\n<!-- end of table -->\nTwo\n")
+    command.main(["--only", "speed", "--results", str(tmp_path / "results")])
+    said = 'ot measured on this version: `make bench ARGS="--only solver"`'
+    assert f"N{said}." in (tmp_path / "docs" / "benchmarks" / "solver.md").read_text()
+    assert f"| n{said} |" in (tmp_path / "docs" / "benchmarks.md").read_text()
+    text = readme.read_text()
+    assert text.startswith("One\n<!-- table: speed/t -->\n\n| a |\n")
+    assert "old" not in text
+    assert "commit abc" in text
+    assert filled(text, {}).count('Not measured on this version: `make bench ARGS="--only speed"`')
+
+
+def test_a_caption_says_that_the_code_has_changed(monkeypatch):
+    monkeypatch.setattr(Record, "changed_since", lambda self: ["src", "native"])
+    record = Record([], "abc", "2026-01-01", "make bench", 1.0, False, MACHINE, {})
+    assert caption(record).endswith("**Measured before the last changes in `src/` and `native/`.**")
+    assert without_remarks(caption(record)) == record.provenance
+    monkeypatch.setattr(Record, "changed_since", lambda self: [])
+    assert caption(record) == record.provenance
+
+
+def test_the_pages_are_those_of_the_stored_results():
+    records = page.stored(RESULTS)
+    docs = {"benchmarks.md": page.summary(records)}
+    docs |= {f"benchmarks/{name}.md": page.part_page(name, records.get(name)) for name in PARTS}
+    for name, blocks in docs.items():
+        expected = without_remarks(markdown(list(blocks)))
+        assert without_remarks((DOCS / name).read_text()) == expected, f"{name}: run make pages"
+    for path in (ROOT / "README.md", DOCS / "gpu.md", DOCS / "cost.md"):
+        text = path.read_text()
+        assert page.MARKED.search(text)
+        assert without_remarks(text) == without_remarks(filled(text, records)), "run make pages"
+
+
+# --- pieces ---------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_stopped_resumes(tmp_path):
+    path, calls = tmp_path / "pieces.json", []
+
+    def measure(name):
+        calls.append(name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return {"name": name, "value": np.float64(0.1)}
+
+    with pytest.raises(KeyboardInterrupt), kept_in(Pieces(path, "one")):
+        each(measure, [("a",), ("b",), ("c",)], 1)
+    with kept_in(Pieces(path, "one")) as pieces:
+        found = each(measure, [("a",), ("b",), ("c",)], 1)
+    assert calls == ["a", "b", "b", "c"]
+    assert found == [{"name": name, "value": 0.1} for name in "abc"]
+    assert pieces.seconds > 0
+    assert Pieces(path, "another commit").found == {}
+    pieces.remove()
+    assert not path.exists()
+
+
+def test_nothing_is_kept_without_a_file():
+    values = iter([1, 2])
+    assert [piece("a", lambda: next(values)) for _ in range(2)] == [1, 2]
+    table = Table("t", "T", {"a": ("a", ".1f")}, rows=[{"a": 1.0}])
+    assert table_piece("t", lambda: table).lines == table.lines
+
+
+def test_a_part_keeps_its_pieces_until_it_is_stored(tmp_path, monkeypatch):
+    stops = [True]
+
+    def measure(quick):
+        first = piece("first", lambda: len(stops))
+        if stops.pop():
+            raise SystemExit
+        return [Table("t", "T", {"a": ("a", "d")}, rows=[{"a": first}])]
+
+    monkeypatch.setitem(PARTS, "speed", Part("Speed", measure))
+    monkeypatch.setattr(command, "measured_commit", lambda: "abc")
+    arguments = ["--only", "speed", "--results", str(tmp_path), "--docs", str(tmp_path)]
+    with pytest.raises(SystemExit):
+        command.main(arguments)
+    assert (tmp_path / "pieces" / "speed.json").exists()
+    stops.extend([False, False, False])
+    command.main(arguments)
+    assert Record.read(tmp_path / "speed.json").tables[0].rows == [{"a": 1}]
+    assert not (tmp_path / "pieces" / "speed.json").exists()
 
 
 def test_a_piece_of_a_part_is_printed_and_not_stored(data, tmp_path, monkeypatch, capsys):
@@ -159,6 +239,8 @@ def test_the_commit_is_the_last_one_that_changed_what_is_measured(tmp_path):
     git("commit", "-qm", "One")
     first = git("rev-parse", "HEAD")
     assert measured_commit(tmp_path) == first
+    record = Record([], first, "2026-01-01", "make bench", 1.0, False, {}, {})
+    assert record.changed_since(tmp_path) == record.changed_since(tmp_path / "nowhere") == []
     add("benchmarks/results/speed.json", "{}")
     add("README.md", "Text.")
     git("add", ".")
@@ -166,6 +248,8 @@ def test_the_commit_is_the_last_one_that_changed_what_is_measured(tmp_path):
     assert measured_commit(tmp_path) == first
     add("src/a.py", "2")
     assert measured_commit(tmp_path) == first + CHANGED
+    git("commit", "-qam", "Three")
+    assert record.changed_since(tmp_path) == ["src"]
 
 
 def test_peers_come_from_a_reproduction(data, tmp_path):
@@ -177,14 +261,25 @@ def test_peers_come_from_a_reproduction(data, tmp_path):
     assert {row["budget"] for row in table.rows} == {10, 30, None}
 
 
-def test_the_readme_shows_the_larger_budget():
-    points = [
-        {"data": "SKIN", "model": model, "budget": budget, "accuracy": 99.0, "fit": 1.25, "size": 9}
-        for model, budget in (("pocketsvm", 200), ("SVC", None))
+def test_the_readme_has_accuracy_time_and_size():
+    row = {"data": "SKIN", "rows": 9000, "accuracy": 99.0, "fit": 1.25, "kilobytes": 1500.0}
+    many = {"data": "9 generated rows", "rows": 9, "accuracy": 80.0, "fit": 0.5, "kilobytes": 20.0}
+    rows = [row | {"model": "pocketsvm"}, row | {"model": "SVC", "fit": 250.0}]
+    table = exact.readme_table([*rows, many | {"model": "pocketsvm"}])
+    assert [[cell.ours for cell in line] for line in table.lines] == [
+        ["SKIN", "9,000", "99.00 %, 1.2 s, 1.5 MB", "99.00 %, 250 s, 1.5 MB", "–"],
+        ["9 generated rows", "9", "80.00 %, 0.50 s, 20 kB", "–", "–"],
     ]
-    (line,) = peers.readme_table(points).lines
-    cells = [cell.ours for cell in line]
-    assert cells == ["SKIN", "200", "99.00 %, 1.2 s", "–", "99.00 %, 1.2 s", "9"]
+
+
+def test_all_models_are_compared(data, monkeypatch):
+    monkeypatch.setattr(exact, "QUICK_MANY_ROWS", 500)
+    monkeypatch.setattr(exact, "TEST_ROWS", 100)
+    (table,) = exact.measure(True)
+    models = {(row["data"], row["model"]) for row in table.rows}
+    assert {("ONE", "pocketsvm"), ("TWO", "SVC"), ("500 generated rows", "pocketsvm")} <= models
+    assert ("500 generated rows", "SVC") not in models
+    assert all(row["kilobytes"] > 0 and row["accuracy"] > 40 for row in table.rows)
 
 
 @pytest.mark.parametrize(
@@ -201,11 +296,6 @@ def test_misuse(arguments, message, capsys):
     with pytest.raises(SystemExit):
         command.main(arguments)
     assert message in " ".join(capsys.readouterr().err.split())
-
-
-def test_the_readme_needs_results(tmp_path):
-    with pytest.raises(FileNotFoundError, match="measure it first"):
-        command.main(["--readme", "--results", str(tmp_path)])
 
 
 def test_a_child_process_measures():

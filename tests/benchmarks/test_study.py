@@ -124,12 +124,13 @@ def test_both_kinds_of_data_are_learnt(budget):
 # --- runs and the page ----------------------------------------------------------------------------
 
 
-def test_every_variant_is_scored_once_and_shown(results, tmp_path):
-    jobs = list(study._jobs(results))
+def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "JOB_VARIANTS", 20)
+    jobs = list(study._jobs(results, ()))
     assert len(jobs) == 2 * (2 * 2 + 1)  # seeds; data sets and budgets, and the case
     for function, *arguments in jobs:
         results.add(function(*arguments))
-    assert list(study._jobs(results)) == []
+    assert list(study._jobs(results, ())) == []
     every = {study._name(changes) for changes in study._variants()}
     some = {study._name(changes) for changes in study._variants() if "feature_scales" in changes}
     variants = {
@@ -140,7 +141,23 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path):
     assert len(some) == 3
     page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
-    assert "| **3,000** | – | – |" in page
+    usual = f"{study.Choices().class_moves:,}"
+    assert f"| `class_moves`: 0 instead of {usual} |" in page
+    assert "| the default values |" in page
+    assert "comparisons are measured" not in page
     assert "| data, B | waves (R²), 10 |" in page
     assert "| 100 rows |" in page
     assert "20,000 test rows" in page
+
+
+def test_some_comparisons_are_measured_in_small_jobs(results, tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "JOB_VARIANTS", 2)
+    jobs = list(study._jobs(results, ["class_moves"]))
+    assert len(jobs) == 2 * 2 * 2 * 2  # seeds, data sets, budgets; three variants in two jobs
+    assert all(function is study._run_variants for function, *_ in jobs)
+    for function, *arguments in jobs:
+        results.add(function(*arguments))
+    page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
+    assert "**1 of 4 comparisons are measured on this version.**" in page
+    assert "`class_moves`" in page
+    assert "`hinge_width`" not in page

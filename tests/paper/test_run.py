@@ -55,7 +55,7 @@ def test_everything_once(command, tmp_path, capsys):
     page = (tmp_path / "out" / "reproduction.md").read_text()
     for heading in ("## Targets", "Table 1:", "Table 2:", "Table 3, time", "Table 3, dec"):
         assert heading in page
-    assert "Written by `pocketsvm reproduce --runs 2`." in page
+    assert re.search(r"Written by `pocketsvm reproduce --runs 2` on [\d-]{10} with pocketsvm", page)
     assert str(tmp_path) not in page
     assert "Incomplete" not in page
     assert "Table 3, time" in capsys.readouterr().out

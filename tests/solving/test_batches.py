@@ -1,5 +1,6 @@
 """Feature scales, vectors and coefficients that mini-batches refine."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -145,11 +146,14 @@ def test_other_tasks(moons):
 
 def test_batches_move_the_vectors_that_lbfgs_cannot(monkeypatch):
     """Of noisy labels, most rows are near the margin; of others, few."""
-    seen = []
+    seen, seconds = [], []
 
     def counted(*args, **options):
         seen.append(options)
-        return refined(*args, **options)
+        begin = time.perf_counter()
+        found = refined(*args, **options)
+        seconds.append(time.perf_counter() - begin)
+        return found
 
     monkeypatch.setattr("pocketsvm.fit.refined", counted)
     random = np.random.default_rng(0)
@@ -166,6 +170,7 @@ def test_batches_move_the_vectors_that_lbfgs_cannot(monkeypatch):
     assert seen == [{"scales": False}]
     stays = fitted(noisy, 300, 10.0, polish=True)
     assert moved.profile_.moves == stays.profile_.moves == 0
+    assert moved.profile_.seconds_polish > max(seconds)
     assert not np.isin(moved.support_vectors_, stays.support_vectors_).all(axis=1).any()
     assert fitted(values > 0, 30, 10.0).profile_.moves > 0
     assert len(seen) == 1

@@ -83,21 +83,22 @@ def test_after_the_shift_rows_held_out_lie_below_in_the_right_proportion(are_fol
     assert_allclose(loss, sum(expected) * c.sum())
 
 
-def test_which_rows_are_held_out_matters_little_if_no_vector_has_moved():
-    vectors, sample = quantile_problem(n=4000, width=0.05, n_vectors=30)
+@pytest.mark.parametrize(("n_rows", "share"), [(400, 0.3), (4000, 0.5)])
+def test_which_rows_are_held_out_matters_little_if_no_vector_has_moved(n_rows, share):
+    vectors, sample = quantile_problem(n=n_rows, width=0.05, n_vectors=30)
     point = solved(vectors, sample)
 
     def spread(have_moved):
         shifts = [
-            covering(vectors, point, sample, held_out(4000, random), random, Native(), **options)[
+            covering(vectors, point, sample, held_out(n_rows, random), random, Native(), **options)[
                 0
             ][:, -1]
-            for random in map(np.random.default_rng, range(4))
+            for random in map(np.random.default_rng, range(8))
             for options in [{"have_moved": have_moved}]
         ]
         return np.std(shifts, axis=0)
 
-    assert (spread(False) < 0.5 * spread(True)).all()
+    assert (spread(False) < share * spread(True)).all()
 
 
 def test_the_quantile_of_several_targets_covers_each_of_them():

@@ -81,7 +81,9 @@ def summarise(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def n_vectors(model: Any) -> int:
-    """Count the support vectors of a kernel machine, or the components of an approximation."""
+    """Count the support vectors of an SVM, or the components of an approximation; others have 0."""
     if hasattr(model, "named_steps"):
         return int(model[0].n_components)
-    return len(model.support_vectors_) if hasattr(model, "budget") else int(sum(model.n_support_))
+    if hasattr(model, "budget"):
+        return len(model.support_vectors_)
+    return int(sum(getattr(model, "n_support_", ())))

@@ -10,8 +10,10 @@ from .comparison import pictures as comparison_pictures
 from .datasets.problems import Problem
 from .figures import breakdown, surfaces
 from .protocol import Setting
+from .summary import marked, summary
 from .tables import all_tables, merging_seconds, targets
 from .toolkit.figures import svg
+from .toolkit.measure import written_with
 from .toolkit.pages import Block, Picture, read_paragraphs, write_pages
 from .toolkit.results import Row
 from .toolkit.tables import Table
@@ -50,7 +52,8 @@ class Report:
     @cached_property
     def tables(self) -> list[Table]:
         """The tables for which there are results."""
-        return all_tables(self.rows, self.problems, self.setting)
+        tables = all_tables(self.rows, self.problems, self.setting)
+        return marked(tables, self.problems)
 
     def _blocks(self) -> Iterator[Block]:
         yield f"# {TITLE}"
@@ -60,7 +63,7 @@ class Report:
             "again with pocketsvm. Below each of our figures are the published one and the "
             "difference."
         )
-        yield f"Written by `{self.command}`."
+        yield f"Written by `{self.command}` {written_with()}."
         if self.quick:
             yield (
                 "**This was a quick run with at most a few thousand rows per data set, which are "
@@ -72,6 +75,7 @@ class Report:
             yield f"**Skipped, because the data are missing: {', '.join(self.missing)}.**"
         if self.rows:
             yield self._machine()
+        yield from summary(self.rows, self.problems, self.setting)
         if table := targets(self.rows, self.problems, self.setting):
             yield from ("## Targets", table)
         yield "## Data sets"

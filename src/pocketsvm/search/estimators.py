@@ -57,9 +57,9 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
         more than two classes and at most 1,000 rows, "log_loss" is searched as well, from the best
-        values of the hinge on, and the one with the better score is chosen. The hinge separates each class from all others, which is
-        hard for a class that lies between others; the log loss compares the classes directly. A
-        `scoring` that needs probabilities has "log_loss" alone.
+        values of the hinge on, and the one with the better score is chosen. The hinge separates
+        each class from all others, which is hard for a class that lies between others; the log loss
+        compares the classes directly. A `scoring` that needs probabilities has "log_loss" alone.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds, stratified by class. A splitter may use
@@ -125,7 +125,8 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
     cv_results_ : dict of str to ndarray
         All pairs that were tried, as in `sklearn.model_selection.GridSearchCV`. A pair that was
         dropped has NaN as scores of folds, and ranks behind the others; its mean score is that of
-        some folds, or of small copies. ``n_resources`` tells how many rows a mean score is based on.
+        some folds, or of small copies. ``n_resources`` tells how many rows a mean score is based
+        on.
 
     Cs_, gammas_ : ndarray
         The values that were tried, ascending.

@@ -2,9 +2,9 @@
 
 A model lies closer to its training rows than to others. So a quantile that splits the training rows
 in the right proportion splits other rows in another one. Vectors therefore move without some of the
-rows. These rows are split into folds, and the coefficients are solved for without each fold. The
-intercepts are shifted such that the right share of the rows lies below the quantiles of the models
-that have not seen them (cross-conformal prediction).
+rows. These rows, or all rows if no vector has moved, are split into folds, and the coefficients are
+solved for without each fold. The intercepts are shifted such that the right share of the rows lies
+below the quantiles of the models that have not seen them (cross-conformal prediction).
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from .sample import Sample
 
 Array = NDArray[Any]
 
-# The share of the rows that is held out of moves, and the largest number of these rows.
+# The share of the rows that is held out of moves, and the largest number of rows in folds.
 HELD_OUT = 0.2
 MOST_HELD_OUT = 4096
 # The number of folds of these rows. The closer the number of vectors is to the number of rows, the
@@ -34,9 +34,17 @@ TOLERANCE = 1e-5
 def held_out(n_rows: int, random: np.random.Generator) -> NDArray[np.bool_]:
     """Draw rows that are held out."""
     n_held = min(int(np.ceil(HELD_OUT * n_rows)), MOST_HELD_OUT)
-    held = np.zeros(n_rows, dtype=bool)
-    held[random.choice(n_rows, n_held, replace=False)] = True
-    return held
+    return with_others(np.zeros(n_rows, dtype=bool), n_held, random)
+
+
+def with_others(
+    chosen: NDArray[np.bool_], n_chosen: int, random: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Draw more rows, until so many are chosen."""
+    others = np.flatnonzero(~chosen)
+    chosen = chosen.copy()
+    chosen[random.choice(others, n_chosen - np.count_nonzero(chosen), replace=False)] = True
+    return chosen
 
 
 def covering(
@@ -52,9 +60,13 @@ def covering(
 ) -> tuple[Array, float]:
     """Return the coefficients with shifted intercepts, and the loss of the rows held out.
 
-    If there are very many rows, no fold changes the coefficients, and none is solved without.
+    If no vector has moved, the other rows tell as much as those held out, and are calibrated on,
+    too. If there are very many rows, no fold changes the coefficients, and none is solved without.
     """
-    problem, rows = Problem(vectors, sample, True, backend), np.flatnonzero(held)
+    calibrated = held
+    if not have_moved:
+        calibrated = with_others(held, min(sample.n_rows, MOST_HELD_OUT), random)
+    problem, rows = Problem(vectors, sample, True, backend), np.flatnonzero(calibrated)
     place, few = problem.place(point), sample.take(rows)
     levels, targets = sample.loss.levels, sample.loss.targets  # type: ignore[attr-defined]
     assert levels is not None
@@ -70,13 +82,13 @@ def covering(
     if are_folds_solved:
         unseen = targets[rows] - decisions_without_folds(problem, place, rows, random)
     shifts = quantiles(unseen, few.c)
-    if not have_moved:  # then the rows held out are like all rows: what their choice adds cancels
+    if not have_moved:  # then these rows are like all rows: what their choice adds cancels
         shifts += quantiles(seen, sample.c) - quantiles(seen[rows], few.c)
-    unseen = unseen - shifts
+    unseen, c = (unseen - shifts)[held[rows]], few.c[held[rows]]
     losses = np.maximum(levels * unseen, (levels - 1) * unseen)
     shifted = place.point.copy()
     shifted[:, -1] += shifts
-    return shifted, float(few.c @ losses.sum(axis=1))
+    return shifted, float(c @ losses.sum(axis=1))
 
 
 def decisions_without_folds(

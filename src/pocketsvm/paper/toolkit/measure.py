@@ -1,8 +1,10 @@
 """Clocks, threads, and a description of the machine."""
 
+import datetime as dt
 import gc
 import os
 import platform
+import subprocess
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -53,6 +55,26 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Return what git prints about the repository of a folder; nothing without one."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
+
+
+def written_with() -> str:
+    """Say when, with which version and, in a checkout, from which commit a page is written."""
+    text = f"on {dt.date.today().isoformat()} with pocketsvm {version('pocketsvm')}"
+    folder = Path(__file__).parent
+    if not git(folder, "ls-files", Path(__file__).name):  # installed
+        return text
+    return f"{text}, commit {git(folder, 'rev-parse', '--short=12', 'HEAD')}"
 
 
 def cpu_model() -> str:

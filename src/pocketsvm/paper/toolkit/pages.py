@@ -50,16 +50,23 @@ def write_pages(blocks: Sequence[Block], name: str, folder: Path, docs: Path | N
 
 def write_markdown(blocks: Sequence[Block], folder: Path, name: str) -> Path:
     """Write the Markdown page, and its pictures to the folder ``images`` beside it."""
-    images = folder / "images"
-    images.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for block in blocks:
+        if isinstance(block, Picture):
+            (folder / "images").mkdir(exist_ok=True)
+            _write(folder / "images" / block.file, block.content)
+    return _write(folder / f"{name}.md", markdown(blocks).encode())
+
+
+def markdown(blocks: Sequence[Block]) -> str:
+    """Return the Markdown of a page."""
     parts = []
     for block in blocks:
         if isinstance(block, Picture):
-            _write(images / block.file, block.content)
             parts.append(f"![{block.caption}](images/{block.file})\n\n*{block.caption}.*")
         else:
             parts.append(markdown_table(block) if isinstance(block, Table) else block)
-    return _write(folder / f"{name}.md", ("\n\n".join(parts) + "\n").encode())
+    return "\n\n".join(parts) + "\n"
 
 
 def write_html(blocks: Sequence[Block], folder: Path, name: str) -> Path:
