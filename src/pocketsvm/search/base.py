@@ -64,9 +64,16 @@ class Search(NamedTuple):
         """The scores of the best candidate on all folds."""
         return [result.score for result in self.race.last.results[self.best]]
 
-    def beats(self, other: "Search") -> bool:
-        """Return whether the best candidate is better than another's on the folds that it has."""
-        return float(np.mean(self.scores)) > float(np.mean(other.scores[: len(self.scores)]))
+    def gains(self, other: "Search") -> Array:
+        """Return by how much the best candidate is better than another's on the first folds."""
+        n_folds = min(len(self.scores), len(other.scores))
+        return np.subtract(self.scores[:n_folds], other.scores[:n_folds])
+
+    @property
+    def least_gain(self) -> float:
+        """The share of the error that counts: of what is missing to one if scores are positive."""
+        best_possible = 1.0 if 0.0 < self.score < 1.0 else 0.0
+        return SEARCH_CHOICES.least_gain * (best_possible - self.score)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -254,7 +261,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             except NeedsProbabilitiesError as error:
                 refused = error
                 continue
-            if learns and all(search.beats(each) for each in searches):
+            if learns and all(search.gains(each).mean() > -each.least_gain for each in searches):
                 race.finish(search.best, running.with_scales(one, folds[len(own) :]))
             searches.append(search)
         if refused is not None and not searches:
@@ -404,11 +411,9 @@ def _winner(searches: Sequence[Search]) -> Search:
     if len(best) == 1:
         return best[0]
     alike, learnt = best
-    gains = np.subtract(learnt.scores, alike.scores)
+    gains = learnt.gains(alike)
     error = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    best_possible = 1.0 if 0.0 < alike.score < 1.0 else 0.0
-    least = SEARCH_CHOICES.scale_gain * (best_possible - alike.score)
-    return learnt if gains.mean() > max(error, least) else alike
+    return learnt if gains.mean() > max(error, alike.least_gain) else alike
 
 
 def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:

@@ -54,6 +54,9 @@ class Grid:
     reach : float
         The largest factor between the centre and a value that is tried.
 
+    last_step : float
+        The factor between values of C that are tried on the folds themselves; one if none are.
+
     """
 
     gammas: tuple[float, ...]
@@ -62,6 +65,7 @@ class Grid:
     C_step: float
     centre: Candidate
     reach: float
+    last_step: float = 1.0
 
     @classmethod
     def of(
@@ -113,9 +117,10 @@ class Grid:
     def with_one_gamma(self) -> "Grid":
         """Return the grid for learnt feature scales, which carry the width: gamma is one.
 
-        Copies of folds, whose budgets are smaller, would prefer a smaller gamma.
+        Copies of folds, whose budgets are smaller, would prefer a smaller gamma. They prefer a
+        smaller C, too: larger ones are tried on the folds.
         """
-        return replace(self, gammas=(1.0,), gamma_step=1.0)
+        return replace(self, gammas=(1.0,), gamma_step=1.0, last_step=math.sqrt(self.C_step))
 
 
 @dataclass(frozen=True)

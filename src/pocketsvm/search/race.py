@@ -150,6 +150,7 @@ class Race:
         self._between(self.levels[-2] if first is not last else last)
         if first is not last:
             self._score(last, self.levels[-2].ordered()[: self.carried])
+        self._raised(last)
         return last.ordered()[0]
 
     def _carried(self, level: Level) -> list[Candidate]:
@@ -163,6 +164,15 @@ class Race:
         """Score what lies beyond the grid until the best candidate has all neighbours."""
         while new := self._new_around(level, 1.0):
             self._score(level, new)
+
+    def _raised(self, level: Level) -> None:
+        """Score larger values of C as long as they are better, if copies prefer small ones."""
+        best = level.ordered()[0]
+        while self.grid.last_step != 1.0 and best == level.ordered()[0]:
+            best = best.times("C", self.grid.last_step)
+            if best in level.results or not self.grid.reaches("C", best):
+                return
+            self._score(level, [best])
 
     def _between(self, level: Level) -> None:
         """Score values between those of the grid, around the best candidate."""

@@ -232,9 +232,7 @@ class Choices:
 
     def for_folds(self) -> "Choices":
         """Return the choices for scales that only compare candidates: they are learnt faster."""
-        return replace(
-            self, scale_vectors=self.scale_vectors[:1], scale_steps=self.scale_steps // 2
-        )
+        return replace(self, scale_vectors=self.scale_vectors[:1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -422,9 +420,9 @@ class SearchChoices:
         have this many training rows in all, and one more. So many stay at least when the worse half
         is dropped after a fold.
 
-    scale_gain : float
+    least_gain : float
         Learnt feature scales must reduce the error by this share, and by a standard error of the
-        differences of folds. For scores above zero, the error is what is missing to one.
+        differences of folds. If they increase it by as much on the first folds, the search ends.
     """
 
     first_Cs: tuple[int, ...] = (-3, 0, 3)  # noqa: N815
@@ -436,7 +434,7 @@ class SearchChoices:
     few_rows: int = 1000
     shares: tuple[float, float] = (0.1, 0.3)
     carried_rows: int = 2000
-    scale_gain: float = 0.05
+    least_gain: float = 0.05
 
 
 SEARCH_CHOICES = SearchChoices()
