@@ -145,7 +145,7 @@ VARIED_SEARCH: dict[str, tuple[Any, ...]] = {
     "search_few_rows": (300, 3000),
     "search_shares": ((0.05, 0.15), (0.2, 0.4)),
     "search_carried_rows": (0, 8000),
-    "search_least_gain": (0.0, 0.2),
+    "search_least_gain": (0.0, 0.1),
 }
 # What is varied, and what all its variants have in common.
 SCALES, AUTO = {"feature_scales": "learn"}, {"feature_scales": "auto"}

@@ -48,8 +48,8 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
         What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
         scales for every fold from its training rows, and in the end from all rows. "auto" makes two
         searches, one of which weighs all features alike, and chooses the other one if its error is
-        smaller by 5 percent, and by more than a standard error of the differences of folds; if it
-        is larger by 5 percent on the first folds, the others are not tried. With fewer than 1,000
+        smaller by 2 percent, and by more than a standard error of the differences of folds; if it
+        is larger by 2 percent on the first folds, the others are not tried. With fewer than 1,000
         rows, more than 1,024 features, given values of gamma or ``polish=False``, it makes the
         first one only. None makes this one, too, in less time. Use the values found together with
         ``feature_scales_``.

@@ -434,7 +434,7 @@ class SearchChoices:
     few_rows: int = 1000
     shares: tuple[float, float] = (0.1, 0.3)
     carried_rows: int = 2000
-    least_gain: float = 0.05
+    least_gain: float = 0.02
 
 
 SEARCH_CHOICES = SearchChoices()
