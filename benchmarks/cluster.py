@@ -63,7 +63,7 @@ def by_workers(n_rows: int) -> Table:
             "accuracy": ("accuracy, %", ".2f"),
             "same": ("same model", ""),
         },
-        "Workers are processes of one thread, and read the files again in each reading: NumPy "
+        "Workers are processes of one thread, and read the files again in each scan: NumPy "
         "files as dask arrays, Parquet files as dask dataframes. In memory, the fit has two "
         "threads, as many as there are workers in the last line. Single runs; peak memory is that "
         "of the whole process.",
@@ -118,12 +118,12 @@ def _batch_megabytes(files: list[str]) -> float:
 
 
 def by_reduction(n_rows: int) -> Table:
-    """Return how many bytes each reading of all partitions moves, beside the formula."""
+    """Return how many bytes each scan of all partitions moves, beside the formula."""
     table = Table(
         "reductions",
         f"What travels on the cluster: {n_rows:,} rows of {N_FEATURES} features, B = {BUDGET}",
         {
-            "reading": ("reading", ""),
+            "reading": ("scan", ""),
             "partitions": ("partitions", "d"),
             "argument": ("to a worker, kB", ",.1f"),
             "result": ("from a partition, kB", ",.1f"),
@@ -131,7 +131,7 @@ def by_reduction(n_rows: int) -> Table:
             "total": ("from all partitions, kB", ",.0f"),
             "merged": ("to the client, kB", ",.1f"),
         },
-        "Sizes of the pickled argument of a reading, of its results for each partition, and of "
+        "Sizes of the pickled argument of a scan, of its results for each partition, and of "
         "the result for all of them. Results that are merged on the worker that has them do not "
         "travel at all, so the totals are upper limits. With d features, B vectors, K classes and "
         "rows of 4 d + 1 bytes, the formulas are: Summarise 8 (4 d + 3 K + 6); Draw (the "

@@ -62,11 +62,12 @@ def measure(quick: bool) -> list[Table]:
         "The paper's C and gamma, one run per model, one after the other; the faster of two "
         f"predictions counts. SVC has a cache of {CACHE_MEGABYTES:,} MB, pocketsvm the larger of "
         "the paper's budgets, LightGBM its defaults: it is not tuned. A model is the file that its "
-        "package saves, a pickle of SVC. Rows are dense if most entries are not zero, else CSR. "
-        "scikit-learn-intelex, if it is installed, is also given the CSR rows as dense rows, "
-        "because the faster layout depends on the data; its faster training run counts. The "
-        f"generated rows are tested on {TEST_ROWS:,} others; SVC is not fitted to them, because it "
-        "would take days.",
+        "package saves, a pickle of SVC. That of pocketsvm also holds what training resumes from, "
+        "and its vectors are dense, also for sparse rows. Rows are dense if most entries are not "
+        "zero, else CSR. scikit-learn-intelex, if it is installed, is also given the CSR rows as "
+        "dense rows, because the faster layout depends on the data; its faster training run "
+        f"counts. The generated rows are tested on {TEST_ROWS:,} others; SVC is not fitted to "
+        "them, because it would take days.",
         progress=True,
     )
     with one_thread():

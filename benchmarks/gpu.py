@@ -163,7 +163,7 @@ def hessians(quick: bool, backend: Backend) -> Table:
             "rows": ("rows", ",d"),
             "kernel": ("kernel values, ms", ".1f"),
             "hessian": ("Hessian, ms", ".1f"),
-            "factor": ("factor, ms", ".1f"),
+            "factor": ("factorising it, ms", ".1f"),
             "decisions": ("decision values, ms", ".1f"),
             "pull": ("gradient, ms", ".1f"),
             "rate": ("Hessian, TFLOP/s", ".1f"),
@@ -319,14 +319,14 @@ def files(quick: bool) -> Table:
         f"Parquet files of {n_rows:,} rows of {N_FEATURES} features, B = 500, one pass",
         {
             "device": ("device", ""),
-            "readings": ("readings", "d"),
-            "reading": ("one reading, s", ".2f"),
+            "readings": ("scans", "d"),
+            "reading": ("one scan, s", ".2f"),
             "seconds": ("fit, s", ".2f"),
-            "ratio": ("fit / readings", ".2f"),
+            "ratio": ("fit / scans", ".2f"),
             "polishing": ("polishing, s", ".2f"),
             "accuracy": ("accuracy", ".2%"),
         },
-        described() + " A reading yields all rows by `open_dataset(...).batches()`. The files were "
+        described() + " A scan yields all rows by `open_dataset(...).batches()`. The files were "
         "just written, so they are read from the system's file cache.",
         progress=True,
     )

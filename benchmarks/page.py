@@ -31,7 +31,7 @@ QUICK_WARNING = "**This was a quick run, whose sizes are too small for conclusio
 ALL_MET = "All targets that were measured are met."
 # What changes with every commit of the code: tests leave it out.
 REMARK = re.compile(r" \*\*Measured before the last changes in .*?\.\*\*")
-MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n).*?(\n<!-- end of table -->)", flags=re.DOTALL)
+MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n).*?(<!-- end of table -->)", flags=re.DOTALL)
 
 
 def stored(folder: Path) -> dict[str, Record]:
@@ -59,7 +59,7 @@ def filled(text: str, records: Mapping[str, Record]) -> str:
     """Return the text of a page with the tables between its marks."""
 
     def table(found: re.Match[str]) -> str:
-        return found[1] + _table_of(found[2], records) + "\n" + found[3]
+        return found[1] + _table_of(found[2], records) + "\n\n" + found[3]
 
     return MARKED.sub(table, text)
 

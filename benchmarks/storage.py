@@ -104,7 +104,7 @@ def by_source(n_rows: int) -> Table:
         {
             "source": ("rows in", ""),
             "megabytes": ("MB on disk", ",.0f"),
-            "readings": ("readings", "d"),
+            "readings": ("scans", "d"),
             "seconds": ("fit, s", ".2f"),
             "rate": ("rows per second", ",.0f"),
             "peak": ("peak memory, MB", ",.0f"),
@@ -187,8 +187,8 @@ def growth(largest: int) -> Table:
         {
             "rows": ("rows", ",d"),
             "megabytes": ("MB on disk", ",.0f"),
-            "readings": ("readings", "d"),
-            "scan": ("one reading by pyarrow, s", ".2f"),
+            "readings": ("scans", "d"),
+            "scan": ("one scan by pyarrow, s", ".2f"),
             "seconds": ("fit, s", ".2f"),
             "cpu": ("CPU, s", ".2f"),
             "rate": ("rows per second", ",.0f"),
@@ -201,7 +201,7 @@ def growth(largest: int) -> Table:
             "in_memory": ("in memory, %", ".2f"),
         },
         "All cores; each line is a single run in a process of its own, on files that were just "
-        "written. The parts are the readings, each as long as pyarrow's own, and the solver's time "
+        "written. The parts are the scans, each as long as pyarrow's own, and the solver's time "
         "on as many rows in memory; the ratio is the fit's time relative to their sum, which has "
         "no time for the passes and the survey. CPU time is that of all cores, and of the whole "
         "fit in memory; other work on the machine affects it less. For more than "

@@ -1,4 +1,4 @@
-"""Novelty detection and ranking, beside exact and other machines, with their targets."""
+"""Novelty detection and ranking, beside exact and other models, with their targets."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -223,7 +223,7 @@ def _ranking_exactly(quick: bool) -> Table:
     n_test = QUICK_TEST_QUERIES if quick else TEST_QUERIES
     table = Table(
         "ranking_exact",
-        f"The exact kernel machine of all pairs on {SMALL_QUERIES} queries of {SMALL_ROWS} rows",
+        f"The exact ranker of all pairs on {SMALL_QUERIES} queries of {SMALL_ROWS} rows",
         {
             "model": ("model", ""),
             "vectors": ("vectors", ",d"),

@@ -10,6 +10,7 @@ import pytest
 from matplotlib import pyplot as plt
 from sybil.example import SybilFailure
 
+import pocketsvm
 from pocketsvm import BudgetedSVC
 
 ROOT = Path(__file__).parents[1]
@@ -196,5 +197,8 @@ def test_public_names_have_an_example(page):
 def test_every_public_module_has_a_page():
     listed = {name for page in API for name in re.findall(r"(?m)^::: (.*)$", page.read_text())}
     index = (ROOT / "docs" / "api" / "index.md").read_text()
-    assert set(re.findall(r"\[`([\w.]+)`\]", index)) == listed
+    assert set(re.findall(r"\[`([\w.]+)`\]\(", index)) == listed
     assert {"pocketsvm", "pocketsvm.plots", "pocketsvm.model.export"} <= listed
+    by_task = set(re.findall(r"\]\[([\w.]+)\]", index))
+    for public in pocketsvm.__all__:
+        assert f"pocketsvm.{public}" in by_task

@@ -341,7 +341,7 @@ def test_rows_that_change_between_two_readings_are_refused(cls, changed, change)
     if changed == "weight":
         arrays["weight"] = np.random.default_rng(0).uniform(1.0, 2.0, N)
     rows = Changing(arrays, changed, change)
-    with pytest.raises(ValueError, match="changed between two readings"):
+    with pytest.raises(ValueError, match="changed between two scans"):
         cls(SOME, random_state=0).fit(rows)
 
 

@@ -158,7 +158,7 @@ def test_partitions_that_change_between_two_readings_are_refused(changed):
         "weights": {"sample_weight": changing(weight, shuffled)},
         "features": {"X": changing(X, with_another_value)},
     }[changed]
-    with pytest.raises(ValueError, match="changed between two readings"):
+    with pytest.raises(ValueError, match="changed between two scans"):
         cls(SOME, random_state=0).fit(**lazy)
 
 

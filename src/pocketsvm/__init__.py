@@ -3,7 +3,7 @@
 The kernel is Gaussian, and the model has at most B support vectors. Stochastic gradient descent
 finds them: whenever the budget overflows, it merges two vectors, and a precomputed table answers
 which two and where to. A solver then finds the coefficients on all rows, and moves the vectors
-where that pays. `fit.py` is the one road of every fit, wherever the rows are::
+where that improves the model. `fit.py` is the one road of every fit, wherever the rows are::
 
     source ─► survey ─► rows at hand ─► passes ─► vectors ─► solver ─► model ─► predict · export
      rows/     rows/       rows/       training/            solving/   model/
@@ -14,7 +14,7 @@ where that pays. `fit.py` is the one road of every fit, wherever the rows are::
 
 A task of `tasks` says what y means: classes, numbers, relevance or nothing. The `estimators` check
 parameters, name the task, call `fit` and keep the model. `search` looks for the best parameters,
-`compression` makes trained machines small, `plots` draws, and `cli` is the command line. Python
+`compression` makes trained models small, `plots` draws, and `cli` is the command line. Python
 decides: precision, gamma, regularisation, seeds and the number of passes. C++ (`_core`) loops over
 rows, support vectors and merge candidates, without the GIL. `merge_table` shows the merging problem
 on its own.

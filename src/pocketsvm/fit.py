@@ -157,10 +157,10 @@ def fit(
 def _with_everything(
     sample: tuple[Rows, Targets], ready: Rows, targets: Targets, settings: Settings
 ) -> tuple[tuple[Rows, Targets], Targets, Readings | None]:
-    """Return a sample of rows in memory, all targets, and the readings of all rows.
+    """Return a sample of rows in memory, all targets, and the scans of all rows.
 
     They know what is learnt from the sample, as for rows elsewhere, of which only a sample is at
-    hand. There are no readings if the sample has all rows.
+    hand. There are no scans if the sample has all rows.
     """
     rows, some = sample
     if rows is ready:
@@ -422,7 +422,7 @@ def _ready(
 
 
 def _readings(begun: _Begun, known: Survey, course: Course) -> Readings | None:
-    """Return the readings of all rows; None if the sample has to represent them."""
+    """Return the scans of all rows; None if the sample has to represent them."""
     if known.scanner is None:
         return None
     ready, targets, settings = begun.ready, begun.targets, begun.settings

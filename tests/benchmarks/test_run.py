@@ -131,7 +131,7 @@ def test_the_pages_are_those_of_the_stored_results():
     for name, blocks in docs.items():
         expected = without_remarks(markdown(list(blocks)))
         assert without_remarks((DOCS / name).read_text()) == expected, f"{name}: run make pages"
-    for path in (ROOT / "README.md", DOCS / "gpu.md", DOCS / "cost.md"):
+    for path in (ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("gpu", "cost", "ranking"))):
         text = path.read_text()
         assert page.MARKED.search(text)
         assert without_remarks(text) == without_remarks(filled(text, records)), "run make pages"

@@ -1,4 +1,4 @@
-"""``pocketsvm train --checkpoint``: the same command goes on after kill -9."""
+"""``pocketsvm train --checkpoint``: the same command resumes after kill -9."""
 
 import signal
 import subprocess

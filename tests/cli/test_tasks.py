@@ -211,7 +211,7 @@ def test_a_ranking_reads_a_folder(call, succeed, queries):
     options = ["--rank", "-c", 10, "--label", "grade", "--query", "session"]
     code, _, err = call("train", "parts", "m.psvm", *options, "-B", 30)
     assert code == 0
-    assert "read 240 rows in 1 reading; label: column 'grade'" in err
+    assert "read 240 rows in 1 scan; label: column 'grade'" in err
     succeed("train", "joined.parquet", "c.psvm", *options, *SMALL)
     rows = table[["a", "b", "c", "d"]]
     assert_allclose(load_model("m.psvm").predict(rows), load_model("c.psvm").predict(rows))

@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that was killed goes on, and ends with the same bits."""
+"""Checkpoints: a fit that was killed resumes, and ends with the same bits."""
 
 import os
 import signal
@@ -324,7 +324,7 @@ def test_a_fit_goes_on_if_its_checkpoint_cannot_be_written(tmp_path):
     expected = clf.fit(X, y)
     clf = BudgetedSVC(15, random_state=0)
     clf.set_callbacks(Checkpoint(tmp_path / "missing" / "a.checkpoint", every=0))
-    with pytest.warns(UserWarning, match=r"a\.checkpoint cannot be written: .* The fit goes on"):
+    with pytest.warns(UserWarning, match=r"a\.checkpoint cannot be written: .* The fit continues"):
         found = clf.fit(X, y)
     assert_same_model(found, expected)
 

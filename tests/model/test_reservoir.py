@@ -1,4 +1,4 @@
-"""The rows of a stream in a model file: training goes on as if nothing had happened."""
+"""The rows of a stream in a model file: training resumes as if nothing had happened."""
 
 from dataclasses import replace
 

@@ -190,7 +190,7 @@ def test_rows_in_another_order_are_refused():
             order = np.random.default_rng(self.n_readings).permutation(len(y))
             return table(X[order], y[order]).__arrow_c_stream__()
 
-    with pytest.raises(ValueError, match=r"the rows changed between two readings.*same order"):
+    with pytest.raises(ValueError, match=r"the rows changed between two scans.*same order"):
         fit(Shuffled())
 
 

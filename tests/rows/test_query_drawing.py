@@ -277,7 +277,7 @@ def test_rows_that_are_gone_in_the_second_reading_are_noticed():
     y = np.arange(len(qid)) * (qid == 500)
     readings = iter([[batch(qid, y=y)], []])
     source = ChunkSource(lambda: iter(next(readings)))
-    with pytest.raises(DataError, match="the rows changed between two readings"):
+    with pytest.raises(DataError, match="the rows changed between two scans"):
         survey(source, NEEDS, Plan(2560, 0, 3), Preparing())
 
 

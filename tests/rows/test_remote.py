@@ -148,7 +148,7 @@ def test_a_file_that_changes_is_refused(store):
     store.put("rows.csv", b"a,b,y\n1,2,0\n3,4,1\n")
     rows = open_dataset(f"{store.url}/rows.csv")
     store.put("rows.csv", b"a,b,y\n1,2,0\n3,4,1\n5,6,0\n")
-    with pytest.raises(DataError, match=r"rows.csv changed between two readings"):
+    with pytest.raises(DataError, match=r"rows.csv changed between two scans"):
         BudgetedSVC().fit(rows)
     store.remove()
     with pytest.raises(FileNotFoundError, match=rf"No such file.*{store.url}/rows.csv"):

@@ -168,7 +168,7 @@ def test_other_values_are_noticed(changes):
 
 def test_chunks_in_another_order_are_noticed():
     chunks = chunks_of(size=5)
-    with pytest.raises(DataError, match="changed between two readings"):
+    with pytest.raises(DataError, match="changed between two scans"):
         trace_of(chunks[::-1]).check(trace_of(chunks))
 
 
@@ -222,14 +222,14 @@ def test_later_scans_are_compared_with_the_first():
     other = chunks_of(y=np.zeros(N, dtype=int))
     value, scanner = Scanner(ChunkSource(Changing(chunks_of(), chunks_of(), other))).first(Rows())
     assert scanner.scan(Rows()) == value
-    with pytest.raises(DataError, match="the rows changed between two readings"):
+    with pytest.raises(DataError, match="the rows changed between two scans"):
         scanner.scan(Rows())
 
 
 @pytest.mark.parametrize("later", [[], chunks_of(weight=np.zeros(N))])
 def test_rows_that_are_gone_are_noticed(later):
     _, scanner = Scanner(ChunkSource(Changing(chunks_of(), later))).first(Rows())
-    with pytest.raises(DataError, match=r"the rows changed between two readings: .* found no rows"):
+    with pytest.raises(DataError, match=r"the rows changed between two scans: .* found no rows"):
         scanner.scan(Rows())
 
 

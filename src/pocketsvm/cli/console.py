@@ -131,7 +131,7 @@ class FitProgress:
 
 
 class ReadingProgress:
-    """Follows the readings of rows in batches."""
+    """Follows the scans of rows in batches."""
 
     def __init__(self, task: Task, n_readings: int) -> None:
         self.task, self.n_readings, self.done = task, n_readings, 0.0
@@ -141,7 +141,7 @@ class ReadingProgress:
         done = progress.reading - 1 + progress.share
         self.task.total = max(self.n_readings, progress.reading)
         note = (
-            f"reading {progress.reading}, {progress.share * progress.n_bytes / 1e6:,.0f} of "
+            f"scan {progress.reading}, {progress.share * progress.n_bytes / 1e6:,.0f} of "
             f"{progress.n_bytes / 1e6:,.0f} MB"
         )
         self.task.advance(progress.n_new, max(done - self.done, 1e-9), note)

@@ -30,7 +30,7 @@ DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True, "loss": None}
 # The values of the parameter `polish`, by the words of --polish.
 POLISH: dict[str, bool | str] = {"yes": True, "thorough": "thorough", "no": False}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
-# Readings of rows in batches that a fit usually makes.
+# Scans of rows in batches that a fit usually makes.
 READINGS = 3
 
 
@@ -201,7 +201,7 @@ def fit(
     estimator.set_callbacks()
     if rows is None:
         n_readings = data.files.n_readings
-        counted = f"{n_readings} reading{'s' if n_readings > 1 else ''}"
+        counted = f"{n_readings} scan{'s' if n_readings > 1 else ''}"
         label = f"; label: {data.label}" if estimator._uses_y else ""
         reporter.say(f"read {data.n_rows * n_readings:,} rows in {counted}{label}")
         most = Choices().most_sampled(int(estimator.budget))

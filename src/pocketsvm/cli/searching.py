@@ -137,7 +137,7 @@ class _SearchProgress:
         self.shown.close()
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Follow the first reading of rows that are not in memory."""
+        """Follow the first scan of rows that are not in memory."""
         if context.parent is None and self.rows.whole is None:
             self._begin("sampling", 1)
 

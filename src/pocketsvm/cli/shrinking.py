@@ -1,4 +1,4 @@
-"""The given machine of ``pocketsvm compress``, its rows, and the file of the smaller model."""
+"""The given model of ``pocketsvm compress``, its rows, and the file of the smaller model."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -84,7 +84,7 @@ def train(
     A folder, or a pattern in quotes, stands for several files. Files that would take too much
     memory (--memory) are read in batches.
 
-    If the command is killed, the same command with the same --checkpoint goes on, and writes the
+    If the command is killed, the same command with the same --checkpoint resumes, and writes the
     same model.
 
     The short options are those of LIBSVM if they mean the same.

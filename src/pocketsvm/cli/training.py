@@ -232,7 +232,7 @@ def set_class_weights(estimator: Any, given: list[str] | None, rows: TrainingDat
 
 @dataclass(eq=False)
 class FirstLook:
-    """What the first reading of the rows shows: how many there are, and what looks wrong.
+    """What the first scan of the rows shows: how many there are, and what looks wrong.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class FirstLook:
     used: Any = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     def followed(self, read: Callable[[], Iterator[Chunk]]) -> Callable[[], Iterator[Chunk]]:
-        """Return a reading that looks at the rows when it is made for the first time."""
+        """Return a scan that looks at the rows when it is made for the first time."""
 
         def follow() -> Iterator[Chunk]:
             is_first, n_rows = not self.rows.n_rows, 0

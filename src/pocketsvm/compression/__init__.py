@@ -3,9 +3,9 @@
     given ─► vectors ─► coefficients ─► positions ─► model ─► report
 
 =============  =====================================================================================
-`given`        the machine to compress, as decision values: of scikit-learn, LIBSVM or pocketsvm
+`given`        the model to compress, as decision values: of scikit-learn, LIBSVM or pocketsvm
 `libsvm_file`  model files of LIBSVM
-`distilled`    with rows: solved on the decision values, or labels, of the given machine
+`distilled`    with rows: solved on the decision values, or labels, of the given model
 `merged`       without rows: its vectors merged, then solved in the space of the kernel
 `making`       `compress`: the budget, what it is measured on, the estimator
 `report`       what was lost

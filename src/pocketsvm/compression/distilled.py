@@ -1,4 +1,4 @@
-"""With rows: a model is solved on the decision values, or the labels, of the given machine."""
+"""With rows: a model is solved on the decision values, or the labels, of the given model."""
 
 import warnings
 from typing import Any
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def distilled(found: Given, X: Any, values: Array, **options: Any) -> Model:
-    """Return a model that computes the decision values of a machine.
+    """Return a model that computes the decision values of a model.
 
     Several classes with a hinge are solved on the labels: a class needs no exact values far from
     its boundary, and many vectors to have them. For a regression, vectors are refined such that
@@ -27,7 +27,7 @@ def distilled(found: Given, X: Any, values: Array, **options: Any) -> Model:
     Parameters
     ----------
     found : Given
-        The machine to imitate.
+        The model to imitate.
 
     X : array or CSR matrix
         Rows after its preparation.
@@ -78,7 +78,7 @@ def _near_the_boundary(values: Array) -> Array:
 
 def _fitted(machine: Any, X: Any, targets: Array, weight: Array | None = None) -> Model:
     with warnings.catch_warnings():
-        # The rows were good enough for the given machine.
+        # The rows were good enough for the given model.
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         model: Model = machine.fit(X, targets, sample_weight=weight).to_model()

@@ -25,7 +25,7 @@ JITTER = 1e-6
 
 
 def finished(found: Given, model: Model, budget: int) -> Any:
-    """Return the estimator of a compressed model, in the pipeline of the given machine."""
+    """Return the estimator of a compressed model, in the pipeline of the given model."""
     parameters = found.parameters | {"budget": max(2, budget)}
     training = Training(
         _state(model, float(parameters.get("C", 1.0))),
@@ -42,7 +42,7 @@ def finished(found: Given, model: Model, budget: int) -> Any:
 
 
 def _exchanged(pipeline: Pipeline, machine: Any) -> Pipeline:
-    """Return a pipeline with another machine as its last step."""
+    """Return a pipeline with another model as its last step."""
     *steps, (name, last) = pipeline.steps
     if isinstance(last, Pipeline):
         machine = _exchanged(last, machine)

@@ -1,4 +1,4 @@
-"""The machine to compress: what it computes for a row, and what becomes of it."""
+"""The model to compress: what it computes for a row, and what becomes of it."""
 
 import os
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ MACHINES = "SVC, NuSVC, SVR, NuSVR and OneClassSVM of scikit-learn"
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A machine to compress.
+    """A model to compress.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Given:
         The class that a positive value votes for, and that of a negative one.
 
     pipeline : Pipeline or None
-        The pipeline that the machine was the last step of.
+        The pipeline that the model was the last step of.
 
     from_libsvm : bool
         Whether it is a file of LIBSVM, which does not name features that are zero in all vectors.
@@ -61,7 +61,7 @@ class Given:
     from_libsvm: bool = False
 
     def widened(self, n_features: int) -> "Given":
-        """Return the machine with more features, which are zero in all vectors."""
+        """Return the model with more features, which are zero in all vectors."""
         more = n_features - self.model.vectors.shape[1]
         vectors = np.pad(self.model.vectors, [(0, 0), (0, more)])
         pairs = None if self.pairs is None else replace(self.pairs, vectors=vectors)
@@ -132,7 +132,7 @@ def labels_of(model: Model) -> Array | None:
 
 
 def given(model: Any) -> Given:
-    """Take a fitted machine, or the file of one."""
+    """Take a fitted model, or the file of one."""
     if isinstance(model, str | os.PathLike):
         return _of_file(model)
     if isinstance(model, Pipeline):
@@ -171,7 +171,7 @@ def _of_scikit_learn(machine: Any) -> Given:
     check_is_fitted(machine)
     if machine.kernel != "rbf":
         raise ValueError(
-            f"Only machines with a Gaussian kernel can be compressed (kernel='rbf'); this "
+            f"Only SVMs with a Gaussian kernel can be compressed (kernel='rbf'); this "
             f"{type(machine).__name__} has kernel={machine.kernel!r}."
         )
     coefficients, vectors = _dense(machine.dual_coef_), _dense(machine.support_vectors_)
@@ -235,7 +235,7 @@ def _of_pairs(
     vectors: Array,
     gamma: float,
 ) -> Given:
-    """Take a machine of several classes, whose pairs vote: f_k is the sum of f_kj over j.
+    """Take an SVM of several classes, whose pairs vote: f_k is the sum of f_kj over j.
 
     A positive value of a pair means the earlier label. The vectors of a class follow each other.
     """
@@ -294,7 +294,7 @@ def _check_vectors(coefficients: Array) -> None:
 
 
 def _largest(coefficients: Array) -> float:
-    """Return the C of a machine: coefficients are bounded by it, and the largest ones reach it."""
+    """Return the C of a model: coefficients are bounded by it, and the largest ones reach it."""
     return float(np.abs(coefficients).max(initial=0.0)) or 1.0
 
 

@@ -1,4 +1,4 @@
-"""`compress`: a machine that is already trained becomes one on a budget."""
+"""`compress`: a model that is already trained becomes one on a budget."""
 
 import time
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ def compress(
     random_state: Any = None,
     verbose: int = 0,
 ) -> Any:
-    """Make a machine that is already trained small.
+    """Make a model that is already trained small.
 
     Give exactly one of `budget`, `bytes` and `tolerance`.
 
@@ -58,8 +58,8 @@ def compress(
         them; or the path of a model file of LIBSVM or of pocketsvm.
 
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows, best those that the machine was trained on. The new model is solved so that its
-        decision values are those of the given machine. Without rows, the given vectors are merged,
+        Rows, best those that the model was trained on. The new model is solved so that its
+        decision values are those of the given model. Without rows, the given vectors are merged,
         and coefficients and positions are solved so that both functions are close everywhere; a
         regression is solved on its vectors.
 
@@ -80,11 +80,11 @@ def compress(
         coefficients.
 
     tolerance : float, default=None
-        Find the smallest budget whose labels are those of the given machine for all but this share
+        Find the smallest budget whose labels are those of the given model for all but this share
         of the rows. For numbers, it is the mean squared change over the variance of the values.
 
     targets : {"model", "labels"}, default="model"
-        What the new model is solved on: what the given machine computes, or the labels in `y`.
+        What the new model is solved on: what the given model computes, or the labels in `y`.
 
     n_jobs : int, default=None
         Threads.
@@ -105,10 +105,10 @@ def compress(
     -----
     A tenth of the rows, at most 2,000, are held out: the model does not see them, and the report
     is about them. If pairs of classes vote, it is at most 500. Without rows, the report is about
-    the support vectors of the given machine.
+    the support vectors of the given model.
 
     Where pairs of classes vote, as in `SVC` with several classes, the new model has one output per
-    class, and is solved on the labels that the given machine predicts. Without rows, these are the
+    class, and is solved on the labels that the given model predicts. Without rows, these are the
     labels of its support vectors.
 
     Probabilities of an `SVC` are not kept. Those of ``loss="log_loss"`` are.
@@ -177,11 +177,11 @@ def _outputs(model: Model) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """Makes models of one machine with different budgets."""
+    """Makes models of one model with different budgets."""
 
     found: Given
     measured: Measured
-    y: Array | None  # to solve on; None: what the given machine computes
+    y: Array | None  # to solve on; None: what the given model computes
     dtype: str
     backend: Backend
     seed: int

@@ -26,13 +26,13 @@ Array = NDArray[Any]
 
 
 def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | None, Array | None]:
-    """Return the machine, the rows as its kernel sees them, and y; all checked."""
+    """Return the model, the rows as its kernel sees them, and y; all checked."""
     if X is None:
         return found, None, None
     if as_dataset(X) is not None:
         raise TypeError(
             "compress takes rows in memory. Of a data set, give some thousands of rows: they are "
-            "enough to imitate a machine."
+            "enough to imitate a model."
         )
     shape = np.shape(X)
     if found.from_libsvm and len(shape) == 2 and shape[1] > found.model.vectors.shape[1]:
@@ -50,7 +50,7 @@ def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | N
         check_consistent_length(rows.X, y)
         if classes is not None and (unknown := set(y.tolist()) - set(classes.tolist())):
             raise ValueError(
-                f"y holds {unknown.pop()!r}, which is no class of the given machine; its classes "
+                f"y holds {unknown.pop()!r}, which is no class of the given model; its classes "
                 f"are {', '.join(map(repr, classes.tolist()))}."
             )
     return found, rows, y
@@ -58,12 +58,12 @@ def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | N
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a given machine computes for some rows.
+    """What a given model computes for some rows.
 
     Attributes
     ----------
     found : Given
-        The machine.
+        The model.
 
     rows : CheckedRows or None
         All rows, as the kernel sees them; None if none were given.
@@ -76,7 +76,7 @@ class Measured:
         rows, both are all support vectors.
 
     values : ndarray of shape (n_rows, n_values)
-        The decision values of the machine.
+        The decision values of the model.
 
     backend : Backend
         Computes kernel values.
@@ -106,7 +106,7 @@ class Measured:
         learnt = held_out = np.arange(seen.n_rows)
         if rows is not None:
             if n_out < 1:
-                raise ValueError(f"{seen.n_rows} rows are too few to compress a machine with.")
+                raise ValueError(f"{seen.n_rows} rows are too few to compress a model with.")
             order = random.permutation(seen.n_rows)
             learnt, held_out = np.sort(order[n_out:]), np.sort(order[:n_out])
         return cls(found, rows, y, learnt, held_out, found.values(seen, backend), backend)

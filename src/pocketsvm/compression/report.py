@@ -14,7 +14,7 @@ class Report:
         The number of support vectors.
 
     bytes_before, bytes : int
-        The bytes of all numbers: of the given machine in float64, and in the type of the model.
+        The bytes of all numbers: of the given model in float64, and in the type of the model.
 
     dtype : str
         The type of the model.
@@ -27,7 +27,7 @@ class Report:
 
     agreement : float
         The share of rows with the same label. For numbers, it is one minus the mean squared change
-        over the variance of the given machine's values.
+        over the variance of the given model's values.
 
     largest_change : float or None
         The largest change of a decision value; None if outputs have another meaning, as those of

@@ -159,7 +159,7 @@ class Partitions(Source):
             raise
 
     def tree(self, reading: Any) -> Any:
-        """Return the lazy result of a reading."""
+        """Return the lazy result of a scan."""
         name, token = type(reading).__name__, uuid4().hex
         # It must be there before the partitions, which would else pile up and wait for it.
         whole = (reading, self.needs, self.layout)

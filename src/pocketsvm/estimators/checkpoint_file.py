@@ -44,10 +44,10 @@ class Progress:
         Whether these were the last passes.
 
     sums : list
-        The results of the solver's readings of all rows, in their order.
+        The results of the solver's scans of all rows, in their order.
 
     part : object
-        What the current reading has found so far.
+        What the current scan has found so far.
 
     part_rows : int
         The number of rows that it has read.

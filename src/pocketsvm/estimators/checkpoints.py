@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that is killed goes on where it was, and ends with the same bits.
+"""Checkpoints: a fit that is killed resumes where it was, and ends with the same bits.
 
 Everything in a fit follows from its settings, its rows and its seed. A checkpoint keeps what took
 long: the state of the passes, and the sums over all rows that the solver has read on a disk or a
@@ -33,10 +33,10 @@ ROWS = "rows"
 
 
 class Checkpoint:
-    """Callback that lets `fit` go on after its process was killed.
+    """Callback that lets `fit` resume after its process was killed.
 
     While `fit` runs, the state of the passes and of the solver is written to a file at intervals.
-    If the file exists when `fit` begins, `fit` goes on from it, and the model has the same bits as
+    If the file exists when `fit` begins, `fit` resumes from it, and the model has the same bits as
     that of a fit without an interruption. When `fit` ends, the file is removed.
 
     Parameters
@@ -53,8 +53,8 @@ class Checkpoint:
     parameters is refused with a ValueError that names what differs. `n_jobs`, `device` and
     `verbose` may differ. The `random_state` must be an int.
 
-    Passes are kept when they end. For rows on disk, the solver is kept in the middle of a reading,
-    on Dask after each reading. The survey, which is the first reading, is made again: it also
+    Passes are kept when they end. For rows on disk, the solver is kept in the middle of a scan,
+    on Dask after each scan. The survey, which is the first scan, is made again: it also
     shows whether the rows are the same. For rows in memory, the solver begins again.
 
     `partial_fit` writes no checkpoint; save the model after a batch instead.
@@ -123,15 +123,15 @@ class KeptCourse(Course):
             _check(self._path, found, identity)
 
     def save_if_due(self) -> None:
-        """Write a checkpoint if the last one is old enough; if that fails, the fit goes on."""
+        """Write a checkpoint if the last one is old enough; if that fails, the fit continues."""
         if time.monotonic() - self._written < self._every:
             return
         try:
             write_checkpoint(self._path, self._identity, self.progress)
         except OSError as error:
             warn(
-                f"The checkpoint {os.fspath(self._path)} cannot be written: {error}. The fit goes "
-                "on, and tries again later."
+                f"The checkpoint {os.fspath(self._path)} cannot be written: {error}. The fit "
+                "continues, and tries again later."
             )
         self._written = time.monotonic()
 
@@ -169,7 +169,7 @@ class _KeptScans(Source):
         self.n_threads = source.n_threads
 
     def scan(self, reading: Reading[T], follow: Any = None) -> T:
-        """Return the result of a scan, or go on with it."""
+        """Return the result of a scan, or resume it."""
         progress, number = self._course.progress, self._number
         self._number += 1
         if number < len(progress.sums):
@@ -183,7 +183,7 @@ class _KeptScans(Source):
 
     @property
     def before(self) -> tuple[Any, int]:
-        """What the reading that was interrupted had found, and in how many rows."""
+        """What the scan that was interrupted had found, and in how many rows."""
         return self._course.progress.part, self._course.progress.part_rows
 
     def __call__(self, part: Any, n_rows: int) -> None:
@@ -201,7 +201,7 @@ def course_of(estimator: Any, *data: Any) -> Course:
     if not isinstance(parameters["random_state"], int | np.integer):
         raise ValueError(
             "A checkpoint needs a random_state that is an int, got "
-            f"{parameters['random_state']!r}: a fit that goes on must draw the same rows."
+            f"{parameters['random_state']!r}: a fit that resumes must draw the same rows."
         )
     identity = {
         "estimator": type(estimator).__name__,

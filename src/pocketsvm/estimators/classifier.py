@@ -208,8 +208,9 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
         support vectors. This removes most of the noise of stochastic gradient descent.
 
         - True moves the vectors if there are more rows near the margin than unknowns and a first
-          step pays: in at most 3,000 steps divided by the number of vectors, or ten.
-        - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
+          step lowers the objective, in at most 3,000 steps divided by the number of vectors, or
+          ten.
+        - "thorough" moves them until this gains nothing, in much more time; where rows near the
           margin are too many for that, by mini-batches.
         - False makes all passes over all rows and returns the last iterate, as in the paper.
 
@@ -261,7 +262,7 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
         What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
         that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
-        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+        `verbose`, `fit` says which). The passes run on the CPU. Model files do not store it.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.

@@ -88,7 +88,7 @@ def read_estimator(path: PathLike, *, max_bytes: int = MAX_BYTES) -> tuple[Any, 
 def read_machine(
     path: PathLike, *, max_bytes: int = MAX_BYTES
 ) -> tuple[BudgetedMachine, dict[str, Any]]:
-    """Return the fitted machine of a model file, whose model may have a preparation, and `extra`.
+    """Return the fitted estimator of a model file, whose model may have a preparation, and `extra`.
 
     The command line keeps the layout of its data files as `extra`.
     """
@@ -103,7 +103,7 @@ def read_machine(
 
 
 def _estimator(model: Model) -> Any:
-    """Return the machine of a model, or a pipeline if there is a preparation."""
+    """Return the estimator of a model, or a pipeline if there is a preparation."""
     if model.preparation is None:
         return machine_of(model)
     # The names are those of the rows before the preparation.
@@ -127,7 +127,7 @@ def _calibrated(model: Calibrated) -> Any:
 
 
 def machine_of(model: Model) -> BudgetedMachine:
-    """Return the fitted machine of a model."""
+    """Return the fitted estimator of a model."""
     machine = _unfitted(model)
     check_parameters(machine)
     assert model.training is not None

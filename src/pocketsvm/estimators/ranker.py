@@ -70,7 +70,7 @@ class BudgetedRanker(BudgetedMachine):
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
         What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
         that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
-        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+        `verbose`, `fit` says which). The passes run on the CPU. Model files do not store it.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows and their partners. Pass an int for reproducible results.

@@ -116,8 +116,9 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
         a large C.
 
         - True moves the vectors in at most 20,000 steps divided by the number of vectors, or ten,
-          if there is a row near the tube for two unknowns and a first step pays.
-        - "thorough" moves them until this gains nothing, whatever it costs; where rows near the
+          if there is a row near the tube for two unknowns and a first step lowers the
+          objective.
+        - "thorough" moves them until this gains nothing, in much more time; where rows near the
           margin are too many for that, by mini-batches.
         - False makes all passes over all rows and returns the last iterate.
 
@@ -162,7 +163,7 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
         What computes kernel values in polishing and prediction: "cuda" is a GPU, by the PyTorch
         that you have installed; "cuda:1" is the second one, and "auto" a GPU if there is one (with
-        `verbose`, `fit` says which). The passes run on the CPU. A model file does not keep it.
+        `verbose`, `fit` says which). The passes run on the CPU. Model files do not store it.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order of the rows. Pass an int for reproducible results.

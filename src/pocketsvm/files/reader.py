@@ -164,7 +164,7 @@ class Opened:
         The start of the content.
 
     is_cut : bool
-        Whether the last line of the head may go on.
+        Whether the last line of the head may continue.
 
     stack : ExitStack
         Closes what the reader opens.

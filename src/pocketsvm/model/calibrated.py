@@ -124,7 +124,7 @@ class Calibrated:
 
 
 def machines_of(estimator: Any) -> list[Any]:
-    """Return the machines of an estimator: one, or those that are calibrated."""
+    """Return the estimators of an estimator: one, or those that are calibrated."""
     machine = split(unfrozen(estimator))[1]
     if not is_calibration(machine):
         return [machine]

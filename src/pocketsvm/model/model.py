@@ -62,7 +62,7 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The decision function of a fitted machine, and how it was trained.
+    """The decision function of a fitted estimator, and how it was trained.
 
     ``f_o(x) = sum_j dual_coef[o, j] exp(-gamma |x - vectors[j]|^2) + intercept[o]``
 

@@ -1,7 +1,7 @@
 """Preparation: the steps that are applied to rows before the kernel.
 
 A model has a chain of steps, `Model.preparation`: fitted transformers of scikit-learn that impute,
-encode and scale. In scikit-learn, the same chain is a `Pipeline` that ends with a machine, which
+encode and scale. In scikit-learn, the same chain is a `Pipeline` that ends with an estimator, which
 `split` takes apart and `join` puts together. A file keeps each step with all that it has learnt;
 `steps` has the kinds of steps. Exports write `Preparation.program` instead, what the whole chain
 does to a row.
@@ -133,7 +133,7 @@ def expected(
 
 
 def split(estimator: Any) -> tuple[tuple[Step, ...], Any]:
-    """Return the transformers and the machine of an estimator that may be a pipeline.
+    """Return the transformers and the last step of an estimator that may be a pipeline.
 
     Pipelines inside a pipeline become part of it.
     """
@@ -145,7 +145,7 @@ def split(estimator: Any) -> tuple[tuple[Step, ...], Any]:
 
 
 def join(steps: Sequence[Step], machine: Any) -> Any:
-    """Return a pipeline of transformers and a machine, or the machine if there are none."""
+    """Return a pipeline of transformers and an estimator, or the estimator if there are none."""
     if not steps:
         return machine
     names: list[str] = []

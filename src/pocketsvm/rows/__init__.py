@@ -8,7 +8,7 @@
 Where rows are:
 
 - `source` states the contract of a source, which applies a reading to every chunk and merges the
-  results. A `Scanner` refuses rows that change between two readings. A new source is one class.
+  results. A `Scanner` refuses rows that change between two scans. A new source is one class.
 - `chunk` has the raw rows, targets, weights and queries of one piece, and the place that errors
   name.
 - `memory` is the source for arrays. `dataset` is that for files, for tables and queries
@@ -17,9 +17,9 @@ Where rows are:
 - `cache` keeps parsed text, and `ahead` reads the next batch in time.
 - `runs` cuts chunks at the ends of queries.
 
-What is learnt in the first reading:
+What is learnt in the first scan:
 
-- `survey` makes this reading, and returns all rows or a sample of them. `summary` holds what is
+- `survey` makes this scan, and returns all rows or a sample of them. `summary` holds what is
   known about all rows.
 - `sampling` draws rows in memory, `drawing` the same rows from chunks, and `query_drawing` whole
   queries. `stream` keeps a sample of a stream.

@@ -80,27 +80,27 @@ class Stamp:
             ) from None
         if now.size != self.size:
             raise DataError(
-                f"{self.path} changed between two readings: it had {self.size:,} bytes, and now "
+                f"{self.path} changed between two scans: it had {self.size:,} bytes, and now "
                 f"has {now.size:,}."
             )
         if now != self:
-            raise DataError(f"{self.path} was written again between two readings.")
+            raise DataError(f"{self.path} was written again between two scans.")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a reading of all rows is.
+    """How far a scan of all rows is.
 
     Attributes
     ----------
     reading : int
-        The number of the reading, from 1; 0 while text is parsed.
+        The number of the scan, from 1; 0 while text is parsed.
 
     n_new : int
         The rows of the last batch.
 
     share : float
-        The share of all rows that has been read, estimated in the first reading.
+        The share of all rows that has been read, estimated in the first scan.
 
     n_bytes : int
         The size of all files.
@@ -113,7 +113,7 @@ class Progress:
 
 
 class Dataset(ABC):
-    """What all data sets share: they count their readings and rows.
+    """What all data sets share: they count their scans and rows.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Dataset(ABC):
     def opened(
         self, needs: Needs, like: Layout | None = None
     ) -> AbstractContextManager[ChunkSource]:
-        """Open the data set for several readings; a fitted model has features `like` these."""
+        """Open the data set for several scans; a fitted model has features `like` these."""
 
     def _seen(self) -> Layout | None:
         """Return the columns, as far as they are known before a fit."""
@@ -172,7 +172,7 @@ class Dataset(ABC):
         )
 
     def _counted(self, read: Callable[[], Iterator[Chunk]]) -> Callable[[], Iterator[Chunk]]:
-        """Return a reading that takes note of itself."""
+        """Return a scan that takes note of itself."""
         self.n_readings = self.n_rows = 0
 
         def count() -> Iterator[Chunk]:
@@ -217,7 +217,7 @@ class FileDataset(Dataset):
         Called with a `Progress` after each batch.
 
     n_readings, n_rows : int
-        Readings so far, and the number of rows that the last one found.
+        Scans so far, and the number of rows that the last one found.
 
     layout : Layout or None
         Where the files have their columns, as the last fit found them.
@@ -286,7 +286,7 @@ class FileDataset(Dataset):
 
     @contextmanager
     def opened(self, needs: Needs, like: Layout | None = None) -> Iterator[ChunkSource]:
-        """Open the files for several readings; text is parsed once, into a cache."""
+        """Open the files for several scans; text is parsed once, into a cache."""
         with hints_for_datasets(), self._source(needs, like) as source:
             self.layout, self.spellings = source.layout, source.spellings
             yield source
@@ -452,7 +452,7 @@ class ArrowDataset(Dataset):
 
     @contextmanager
     def opened(self, needs: Needs, like: Layout | None = None) -> Iterator[ChunkSource]:
-        """Open the data set for several readings."""
+        """Open the data set for several scans."""
         with hints_for_datasets():
             options = read_options(self.options, needs, like)
             layout = like or self._table(replace(self.options, labelled=needs.labelled)).layout()
@@ -491,7 +491,7 @@ class BatchesDataset(Dataset):
 
     @contextmanager
     def opened(self, needs: Needs, like: Layout | None = None) -> Iterator[ChunkSource]:
-        """Open the object for several readings; its first rows tell the columns."""
+        """Open the object for several scans; its first rows show the columns."""
         source = ChunkSource(lambda: self._read(source, needs), needs.ignored, like)
         yield source
 

@@ -84,7 +84,7 @@ class NpyDataset(Dataset):
 
     @contextmanager
     def opened(self, needs: Needs, like: Layout | None = None) -> Iterator[ChunkSource]:
-        """Open the file for several readings."""
+        """Open the file for several scans."""
         if needs.queries and self.qid is None:
             with hints_for_datasets():
                 raise DataError(f"{self.path}: {NO_QUERIES}", QUERIES)

@@ -72,7 +72,7 @@ def open_dataset(
 ) -> Any:
     r"""Open rows that need not fit into memory, for `fit`.
 
-    No row is read yet. `fit` reads the rows several times, in batches: the first reading counts
+    No row is read yet. `fit` reads the rows several times, in batches: the first scan counts
     them, learns the preparation and draws a sample, which finds the support vectors; the solver
     then reads all rows a few times. A ranking does so if the rows of each query are
     contiguous, and otherwise learns from a sample of whole queries.

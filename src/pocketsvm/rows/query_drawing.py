@@ -73,8 +73,8 @@ class QueryReservoir:
     plan: Plan
     n_rows: int = 0
     share: float = 1.0
-    _only: frozenset[str] | None = None  # the names of the drawn queries, in a second reading
-    _most: int | None = None  # how many rows of a query are drawn, in a second reading
+    _only: frozenset[str] | None = None  # the names of the drawn queries, in a second scan
+    _most: int | None = None  # how many rows of a query are drawn, in a second scan
     _codes: dict[str, int] = field(default_factory=dict)  # numbers of queries, by their names
     _queries: list[_Query] = field(default_factory=list)  # the numbered queries
     _limit: int = EVERY  # queries with priorities from here on are not drawn, nor counted
@@ -203,7 +203,7 @@ class QueryReservoir:
         return every.rows, factors / factors.mean()
 
     def again(self) -> "QueryReservoir":
-        """Return the reservoir of a second reading, which keeps the drawn queries alone."""
+        """Return the reservoir of a second scan, which keeps the drawn queries alone."""
         names = frozenset(name for name, k in self._codes.items() if self._queries[k].has_pair)
         most = self._most_of_query()
         return QueryReservoir(self.plan, _only=names, _most=most)

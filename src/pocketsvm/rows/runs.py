@@ -42,7 +42,7 @@ class Runs(Source):
         return ChunkSource(lambda: self._chunks(), ignored).scan(reading, follow)
 
     def _chunks(self) -> Iterator[Chunk]:
-        held: list[Chunk] = []  # of the last run, which may go on
+        held: list[Chunk] = []  # of the last run, which may continue
         names: list[NDArray[Any]] = []
         self.n_paired, self.are_whole = 0, True
         for chunk in self.source.read():
@@ -95,7 +95,7 @@ def _begins(chunk: Chunk) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class ByRelevance(Generic[T]):
-    """A reading of runs that are sorted by relevance; runs without a pair are left out."""
+    """A scan of runs that are sorted by relevance; runs without a pair are left out."""
 
     reading: Reading[T]
 
