@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem, value_problem
 
 from pocketsvm.backends.native import Native
+from pocketsvm.backends.torch_rows import is_tensor
 from pocketsvm.solving.class_losses import CLASS_LOSSES
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.positions import Positions
@@ -117,7 +118,8 @@ def test_the_penalty(backend):
     matrix = rbf_kernel(vectors - vectors.mean(axis=0), gamma=GAMMA) + 1e-6 * np.eye(12)
     penalty, beta = backend.penalty(vectors, GAMMA), random_point(2, 11)
     assert_allclose(penalty.product(beta), beta @ matrix, rtol=1e-10, atol=1e-11)
-    total, pull = penalty.forces(beta, vectors)
+    found = penalty.forces(beta, vectors)
+    total, pull = (each.cpu().numpy() if is_tensor(each) else each for each in found)
     np.fill_diagonal(matrix, 0.0)
     weights = matrix * (beta.T @ beta)
     assert_allclose(total, weights.sum(axis=1), rtol=1e-8)
@@ -135,9 +137,9 @@ def test_the_hessian_and_its_factor(backend, fit_intercept):
     rows = backend.kernel_rows(vectors, sample.rows, 1, np.float32)
     for curvatures in (random.uniform(size=300), random.uniform(size=300)):
         curvatures[::3] = 0.0
-        difference = hessian.differences(curvatures, np.zeros(300))
+        change = rows.changes([hessian], curvatures[:, None], np.zeros(300))
         for at, kernel in rows.blocks():
-            hessian.add(kernel, difference[at])
+            change(at, kernel)
     full = matrix + (exact.T * curvatures) @ exact
     factor = backend.penalty(vectors, GAMMA).factor(hessian, 1e-9, fit_intercept)
     right = random.normal(size=(2, 13))
@@ -155,6 +157,29 @@ def test_a_matrix_without_a_factor(backend):
         hessian.add(kernel, np.array([np.inf]))
     with pytest.raises(FloatingPointError, match="must be finite"):
         backend.penalty(vectors, GAMMA).factor(hessian, 1.0, True)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_systems_of_several_outputs_are_solved_like_single_ones(backend, fit_intercept):
+    vectors, sample = class_problem()
+    random = np.random.default_rng(4)
+    rows = backend.kernel_rows(vectors, sample.rows, 3, np.float32)
+    curvatures = random.uniform(size=(3, 300)) * (random.uniform(size=(3, 300)) < 0.4)
+    curvatures[2] *= 1e18  # rounding makes this one indefinite
+    hessians = [backend.row_hessian(12, 300) for _ in curvatures]
+    for weights in (np.roll(curvatures, 1, axis=1), curvatures):
+        changes = rows.changes(hessians, weights.T, np.zeros(300))
+        for at, kernel in rows.blocks():
+            changes(at, kernel)
+    right, least = random.normal(size=(3, 13)), [0.5, 1e9, 0.5]
+    found = backend.penalty(vectors, GAMMA).solve_each(hessians, least, fit_intercept, right)
+    for k in range(3):
+        alone = backend.row_hessian(12, 300)
+        for at, kernel in rows.blocks():
+            alone.add(kernel, curvatures[k, at])
+        factor = backend.penalty(vectors, GAMMA).factor(alone, least[k], fit_intercept)
+        expected = factor.solve(right[k : k + 1])[0]
+        assert_allclose(found[k], expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

@@ -242,3 +242,14 @@ def test_dask_refuses_other_devices():
 
     with pytest.raises(ValueError, match="device='cuda' is not possible with Dask"):
         DaskBudgetedSVC(20, device="cuda").fit(None, None)
+
+
+def test_batches_share_the_matrix_of_their_vectors(device):
+    last, backend = torch_rows.LastMatrix(), backend_of(device, 1)
+    dtype, vectors = backend.dtype("float32"), X[:5].copy()
+    first = last.of(vectors, 0.5, backend.on, dtype)
+    assert last.of(vectors, 0.5, backend.on, dtype) is first
+    assert last.of(vectors, 0.25, backend.on, dtype) is not first
+    assert last.of(vectors.copy(), 0.25, backend.on, dtype) is not first
+    del vectors
+    assert last._last is None

@@ -22,7 +22,16 @@ def test_a_device_that_is_missing_is_refused(refuse, succeed, moons, command, mo
     succeed("train", "moons.txt", "m.psvm", *FAST)
     monkeypatch.setitem(sys.modules, "torch", None)
     arguments = [command, *COMMANDS[command], "--device", "cuda"]
-    refuse(arguments, 2, 'device="cuda" needs PyTorch')
+    refuse(arguments, 2, "--device cuda needs PyTorch")
+    refuse(arguments, 2, "or pass --device cpu.")
+
+
+def test_too_little_memory_names_the_flag(refuse, moons, monkeypatch):
+    def fit(*_, **__):
+        raise MemoryError('use a smaller budget, or device="cpu".')
+
+    monkeypatch.setattr("pocketsvm.BudgetedSVC.fit", fit)
+    refuse(["train", "moons.txt", "m.psvm"], 1, "use a smaller budget, or --device cpu.")
 
 
 def test_unknown_devices_are_refused(refuse, moons):

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC
 from pocketsvm.backends import kernel
+from pocketsvm.backends.hessian import Penalty, RowHessian
 from pocketsvm.backends.native import Native
 from pocketsvm.solving import conjugate, newton
 from pocketsvm.solving import problem as problem_module
@@ -199,8 +200,8 @@ def test_directions_of_products_are_close_to_those_of_factors(products, monkeypa
 def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
     vectors, sample = class_problem(1000, n_classes=10, n_vectors=60, C=30.0)
     monkeypatch.setattr(kernel, "MOST_KEPT", most_kept)
-    made, factor = [], Problem._factor
-    monkeypatch.setattr(Problem, "_factor", lambda *given: made.append(1) or factor(*given))
+    made, factor = [], Penalty.factor
+    monkeypatch.setattr(Penalty, "factor", lambda *given: made.append(1) or factor(*given))
     counts = []
     for many in (8, 11):
         monkeypatch.setattr(problem_module, "MANY_OUTPUTS", many)
@@ -211,6 +212,23 @@ def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
         counts.append(len(made))
         made.clear()
     assert counts[0] < counts[1] - 5
+
+
+def test_steps_that_follow_a_newton_point_change_its_hessians(monkeypatch):
+    monkeypatch.setattr(problem_module, "MANY_OUTPUTS", 8)
+    vectors, sample = class_problem(1000, n_classes=10, n_vectors=60, C=30.0)
+    solution, counts = solved(vectors, sample), []
+    problem = Problem(vectors, sample, True, Native())
+    add = RowHessian.add
+    monkeypatch.setattr(
+        RowHessian, "add", lambda *given: counts.append(np.count_nonzero(given[2])) or add(*given)
+    )
+    random = np.random.default_rng(0)
+    place = problem.place(problem.newton_point(solution.place.decisions, random))
+    n_first = sum(counts)
+    counts.clear()
+    minimise(problem, place, random)
+    assert sum(counts) < 0.2 * n_first
 
 
 def test_the_tilt_moves_the_intercept():

@@ -1,7 +1,7 @@
 """The contract of a backend."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -58,17 +58,10 @@ class HessianFactor(Protocol):
 
 
 class RowHessian(Protocol):
-    """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'.
-
-    It is changed where the curvatures h_i of rows change, which are few from one step of Newton's
-    method to the next.
-    """
-
-    def differences(self, curvatures: Array, least: Array, /) -> Array:
-        """Return how curvatures have changed; changes up to the least one are left out."""
+    """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'."""
 
     def add(self, kernel: Any, differences: Array, /) -> None:
-        """Add rows of kernel values; some of these differences are zero."""
+        """Add rows of kernel values; some of these differences of curvatures are zero."""
 
 
 class Penalty(Protocol):
@@ -89,13 +82,24 @@ class Penalty(Protocol):
     def product(self, coefficients: Array, /) -> Array:
         """Return A beta for the coefficients (n_outputs, n_vectors)."""
 
-    def forces(self, coefficients: Array, vectors: Array, /) -> tuple[Array, Array]:
-        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
+    def forces(self, coefficients: Array, vectors: Array, /) -> tuple[Any, Any]:
+        """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j.
+
+        They are arrays of the backend's own library.
+        """
 
     def factor(self, rows: Any, least: float, fit_intercept: bool) -> HessianFactor:
         """Factor A plus the Hessian of the losses of rows.
 
         The intercept has at least the curvature `least`. The factor replaces an earlier one.
+        """
+
+    def solve_each(
+        self, rows: Sequence[Any], least: Sequence[float], fit_intercept: bool, right: Array
+    ) -> Array:
+        """Return the solutions of linear systems (n_outputs, n_vectors + 1), one per Hessian.
+
+        It is A plus the Hessian of the losses of rows in an output.
         """
 
 

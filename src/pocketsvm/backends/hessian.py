@@ -123,6 +123,19 @@ class Penalty:
         # With a smaller ridge, every finite matrix has a factor.
         raise FloatingPointError("kernel values and weights must be finite to solve for a model.")
 
+    def solve_each(
+        self,
+        rows: Sequence["RowHessian"],
+        least: Sequence[float],
+        fit_intercept: bool,
+        right: Array,
+    ) -> Array:
+        """Return the solutions of linear systems (n_outputs, n_vectors + 1), one per Hessian."""
+        found = np.empty_like(right)
+        for k, (each, bound) in enumerate(zip(rows, least, strict=True)):
+            found[k] = self.factor(each, bound, fit_intercept).solve(right[k : k + 1])[0]
+        return found
+
 
 class RowHessian:
     """The Hessian of the losses of rows in one output: the sum of h_i k_i k_i'.
@@ -157,8 +170,8 @@ class RowHessian:
     def differences(self, curvatures: Array, least: Array) -> Array:
         """Return how curvatures have changed; changes up to the least one are left out."""
         found = curvatures - self.curvatures
-        found[np.abs(found) <= least] = 0.0
-        if np.count_nonzero(found) > np.count_nonzero(curvatures):  # begin anew
+        found *= np.abs(found) > least
+        if np.count_nonzero(found != 0) > np.count_nonzero(curvatures != 0):  # begin anew
             self._reset(len(self.column))
             found = curvatures.copy()
         self.curvatures += found

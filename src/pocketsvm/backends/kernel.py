@@ -1,6 +1,7 @@
 """The kernel values of rows: decision values, and what the rows pull at."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -34,6 +35,25 @@ class Use(Protocol):
 
     def __call__(self, at: Any, kernel: Any, /) -> None:
         """Do it with a block: a slice or positions of rows, and their kernel values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """How the curvatures of rows have changed: it is called with blocks of their kernel values."""
+
+    hessians: Sequence[Any]
+    differences: list[Array]
+
+    @property
+    def needed(self) -> NDArray[np.bool_]:
+        """The rows whose curvature has changed in an output."""
+        needed: NDArray[np.bool_] = np.any([each != 0 for each in self.differences], axis=0)
+        return needed
+
+    def __call__(self, at: Any, kernel: Any) -> None:
+        """Add the changes of some rows."""
+        for hessian, difference in zip(self.hessians, self.differences, strict=True):
+            hessian.add(kernel, difference[at])
 
 
 class KernelRows:
@@ -114,20 +134,20 @@ class KernelRows:
         `use` is called with the blocks of kernel values, which are at hand here.
         """
         found = np.zeros((slopes.shape[1], len(self.vectors) + 1))
-        needed = (slopes != 0).any(axis=1)
-        if use is not None:
-            needed |= use.needed
-        for at, kernel in self._blocks_of(needed):
+        for at, kernel in self._blocks_of(slopes, use):
             found += self.pull(kernel, slopes[at])
             if use is not None:
                 use(at, kernel)
         return found
 
-    def _blocks_of(self, needed: NDArray[np.bool_]) -> Iterator[tuple[Any, Any]]:
+    def _blocks_of(self, slopes: Array, use: Use | None) -> Iterator[tuple[Any, Any]]:
         """Yield slices or positions of rows, and their kernel values, at least of those needed."""
         if self.dtype == np.float64:  # these rows may be rounded, and copies of them would not be
             yield from self.blocks()
             return
+        needed = (slopes != 0).any(axis=1)
+        if use is not None:
+            needed |= use.needed
         if self._n_kept:
             yield next(self.blocks())
         others = self._n_kept + np.flatnonzero(needed[self._n_kept :])
@@ -140,14 +160,28 @@ class KernelRows:
             _core.fill_kernel(block, self.vectors, rows.gamma, rows.core, 0, self.n_threads)
             yield chosen, block
 
-    def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
-        """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
+    def changes(self, hessians: Sequence[Any], curvatures: Array, least: Array) -> Use:
+        """Return what brings the Hessians of outputs up to date with curvatures of all rows.
 
-        X are the rows, without a centre.
+        The least change of a row is `least` times the sum of the curvatures of an output.
         """
+        columns = np.ascontiguousarray(curvatures.T)
+        differences = [
+            hessian.differences(column, float(column.sum()) * least)
+            for hessian, column in zip(hessians, columns, strict=True)
+        ]
+        return Changes(hessians, differences)
+
+    def forces(self, penalty: Any, X: Any, slopes: Array, beta: Array, vectors: Array) -> Array:
+        """Return sum_i w_ij (x_i - v_j) + sum_l w_lj (v_l - v_j), for each vector v_j.
+
+        Here, w_ij = k_ij sum_o slope_io beta_oj and w_lj = k_lj sum_o beta_ol beta_oj. The rows X
+        and the vectors are given without a centre.
+        """
+        total, pull = penalty.forces(beta, vectors)
         single = beta.astype(np.float32)
 
-        def forces(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
+        def of_rows(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
             at = slice(first + some.start, first + some.stop)
             chosen = np.flatnonzero(slopes[at].any(axis=1))
             weights = slopes[at][chosen].astype(np.float32) @ single
@@ -157,7 +191,9 @@ class KernelRows:
 
         for at, kernel in self.blocks():
             some = slices(len(kernel), max(1, VALUES_AT_ONCE // len(self.vectors)))
-            each = partial(forces, kernel, at.start)
+            each = partial(of_rows, kernel, at.start)
             for weight, product in in_order(each, some, self.n_threads):
                 total += weight
                 pull += product
+        forces: Array = pull - total[:, None] * vectors
+        return forces

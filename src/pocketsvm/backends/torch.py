@@ -4,7 +4,7 @@ Kernel values are float32 unless rows need float64; sums over rows and matrices 
 float64. Kernel values, Hessians and their factors stay on the device.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..rows.checked import CheckedRows, Rows
 from .base import Backend
 from .batches import Start
-from .hessian import FIRST_RIDGE, LEAST_REST, MOST_RIDGE, NEXT_RIDGE, RowHessian, jitter_of
-from .kernel import KernelRows
+from .hessian import FIRST_RIDGE, LEAST_REST, MOST_RIDGE, NEXT_RIDGE, jitter_of
+from .kernel import KernelRows, Use
 from .slices import slices
 from .torch_batches import TorchBatches
 from .torch_lbfgs import descend
@@ -32,7 +32,9 @@ from .torch_rows import (
     most_values,
     out_of_memory,
     resident_rows,
+    rows_to_read,
     settle_values,
+    side_streams,
     tensor,
 )
 from .torch_small_model import TorchSmallModel
@@ -136,8 +138,8 @@ class Torch(Backend):
         reach: float,
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the losses of rows, their pull, and which rows are near."""
-        device_rows = self.resident(rows, rows.core.dtype)
-        matrix = device_rows.vectors(vectors, rows.gamma)
+        given = vectors, rows.gamma, self.on, self.dtype(rows.core.dtype), self.n_threads
+        device_rows, matrix = rows_to_read(rows.checked, *given)
         reading = _Reading(self.on, points, loss.formula, c, lengths, reach)
 
         def read(n_values: int) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -201,8 +203,8 @@ class _Reading:
         self, device: str, points: Array, formula: Any, c: Array, lengths: Array, reach: float
     ) -> None:
         self.device, self.formula, self.c, self.reach = device, formula, c, reach
-        self.coefficients = tensor(points[:, :-1].T, device)
-        self.intercepts = tensor(points[:, -1], device)
+        there = tensor(points, device)
+        self.coefficients, self.intercepts = there[:, :-1].T, there[:, -1]
         self.lengths: list[float] = lengths.tolist()
 
     def of(
@@ -226,11 +228,14 @@ class _Reading:
                 slopes = found[0].slopes * c[:, None]
                 pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)
             totals.append(torch.stack([c @ each.values for each in found]))
-        total = torch.stack(totals).sum(dim=0).cpu().numpy()
-        near = torch.cat(nears).cpu().numpy() if nears else np.zeros(0, dtype=bool)
+        total = torch.stack(totals).sum(dim=0)
         if self.lengths:
-            return total, np.empty((len(self.intercepts) // 2, 0)), near
-        return total, pulls.cpu().numpy(), near  # type: ignore[attr-defined]
+            nothing = np.empty((len(self.intercepts) // 2, 0))
+            return total.cpu().numpy(), nothing, np.zeros(0, dtype=bool)
+        both = torch.cat([total.ravel(), pulls.ravel()]).cpu().numpy()  # type: ignore[attr-defined]
+        near = torch.cat(nears).cpu().numpy() if nears else np.zeros(0, dtype=bool)
+        n_losses = total.shape[1]
+        return both[None, :n_losses], both[n_losses:].reshape(len(self.intercepts), -1), near
 
 
 class TorchRows(KernelRows):
@@ -277,7 +282,7 @@ class TorchRows(KernelRows):
         fitting(self.device, fill)
         return block
 
-    def _blocks_of(self, needed: NDArray[np.bool_]) -> Iterator[tuple[slice, Any]]:
+    def _blocks_of(self, slopes: Array, use: Use | None) -> Iterator[tuple[slice, Any]]:
         """Yield all blocks: choosing rows takes longer than their kernel values."""
         return self.blocks()
 
@@ -298,24 +303,27 @@ class TorchRows(KernelRows):
 
     def pull(self, kernel: Any, slopes: Array) -> Array:
         """Return the derivative in coefficients and intercepts of losses with these slopes."""
-        rows = tensor(slopes.T, self.device)
+        rows = tensor(slopes, self.device).T
 
         def pull(n_values: int) -> Array:
             parts = slices(len(kernel), max(1, n_values // len(self.vectors)))
             found = sum(rows[:, some] @ kernel[some].double() for some in parts)
-            total: Array = found.cpu().numpy()
+            both = imported().cat([found, rows.sum(dim=1, keepdim=True)], dim=1)
+            total: Array = both.cpu().numpy()
             return total
 
         if not len(kernel):
             return np.zeros((len(rows), len(self.vectors) + 1))
-        return np.column_stack([fitting(self.device, pull), slopes.sum(axis=0)])
+        return fitting(self.device, pull)
 
-    def add_forces(self, X: Any, slopes: Array, beta: Array, total: Array, pull: Array) -> None:
-        """Add sum_i w_ij and sum_i w_ij x_i for w_ij = k_ij sum_o slope_io beta_oj.
+    def changes(self, hessians: Sequence[Any], curvatures: Array, least: Array) -> Use:
+        """Return what brings the Hessians of outputs up to date with curvatures of all rows."""
+        return DeviceChanges(hessians, curvatures, least, self.device)
 
-        X are the rows, without a centre.
-        """
+    def forces(self, penalty: Any, X: Any, slopes: Array, beta: Array, vectors: Array) -> Array:
+        """Return what pulls at each vector: the rows, and the other vectors."""
         torch = imported()
+        total, pull = penalty.forces(beta, vectors)
         weights = tensor(beta, self.device, torch.float32)
         for at, kernel in self.blocks():
             some = tensor(slopes[at], self.device, torch.float32)
@@ -325,10 +333,12 @@ class TorchRows(KernelRows):
                 )
             total += sums
             pull += products
+        forces: Array = (pull - total[:, None] * tensor(vectors, self.device)).cpu().numpy()
+        return forces
 
     def _forces(
         self, X: Any, kernel: Any, at: slice, slopes: Any, beta: Any, n_values: int
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Any, Any]:
         """Return what the rows of one block add to the forces."""
         torch, shape = imported(), (len(self.vectors), X.n_features)
         sums = torch.zeros(shape[0], device=self.device, dtype=torch.float64)
@@ -338,43 +348,80 @@ class TorchRows(KernelRows):
             weights = (slopes[inside] @ beta).to(kernel.dtype).mul_(kernel[inside])
             sums += weights.sum(dim=0, dtype=torch.float64)
             products += weights.T @ part[:, : shape[1]].to(kernel.dtype)
-        return sums.cpu().numpy(), products.cpu().numpy()
+        return sums, products
 
 
-class TorchHessian(RowHessian):
+class DeviceChanges:
+    """How the curvatures of rows have changed: it is called with blocks of their kernel values."""
+
+    def __init__(
+        self, hessians: Sequence["TorchHessian"], curvatures: Array, least: Array, device: str
+    ) -> None:
+        torch, self._hessians = imported(), hessians
+        now = tensor(curvatures, device).T.contiguous()
+        before = torch.stack([each.curvatures for each in hessians])
+        found = now - before
+        found *= found.abs() > now.sum(dim=1, keepdim=True) * tensor(least, device)
+        anew = torch.count_nonzero(found, dim=1) > torch.count_nonzero(now, dim=1)
+        found = torch.where(anew[:, None], now, found)
+        after = torch.where(anew[:, None], now, before + found)
+        for hessian, is_new, change, known in zip(
+            hessians, anew.tolist(), found.sum(dim=1).tolist(), after, strict=True
+        ):
+            if is_new:
+                hessian.reset()
+            hessian.corner += change
+            hessian.curvatures = known
+        self._found = found
+
+    @property
+    def needed(self) -> NDArray[np.bool_]:
+        """The rows whose curvature has changed in an output."""
+        needed: NDArray[np.bool_] = (self._found != 0).any(dim=0).cpu().numpy()
+        return needed
+
+    def __call__(self, at: slice, kernel: Any) -> None:
+        """Add the changes of some rows."""
+        part = self._found[:, at]
+        outputs, places = part.nonzero(as_tuple=True)
+        weights = part[outputs, places]
+        sizes = imported().bincount(outputs, minlength=len(part)).tolist()
+        each = zip(self._hessians, places.split(sizes), weights.split(sizes), strict=True)
+        for hessian, chosen, weight in each:
+            hessian.add_chosen(kernel, chosen, weight)
+
+
+class TorchHessian:
     """The Hessian of the losses of rows in one output, on a device: all of the square."""
 
-    column: Any
-
     def __init__(self, n_vectors: int, n_rows: int, device: str) -> None:
-        self.device = device
-        super().__init__(n_vectors, n_rows, 1)
+        torch, self.device = imported(), device
+        given = {"device": device, "dtype": torch.float64}
+        self.square = torch.zeros((n_vectors, n_vectors), **given)
+        self.column, self.curvatures = torch.zeros(n_vectors, **given), torch.zeros(n_rows, **given)
+        self.corner = 0.0
 
-    def _zeros(self, n_vectors: int) -> Any:
-        torch = imported()
-        return torch.zeros((n_vectors, n_vectors), device=self.device, dtype=torch.float64)
-
-    def _reset(self, n_vectors: int) -> None:
-        super()._reset(n_vectors)
-        self.column = self.square.new_zeros(n_vectors)
-
-    def differences(self, curvatures: Array, least: Array) -> Array:
-        """Return how curvatures have changed; changes up to the least one are left out."""
-        return super().differences(np.ascontiguousarray(curvatures), least)
+    def reset(self) -> None:
+        """Return to the Hessian of no rows."""
+        self.square.zero_()
+        self.column.zero_()
+        self.corner = 0.0
 
     def add(self, kernel: Any, differences: Array) -> None:
-        """Add rows of kernel values; some of these differences are zero."""
-        chosen = np.flatnonzero(differences)
+        """Add rows of kernel values; some of these differences of curvatures are zero."""
+        chosen = np.flatnonzero(differences != 0)
+        weights = differences[chosen]
+        self.add_chosen(kernel, tensor(chosen, self.device), tensor(weights, self.device))
+        self.corner += float(weights.sum())
+
+    def add_chosen(self, kernel: Any, places: Any, weights: Any) -> None:
+        """Add the rows at some places, to all but the corner."""
         n_each = max(1, most_values(self.device) // max(1, kernel.shape[1]))
-        for some in slices(len(chosen), n_each):
-            weights = tensor(differences[chosen[some]], self.device)
-            if len(chosen) == len(kernel):
-                rows = kernel[some].double()
-            else:
-                rows = kernel[tensor(chosen[some], self.device)].double()
-            self.column += weights @ rows
-            self.square.addmm_(rows.T, rows * weights[:, None])
-        self.corner += float(differences.sum())
+        for some in slices(len(places), n_each):
+            rows = kernel[some] if len(places) == len(kernel) else kernel[places[some]]
+            rows, weight = rows.double(), weights[some]
+            self.column += weight @ rows
+            self.square.addmm_(rows.T, rows * weight[:, None])
 
 
 class TorchPenalty:
@@ -389,10 +436,9 @@ class TorchPenalty:
                 f"A budget of {n:,} needs {needed:,} bytes for matrices of n_vectors x n_vectors, "
                 f'but {device} has {free:,} free bytes: use a smaller budget, or device="cpu".'
             )
-        settle_values(device)
-        precise = vectors.astype(np.float64)
-        precise -= precise.mean(axis=0)
-        moved = tensor(precise, device)
+        settle_values(device, free)
+        moved = tensor(vectors, device).double()
+        moved -= moved.mean(dim=0)
         norms = moved.square().sum(dim=1)
         square = torch.addmm(norms[:, None] + norms, moved, moved.T, alpha=-2.0)
         square = square.clamp_min_(0.0).mul_(-gamma).exp_()
@@ -408,11 +454,11 @@ class TorchPenalty:
         product: Array = (tensor(coefficients, self.device) @ self._square).cpu().numpy()
         return product
 
-    def forces(self, coefficients: Array, vectors: Array) -> tuple[Array, Array]:
+    def forces(self, coefficients: Array, vectors: Array) -> tuple[Any, Any]:
         """Return sum_l w_lj and sum_l w_lj v_l for w_lj = k_lj sum_o beta_ol beta_oj, l != j."""
         beta, moved = tensor(coefficients, self.device), tensor(vectors, self.device)
         weights = (beta.T @ beta).mul_(self._square).fill_diagonal_(0.0)
-        return weights.sum(dim=1).cpu().numpy(), (weights @ moved.double()).cpu().numpy()
+        return weights.sum(dim=1), weights @ moved.double()
 
     def factor(self, rows: TorchHessian, least: float, fit_intercept: bool) -> "TorchFactor":
         """Factor A plus the Hessian of the losses of rows."""
@@ -430,6 +476,41 @@ class TorchPenalty:
                 return TorchFactor(lower, rows.column.clone(), corner, fit_intercept)
             before, ridge = ridge, max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
             total.diagonal().add_(ridge - before)
+
+    def solve_each(
+        self,
+        rows: Sequence[TorchHessian],
+        least: Sequence[float],
+        fit_intercept: bool,
+        right: Array,
+    ) -> Array:
+        """Return the solutions of linear systems (n_outputs, n_vectors + 1), one per Hessian."""
+        torch, given = imported(), tensor(right, self.device)
+        columns = torch.stack([each.column for each in rows])
+        totals = self._square + torch.stack([each.square for each in rows])
+        both = torch.stack([given[:, :-1], columns], dim=2)
+        with side_streams(self.device, len(rows)) as streams:
+            systems = []
+            for total, one, on_stream in zip(totals, both, streams, strict=True):
+                with on_stream:
+                    lower, info = torch.linalg.cholesky_ex(total)
+                    systems.append((torch.cholesky_solve(one, lower), info))
+        solved, infos = (torch.stack(each) for each in zip(*systems, strict=True))
+        found, of_columns = solved.unbind(dim=2)
+        checks = torch.stack([infos.double(), totals.diagonal(dim1=1, dim2=2).amax(dim=1)], dim=1)
+        corners = tensor(np.maximum([each.corner for each in rows], least), self.device)
+        intercepts = torch.zeros_like(corners)
+        if fit_intercept:
+            rest = corners - (columns * of_columns).sum(dim=1)  # Schur's complement
+            rest = torch.maximum(rest, LEAST_REST * corners)
+            intercepts = (given[:, -1] - (columns * found).sum(dim=1)) / rest
+            found = found - of_columns * intercepts[:, None]
+        solutions: Array = torch.cat([found, intercepts[:, None], checks], dim=1).cpu().numpy()
+        failed = (solutions[:, -2] != 0) | ~np.isfinite(solutions[:, -1])
+        for k in np.flatnonzero(failed).tolist():  # with a ridge
+            factor = self.factor(rows[k], least[k], fit_intercept)
+            solutions[k, :-2] = factor.solve(right[k : k + 1])[0]
+        return solutions[:, :-2]
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,28 +48,27 @@ class Pairs:
         """Forget all pairs."""
         self._order.clear()
 
-    def add(self, step: Array, change: Array) -> None:
-        """Add a pair, which replaces the oldest one if there are too many."""
-        bend, square = float(step @ change), float(change @ change)
+    def add(self, step: Any, change: Any) -> None:
+        """Add a pair, tensors, which replaces the oldest one if there are too many."""
+        bend, square = imported().stack([step @ change, change @ change]).tolist()
         if bend <= LEAST_BEND * square:
             return
         n_pairs = len(self._steps)
         k = self._order.pop(0) if len(self) == n_pairs else len(self)
-        self._steps[k], self._changes[k] = tensor(step, self.device), tensor(change, self.device)
+        self._steps[k], self._changes[k] = step, change
         self._order.append(k)
         now = self._order
-        self._bends[now, k] = (self._steps @ self._changes[k]).cpu().numpy()[now]
-        self._squares[now, k] = (self._changes @ self._changes[k]).cpu().numpy()[now]
+        products = imported().stack([self._steps @ change, self._changes @ change]).cpu().numpy()
+        self._bends[now, k], self._squares[now, k] = products[:, now]
         self._squares[k, now] = self._squares[now, k]
 
-    def direction(self, slope: Array) -> Array:
-        """Return the direction in which L-BFGS goes."""
+    def direction(self, gradient: Any) -> Any:
+        """Return the direction, a tensor, in which L-BFGS goes."""
         if not self._order:
-            return -slope / (float(np.linalg.norm(slope)) or 1.0)
+            return -gradient / (float(gradient.norm()) or 1.0)
         now, last = self._order, self._order[-1]
-        gradient = tensor(slope, self.device)
-        along_steps = (self._steps @ gradient).cpu().numpy()[now]
-        along_changes = (self._changes @ gradient).cpu().numpy()[now]
+        products = imported().stack([self._steps @ gradient, self._changes @ gradient])
+        along_steps, along_changes = products.cpu().numpy()[:, now]
         bends, squares = (each[np.ix_(now, now)] for each in (self._bends, self._squares))
         h = self._bends[last, last] / self._squares[last, last]
         inner = solve_triangular(bends, along_steps)
@@ -78,9 +77,7 @@ class Pairs:
         weights[0, now] = solve_triangular(bends, outer, trans=1)
         weights[1, now] = -h * inner
         of_steps, of_changes = tensor(weights, self.device)
-        found = h * gradient + of_steps @ self._steps + of_changes @ self._changes
-        direction: Array = -found.cpu().numpy()
-        return direction
+        return -(h * gradient + of_steps @ self._steps + of_changes @ self._changes)
 
 
 def descend(
@@ -89,17 +86,19 @@ def descend(
     """Minimise; return where this ends, and the number of steps. See `Backend.descend`."""
     here, pairs, n_made = start, Pairs(len(start), N_PAIRS, on), 0
     value, slope = look(here)
+    gradient = tensor(slope, on)
     while n_made < n_steps and slope.any():
-        direction = pairs.direction(slope)
-        found = searched(look, here, value, slope, direction)
+        towards = pairs.direction(gradient)
+        found = searched(look, here, value, slope, towards.cpu().numpy())
         if found is None:
             if not pairs:
                 break
             pairs.clear()
             continue
-        there, value, after = found
-        pairs.add(there - here, after - slope)
-        here, slope, n_made = there, after, n_made + 1
+        length, here, value, slope = found
+        before, gradient = gradient, tensor(slope, on)
+        pairs.add(length * towards, gradient - before)
+        n_made += 1
         if is_flat(value):
             break
     return here, n_made
@@ -107,10 +106,10 @@ def descend(
 
 def searched(
     look: Look, here: Array, value: float, slope: Array, direction: Array
-) -> tuple[Array, float, Array] | None:
-    """Return a point along a direction, with its value and slope; None if none is better.
+) -> tuple[float, Array, float, Array] | None:
+    """Return how far to go along a direction, the point there, and its value and slope.
 
-    The point meets Wolfe's conditions, or is the best one after many trials.
+    The point meets Wolfe's conditions, or is the best one after many trials. None: none is better.
     """
     falls = float(slope @ direction)
     low, high, length, best = 0.0, np.inf, 1.0, None
@@ -124,10 +123,10 @@ def searched(
             margin = 0.1 * (high - low)
             length = min(max(guess, low + margin), high - margin)
             continue
-        if best is None or found < best[1]:
-            best = there, found, after
+        if best is None or found < best[2]:
+            best = length, there, found, after
         if float(after @ direction) >= LEAST_TURN * falls:
-            return there, found, after
+            return length, there, found, after
         low = length
         length = 4 * length if np.isinf(high) else (low + high) / 2
     return best

@@ -28,7 +28,9 @@ class DeviceLosses:
         self.formula = formula
         if isinstance(formula, ClassFormula):
             codes = tensor(formula.codes[at], device, torch.int64)[:, None]
-            positives = torch.tensor(formula.positives, device=device)
+            positives: Any = formula.positives[0]  # a number, which need not be copied
+            if len(formula.positives) > 1:
+                positives = torch.tensor(formula.positives, device=device)
             self.y = codes if self.coupled else (codes == positives).double() * 2 - 1
             return
         self.y = tensor(formula.targets[at], device, torch.float64)

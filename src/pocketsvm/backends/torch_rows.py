@@ -7,9 +7,10 @@ values.
 
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -37,6 +38,8 @@ ALIGNED = 4
 # Bytes that are copied at once to pinned memory, and from there to the device; and the least number
 # of rows for a thread.
 STAGED_AT_ONCE, LEAST_COPIED = 2**25, 1024
+# Streams that work on small matrices at once.
+MOST_STREAMS = 8
 # The memory that the CPU is taken to have, as a device of torch.
 CPU_BYTES = 2**30
 
@@ -77,9 +80,10 @@ def most_values(device: str) -> int:
     return _most_values.get(device) or settle_values(device)
 
 
-def settle_values(device: str) -> int:
+def settle_values(device: str, free: int | None = None) -> int:
     """Find out how many values may be worked on together, from the memory that is free now."""
-    most = min(_after_errors.get(device, MOST_VALUES), free_bytes(device) // (2 * VALUE_BYTES))
+    free = free_bytes(device) if free is None else free
+    most = min(_after_errors.get(device, MOST_VALUES), free // (2 * VALUE_BYTES))
     _most_values[device] = max(LEAST_VALUES, most)
     return _most_values[device]
 
@@ -138,6 +142,27 @@ def exact_products() -> Iterator[None]:
         setattr(matmul, name, before)
 
 
+@contextmanager
+def side_streams(device: str, n: int) -> Iterator[list[Any]]:
+    """Give contexts of streams for work on small arrays, which leaves most of a GPU idle alone.
+
+    What was computed before and what follows waits for this work.
+    """
+    torch = imported()
+    if not device.startswith("cuda") or n == 1:
+        yield [nullcontext()] * n
+        return
+    main = torch.cuda.current_stream(device)
+    streams = [torch.cuda.Stream(device) for _ in range(min(n, MOST_STREAMS))]
+    for each in streams:
+        each.wait_stream(main)
+    try:
+        yield [torch.cuda.stream(streams[k % len(streams)]) for k in range(n)]
+    finally:
+        for each in streams:
+            main.wait_stream(each)
+
+
 def tensor(array: Any, device: str, dtype: Any = None) -> Any:
     """Copy an array to the device."""
     torch, array = imported(), np.ascontiguousarray(array)
@@ -179,6 +204,56 @@ def check_tensor(X: Any, n_features: int, name: str) -> None:
         raise ValueError(f"Input X contains NaN or infinity, but {name} does not accept them.")
 
 
+class Centre:
+    """A point that is subtracted from rows and vectors."""
+
+    def __init__(self, mean: Array, device: str, dtype: Any) -> None:
+        # In the precision of the rows, so that rows and vectors are moved by the same.
+        self.array: Array = mean.astype(np.float32 if dtype.itemsize == 4 else np.float64)
+        self.here = tensor(self.array, device, dtype)
+        self.exact = self.here.double()
+
+
+class VectorMatrix:
+    """Vectors as a matrix with which rows are multiplied, and the centre of these rows."""
+
+    def __init__(self, vectors: Array, gamma: float, centre: Centre, dtype: Any) -> None:
+        moved = tensor(vectors, str(centre.exact.device)).double() - centre.exact
+        n_features = vectors.shape[1]
+        matrix = moved.new_zeros((width_of(n_features), len(vectors)))
+        matrix[:n_features] = 2 * gamma * moved.T
+        matrix[n_features] = -gamma
+        matrix[n_features + 1] = -gamma * moved.square().sum(dim=1)
+        self.centre, self.matrix = centre, matrix.to(dtype)
+
+
+class LastMatrix:
+    """The matrix of the vectors that rows were read with last, as long as the vectors exist."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Any, Any, Any] | None = None
+
+    def of(self, vectors: Array, gamma: float, device: str, dtype: Any) -> VectorMatrix:
+        """Return the matrix of vectors; the centre is their mean."""
+        key = gamma, device, dtype
+        if (last := self._last) is not None and last[0]() is vectors and last[1] == key:
+            found: VectorMatrix = last[2]
+            return found
+        mean = vectors.mean(axis=0, dtype=np.float64)
+        found = VectorMatrix(vectors, gamma, Centre(mean, device, dtype), dtype)
+        self._last = weakref.ref(vectors, self._forget), key, found
+        return found
+
+    def _forget(self, gone: Any) -> None:
+        if (last := self._last) is not None and last[0] is gone:
+            self._last = None
+
+
+def width_of(n_features: int) -> int:
+    """Return the number of values of a row on a device."""
+    return -(-(n_features + 2) // ALIGNED) * ALIGNED
+
+
 class DeviceRows:
     """Rows for a device, in one precision: on it, if there is room, or copied when needed.
 
@@ -198,23 +273,26 @@ class DeviceRows:
 
     stays : bool
         Whether the rows should stay on the device.
+
+    centre : Centre or None
+        What is subtracted; None means the mean of the first rows.
     """
 
-    def __init__(self, X: Any, device: str, dtype: Any, n_threads: int, *, stays: bool) -> None:
+    def __init__(
+        self,
+        X: Any,
+        device: str,
+        dtype: Any,
+        n_threads: int,
+        *,
+        stays: bool,
+        centre: Centre | None = None,
+    ) -> None:
         self.X, self.device, self.dtype, self.n_threads = X, device, dtype, n_threads
         self.n_rows, self.n_features = X.shape
-        self.width = -(-(self.n_features + 2) // ALIGNED) * ALIGNED
+        self.width = width_of(self.n_features)
         self.is_sparse = sp.issparse(X)
-        some = X[: min(self.n_rows, 4096)]
-        if is_tensor(some):
-            some = some.cpu().numpy()
-        # In the precision of the rows, so that rows and vectors are moved by the same.
-        self.centre: Array = np.zeros(self.n_features)
-        if self.n_rows:
-            mean = np.asarray(some.mean(axis=0), dtype=np.float64).ravel()
-            self.centre = mean.astype(np.float32 if self.item == 4 else np.float64)
-        self._centre = tensor(self.centre, device, dtype)
-        self._exact_centre = self._centre.double()
+        self._centre = centre or Centre(self._mean(), device, dtype)
         self._rows: Any = None
         self._sparse: Any = None
         # Asking for free memory takes longer than it takes to read few rows.
@@ -231,6 +309,19 @@ class DeviceRows:
     def item(self) -> int:
         """The bytes of a value."""
         return int(self.dtype.itemsize)
+
+    @property
+    def centre(self) -> Array:
+        """What is subtracted from the rows."""
+        return self._centre.array
+
+    def _mean(self) -> Array:
+        """Return the mean of the first rows."""
+        if not self.n_rows:
+            return np.zeros(self.n_features)
+        some = self.X[: min(self.n_rows, 4096)]
+        some = some.cpu().numpy() if is_tensor(some) else some
+        return np.asarray(some.mean(axis=0), dtype=np.float64).ravel()
 
     def _bytes(self) -> int:
         values = self.X.nnz * 4 if self.is_sparse else self.n_rows * self.width
@@ -251,12 +342,7 @@ class DeviceRows:
 
     def vectors(self, vectors: Array, gamma: float) -> Any:
         """Return the matrix of vectors with which rows are multiplied."""
-        moved = tensor(vectors, self.device).double() - self._exact_centre
-        matrix = moved.new_zeros((self.width, len(vectors)))
-        matrix[: self.n_features] = 2 * gamma * moved.T
-        matrix[self.n_features] = -gamma
-        matrix[self.n_features + 1] = -gamma * moved.square().sum(dim=1)
-        return matrix.to(self.dtype)
+        return VectorMatrix(vectors, gamma, self._centre, self.dtype).matrix
 
     def chunks(self, at: slice, n_each: int) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows, and these rows on the device."""
@@ -277,7 +363,7 @@ class DeviceRows:
         places = chosen.cpu().numpy()
         rows = self.X[places]
         rows = rows.toarray() if self.is_sparse else rows
-        return tensor(rows, self.device, self.dtype) - self._centre
+        return tensor(rows, self.device, self.dtype) - self._centre.here
 
     @property
     def is_resident(self) -> bool:
@@ -289,7 +375,7 @@ class DeviceRows:
         torch, d = imported(), self.n_features
         if out is None:
             out = torch.empty((len(part), self.width), device=self.device, dtype=self.dtype)
-        torch.sub(part, self._centre, out=out[:, :d])
+        torch.sub(part, self._centre.here, out=out[:, :d])
         torch.linalg.vector_norm(out[:, :d], dim=1, out=out[:, d])
         out[:, d].square_()
         out[:, d + 1] = 1
@@ -418,6 +504,25 @@ def resident_rows(checked: CheckedRows, device: str, dtype: Any, n_threads: int)
         return found
 
 
+def rows_to_read(
+    checked: CheckedRows, vectors: Array, gamma: float, device: str, dtype: Any, n_threads: int
+) -> tuple[DeviceRows, Any]:
+    """Return rows that are read with vectors, and the matrix of these.
+
+    Few rows, as those of a batch of a file, are not kept; batches share the matrix.
+    """
+    known = checked in _resident or checked.X.nbytes > SMALL
+    if checked.structure is not None or known:
+        rows = resident_rows(checked, device, dtype, n_threads)
+        return rows, rows.vectors(vectors, gamma)
+    found = _last_matrix.of(vectors, gamma, device, dtype)
+    rows = DeviceRows(checked.X, device, dtype, n_threads, stays=False, centre=found.centre)
+    return rows, found.matrix
+
+
 def _within(at: slice, n_each: int) -> list[slice]:
     parts = slices(at.stop - at.start, max(1, n_each))
     return [slice(at.start + part.start, at.start + part.stop) for part in parts]
+
+
+_last_matrix = LastMatrix()

@@ -108,9 +108,9 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = "output" if error.filename is None else os.fsdecode(error.filename)
         return f"{name}: {error.strerror}"
-    if isinstance(error, MemoryError):
-        return str(error) or "not enough memory"
-    if isinstance(error, ValueError):
+    if isinstance(error, MemoryError) and not str(error):
+        return "not enough memory"
+    if isinstance(error, ValueError | MemoryError):
         from .hints import with_hint  # the library is loaded: it has raised
 
         return with_hint(error)

@@ -1,5 +1,6 @@
 """Advice of the library, in the flags of the command line."""
 
+import re
 import shlex
 
 from ..files import DataError, Hint
@@ -12,7 +13,14 @@ def with_hint(problem: BaseException) -> str:
         return f"{problem} The flag --scale {problem.scale} does the same."
     if isinstance(problem, TargetWarning):
         return f"{problem} The flags are --c and --epsilon; pocketsvm tune finds a good C."
-    return problem.message(_flag) if isinstance(problem, DataError) else str(problem)
+    if isinstance(problem, DataError):
+        return problem.message(_flag)
+    return in_flags(str(problem))
+
+
+def in_flags(message: str) -> str:
+    """Return a message about a device that names the flag."""
+    return re.sub('device="([^"]*)"', r"--device \1", message)
 
 
 def _flag(hint: Hint) -> str:

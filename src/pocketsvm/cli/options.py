@@ -32,11 +32,12 @@ def _check_device(given: str) -> str:
     if given == "cpu":
         return given
     from ..backends.devices import device_of
+    from .hints import in_flags
 
     try:
         device_of(given)
     except (ImportError, RuntimeError, ValueError) as error:
-        raise typer.BadParameter(str(error)) from None
+        raise typer.BadParameter(in_flags(str(error))) from None
     return given
 
 
@@ -112,8 +113,8 @@ class DataOptions:
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of the label, by name or number (from 1; -1 is the last). By default the "
-            "one named label, target, class or y, or else the last.",
+            help="Column of the label, by name or number (from 1; -1 is the last), which is no "
+            "feature. By default that of the training file.",
             rich_help_panel=TABLES,
         ),
     ] = None
@@ -150,6 +151,15 @@ class DataOptions:
 class TrainingDataOptions(DataOptions):
     """How to read a data file, which columns to leave out, and which ones to prepare."""
 
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the label, by name or number (from 1; -1 is the last). By default the "
+            "one named label, target, class or y, or else the last.",
+            rich_help_panel=TABLES,
+        ),
+    ] = None
     drop: Annotated[
         list[str] | None,
         typer.Option(

@@ -232,28 +232,10 @@ def _missing(at: str, selection: Selection) -> DataError:
 
 def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch:
     """Return a batch of pyarrow as arrays; a missing feature is NaN, if it is allowed."""
-    import pyarrow as pa
-
-    n_features = len(selection.features)
-    places = {k: place for place, k in enumerate(selection.used)}
     n_columns = len(set(selection.features))
-    single = all(kind == pa.float32() for kind in batch.schema.types[:n_columns])
-    kind = object if selection.texts else np.float32 if single else np.float64
-    X = np.empty((batch.num_rows, n_features), dtype=kind)
-    for j, k in enumerate(selection.features):
-        column = batch.column(places[k])
-        if j in selection.parts:
-            values = part_of(column, selection.parts[j])
-        else:
-            values = _texts(column) if k in selection.texts else _numbers(column)
-        is_missing = values != values
-        if is_missing.any() and not selection.missing:
-            row = int(np.flatnonzero(is_missing)[0])
-            raise _missing(place(name, n_before + row + 1, selection, k), selection)
-        if k not in selection.texts and (infinite := np.flatnonzero(np.isinf(values))).size:
-            at = place(name, n_before + int(infinite[0]) + 1, selection, k)
-            raise DataError(f"{at}{values[infinite[0]]} is not a finite number")
-        X[:, j] = values
+    X = _matrix(batch, selection)
+    if X is None:
+        X = _columns(name, batch, selection, n_before)
     last = iter(batch.columns[n_columns:])
     labels = weights = ids = targets = None
     if selection.label is not None:
@@ -274,6 +256,51 @@ def _arrays(name: str, batch: Any, selection: Selection, n_before: int) -> Batch
             at = place(name, n_before + row + 1, selection, selection.targets[k])
             raise DataError(f"{at}a target must be a finite number.")
     return Batch(X, labels, weights, ids, targets)
+
+
+def _matrix(batch: Any, selection: Selection) -> Any:
+    """Return the features of a batch at once if they are finite floats of one type, else None."""
+    import pyarrow as pa
+
+    n_features = len(selection.features)
+    if selection.texts or selection.parts or selection.used[:n_features] != selection.features:
+        return None
+    features = batch.select(range(n_features))
+    if set(features.schema.types) not in ({pa.float32()}, {pa.float64()}):
+        return None
+    if any(column.null_count for column in features.columns):
+        return None
+    X = features.to_tensor().to_numpy()
+    is_good = np.isfinite(X).all() or (selection.missing and not np.isinf(X).any())
+    return X if is_good else None
+
+
+def _columns(name: str, batch: Any, selection: Selection, n_before: int) -> Any:
+    """Return the features of a batch column by column; refuse values of no use by their place."""
+    import pyarrow as pa
+
+    n_features = len(selection.features)
+    places = {k: place for place, k in enumerate(selection.used)}
+    single = all(
+        kind == pa.float32() for kind in batch.schema.types[: len(set(selection.features))]
+    )
+    kind = object if selection.texts else np.float32 if single else np.float64
+    X = np.empty((batch.num_rows, n_features), dtype=kind)
+    for j, k in enumerate(selection.features):
+        column = batch.column(places[k])
+        if j in selection.parts:
+            values = part_of(column, selection.parts[j])
+        else:
+            values = _texts(column) if k in selection.texts else _numbers(column)
+        is_missing = values != values
+        if is_missing.any() and not selection.missing:
+            row = int(np.flatnonzero(is_missing)[0])
+            raise _missing(place(name, n_before + row + 1, selection, k), selection)
+        if k not in selection.texts and (infinite := np.flatnonzero(np.isinf(values))).size:
+            at = place(name, n_before + int(infinite[0]) + 1, selection, k)
+            raise DataError(f"{at}{values[infinite[0]]} is not a finite number")
+        X[:, j] = values
+    return X
 
 
 def _numbers(column: Any) -> Any:

@@ -21,7 +21,7 @@ from .errors import DataError
 from .reader import Batch, Opened
 from .remote import open_binary
 
-BATCH_VALUES = 1 << 20  # numbers per batch: 8 MB
+BATCH_VALUES = 1 << 21  # numbers per batch: 16 MB
 # Bytes of memory that a fit takes for each value and each row.
 VALUE_BYTES = ROW_BYTES = 24
 MAX_QUOTED = 40  # characters of a wrong value that a message shows

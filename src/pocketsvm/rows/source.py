@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 NO_ROWS = "there are no rows of positive weight: the files, or batches(), gave none."
 CHANGED = "the rows changed between two scans: "
+# Results of chunks are merged when there are more: each merge copies the rows that were drawn.
+MOST_PARTS = 16
 
 
 class Reading(Protocol[T]):
@@ -127,10 +129,11 @@ class ChunkSource(Source):
 
     def scan(self, reading: Reading[T], follow: Follower | None = None) -> T:
         """Merge what is read from all chunks that have rows, in their order."""
-        total: T | None = None
+        parts: list[T] = []  # the first one is merged already
         n_done = n_rows = 0
         if follow is not None:
-            total, n_done = follow.before
+            before, n_done = follow.before
+            parts += [before] * (before is not None)
         for chunk in self.read():
             chunk = chunk.counted(self.ignored)
             first = n_rows
@@ -142,13 +145,14 @@ class ChunkSource(Source):
                     f"{chunk.place}: the batches are not those that the checkpoint has read. "
                     "Remove it to begin anew."
                 )
-            part = reading(chunk, first)
-            total = part if total is None else reading.merge([total, part])
+            parts.append(reading(chunk, first))
+            if len(parts) > MOST_PARTS or follow is not None:
+                parts = [reading.merge(parts)]
             if follow is not None:
-                follow(total, n_rows)
-        if total is None:
+                follow(parts[0], n_rows)
+        if not parts:
             raise DataError(NO_ROWS)
-        return total
+        return reading.merge(parts)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,6 @@ class Positions:
     def _gradient(self, problem: Problem, vectors: Array, place: Place, slopes: Array) -> Array:
         """Return the slope in the positions, which are given without the centre."""
         beta = place.point[:, :-1]
-        total, pull = problem.penalty.forces(beta, vectors)
-        problem.rows.add_forces(self.X, slopes, beta, total, pull)
-        gradient: Array = 2 * self.gamma * (pull - total[:, None] * vectors)
+        forces = problem.rows.forces(problem.penalty, self.X, slopes, beta, vectors)
+        gradient: Array = 2 * self.gamma * forces
         return gradient

@@ -24,6 +24,7 @@ from .. import _core
 from .._cached import cached_property
 from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
 from ..backends.hessian import INTERCEPT_CURVATURE
+from ..backends.kernel import Use
 from ..rows.checked import Rows
 from ..rows.sampling import draw_members
 from .conjugate import conjugate_gradients, row_products
@@ -99,25 +100,6 @@ class Bends:
     gradient: Array
     slopes: Array
     curvatures: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Changes:
-    """How the curvatures of rows have changed: it is called with blocks of their kernel values."""
-
-    hessians: list[RowHessian]
-    differences: list[Array]
-
-    @property
-    def needed(self) -> NDArray[np.bool_]:
-        """The rows whose curvature has changed in an output."""
-        needed: NDArray[np.bool_] = np.any([each != 0 for each in self.differences], axis=0)
-        return needed
-
-    def __call__(self, at: Any, kernel: Any) -> None:
-        """Add the changes of some rows."""
-        for hessian, difference in zip(self.hessians, self.differences, strict=True):
-            hessian.add(kernel, difference[at])
 
 
 class Problem:
@@ -250,7 +232,7 @@ class Problem:
             gradient[:, -1] = 0.0
         return gradient
 
-    def _changing(self, curvatures: Array) -> "Changes | None":
+    def _changing(self, curvatures: Array) -> Use | None:
         """Return what keeps the Hessians up to date."""
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
         is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
@@ -260,11 +242,8 @@ class Problem:
             n_rows = len(curvatures)
             self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
         least = SMALL_CHANGE / self.sample.total_c * self.sample.c
-        differences = [
-            hessian.differences(column, float(column.sum()) * least)
-            for hessian, column in zip(self._hessians, curvatures.T, strict=True)
-        ]
-        return Changes(self._hessians, differences)
+        changes: Use = self.rows.changes(self._hessians, curvatures, least)
+        return changes
 
     def _objective(self, place: Place, losses: Array) -> Array:
         quadratic = 0.5 * row_products(place.point[:, :-1], place.penalised)
@@ -323,14 +302,14 @@ class Problem:
             for at, kernel in self.rows.blocks():
                 changes(at, kernel)
         direction, n_bent = np.zeros(self.shape), np.count_nonzero(bends.curvatures, axis=0)
-        for o in range(self.shape[0]):
-            if active is None or active[o]:
-                if self.is_stiff and n_bent[o] <= self.shape[1] and self._whitened is not None:
-                    direction[o] = self._directions_of_rows([o], bends)[0]
-                    continue
-                known = self._hessians[o] if self._hessians else None
-                hessian = self._factor(o, known, bends.curvatures[:, o], random, place.decisions)
-                direction[o] = -hessian.solve(bends.gradient[o : o + 1])[0]
+        outputs = np.arange(self.shape[0]) if active is None else np.flatnonzero(active)
+        are_few = n_bent[outputs] <= self.shape[1]
+        if self.is_stiff and are_few.any() and self._whitened is not None:
+            for o in outputs[are_few]:
+                direction[o] = self._directions_of_rows([o], bends)[0]
+            outputs = outputs[~are_few]
+        given = bends.curvatures, random, place.decisions
+        direction[outputs] = -self._solved(outputs, bends.gradient[outputs], *given)
         return direction
 
     def _white_direction(
@@ -427,32 +406,43 @@ class Problem:
         """Return the point where Newton's method goes from decision values, in one step."""
         _, slopes, curvatures = self.sample.bends(decisions, self.n_threads)
         bent = self.sample.loss.bent_products(decisions, curvatures, self.sample.c)
+        self._shares_first = False  # the steps that follow need few changes of these Hessians
         right = self.rows.pull_of(bent - slopes, self._changing(curvatures)) - self.linear
-        point = np.empty(self.shape)
-        for o in range(self.shape[0]):
-            known = self._hessians[o] if self._hessians else None
-            hessian = self._factor(o, known, curvatures[:, o], random, decisions)
-            point[o] = hessian.solve(right[o : o + 1])[0]
-        return point
+        return self._solved(np.arange(len(right)), right, curvatures, random, decisions)
 
-    def _factor(
+    def _solved(
         self,
-        output: int,
-        known: RowHessian | None,
+        outputs: Array,
+        right: Array,
         curvatures: Array,
         random: np.random.Generator,
         decisions: Array | None,
+    ) -> Array:
+        """Return the solutions of linear systems with the Hessians of some outputs."""
+        if self._hessians:
+            self.penalty.preconditioner = None
+            known = [self._hessians[o] for o in outputs]
+            least = [self._least_curvature(o) for o in outputs]
+            return self.penalty.solve_each(known, least, self.fit_intercept, right)
+        found = np.empty_like(right)
+        for k, o in enumerate(outputs):
+            hessian = self._factor(o, curvatures[:, o], random, decisions)
+            found[k] = hessian.solve(right[k : k + 1])[0]
+        return found
+
+    def _factor(
+        self, output: int, curvatures: Array, random: np.random.Generator, decisions: Array | None
     ) -> HessianFactor:
-        """Factor the Hessian of an output, which may be known up to the penalty.
+        """Factor the Hessian of an output.
 
         Losses of pairs need the decision values; None gives a bound for any decision values.
         """
         self.penalty.preconditioner = None  # the new factor takes its memory
         if self.sample.loss.has_pairs:
-            known = self._pair_hessian(curvatures, random, decisions)
-            return self.penalty.factor(known, 1.0, fit_intercept=False)
-        known = known or self.row_hessian(curvatures)
-        return self.penalty.factor(known, self._least_curvature(output), self.fit_intercept)
+            pairs = self._pair_hessian(curvatures, random, decisions)
+            return self.penalty.factor(pairs, 1.0, fit_intercept=False)
+        found = self.row_hessian(curvatures)
+        return self.penalty.factor(found, self._least_curvature(output), self.fit_intercept)
 
     def _rough_factor(
         self, output: int, curvatures: Array, random: np.random.Generator
@@ -460,7 +450,7 @@ class Problem:
         """Factor the Hessian of some of the rows, which represent all."""
         n_rows = ROUGH_ROWS_PER_VECTOR * self.shape[1]
         some = thinned(curvatures, n_rows, random, self.n_threads)
-        return self._factor(output, None, some, random, None)
+        return self._factor(output, some, random, None)
 
     def _least_curvature(self, output: int) -> float:
         """Return the least curvature of the intercept of an output."""
