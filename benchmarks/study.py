@@ -5,13 +5,11 @@ seeds; test sets are not used. Results are stored, so that a run that was stoppe
 page is written from the results of this build.
 """
 
-import argparse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,10 +21,8 @@ from sklearn.model_selection import train_test_split
 from pocketsvm.backends.native import Native
 from pocketsvm.estimators import BudgetedSVC
 from pocketsvm.model.prediction import decision_values
-from pocketsvm.paper.toolkit.measure import one_thread, written_with
-from pocketsvm.paper.toolkit.pages import Block, read_paragraphs, write_markdown
-from pocketsvm.paper.toolkit.results import Results, Row, program, select
-from pocketsvm.paper.toolkit.tables import Columns, Table, headings
+from pocketsvm.paper.toolkit.measure import one_thread
+from pocketsvm.paper.toolkit.results import Results, Row, program
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.precision import training_rows
 from pocketsvm.search import BudgetedSVCCV, BudgetedSVRCV
@@ -37,9 +33,8 @@ from pocketsvm.training.passes import passes
 from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices, Settings
 from pocketsvm.training.state import VectorSet
 
-from .data_sets import STUDY, STUDY_ROWS, StudySet
+from .data_sets import STUDY, StudySet
 from .data_sets import STUDY_CASES as CASES
-from .datasets.cases import TEST_ROWS
 
 SEEDS = range(5)
 HELD_OUT = 0.25
@@ -401,8 +396,6 @@ def _run_case(case: str, seed: int) -> list[Row]:
 
 # --- the page -------------------------------------------------------------------------------------
 
-TEXT = Path(__file__).with_name("study.md")  # what the page says beside its tables
-DEFAULTS = "the default values"
 WHOLE = ("Polishing", "Feature scales", "Searches")  # comparisons with tables of their own
 # Those of `ALL_VARIED`.
 HEADINGS = (
@@ -413,145 +406,3 @@ HEADINGS = (
     "Choices of mini-batches",
     "Choices of the search",
 )
-CASE_COLUMNS: Columns = headings(
-    "data",
-    "last iterate",
-    "polished",
-    "difference",
-    "last class",
-    "predicted by last iterate",
-    "predicted by polished",
-)
-
-
-def blocks(results: Results) -> Iterator[Block]:
-    """Yield the blocks of the page, from the results of this build."""
-    title, *text = read_paragraphs(
-        TEXT, STUDY_ROWS=STUDY_ROWS, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET
-    )
-    cases = text.index("## Generated data, polished and not")
-    yield from (title, f"Written by `make study` {written_with()}. It measures everything again.")
-    done = [name for name, some in COMPARISONS.items() if _is_measured(some, results)]
-    if len(done) < len(COMPARISONS):
-        yield f"**{len(done)} of {len(COMPARISONS)} comparisons are measured on this version.**"
-    yield from text[:cases]
-    for heading, comparisons in groups().items():
-        shown = {name: some for name, some in comparisons.items() if name in done}
-        if shown:
-            yield f"## {heading}"
-            yield from (_comparison(shown, which, results) for which in (0, 1))
-    yield from text[cases:]
-    yield _case_table(results)
-
-
-def groups() -> dict[str, dict[str, dict[str, Changes]]]:
-    """Return the comparisons, by their names, that share a pair of tables, by their headings."""
-    names = {name: {name: COMPARISONS[name]} for name in WHOLE if name in COMPARISONS}
-    for heading, (varied, _) in zip(HEADINGS, ALL_VARIED, strict=True):
-        titles = [f"`{name}`" for name in varied if f"`{name}`" in COMPARISONS]
-        names[heading] = {title: COMPARISONS[title] for title in titles}
-    return names
-
-
-def _is_measured(variants: Mapping[str, Changes], results: Results) -> bool:
-    """Whether all variants are measured on the data sets to which they apply."""
-    return all(
-        len(_scores(results, "score", data.label, budget, changes))
-        for changes in variants.values()
-        for data in STUDY
-        if _applies(changes, data)
-        for budget in data.budgets
-    )
-
-
-def _comparison(
-    comparisons: Mapping[str, Mapping[str, Changes]], which: int, results: Results
-) -> Table:
-    """Return the table of some comparisons for the smaller (0) or larger (1) budgets."""
-    every = [changes for variants in comparisons.values() for changes in variants.values()]
-    default = {
-        (data.label, data.budgets[which]): scores
-        for data in STUDY
-        if all(_applies(changes, data) for changes in every)
-        and len(scores := _scores(results, "score", data.label, data.budgets[which], {}))
-    }
-    titles = [f"{label}, {budget}" for label, budget in default]
-    table = Table("comparison", "", headings("data, B", *titles))
-    table.add("the default", *(f"{scores.mean():.2f}" for scores in default.values()))
-    for label, changes in _labelled(comparisons).items():
-        ours = [_scores(results, "score", *column, changes) for column in default]
-        pairs = zip(ours, default.values(), strict=True)
-        table.add(label, *(_difference(scores - base) for scores, base in pairs))
-    return table
-
-
-def _labelled(comparisons: Mapping[str, Mapping[str, Changes]]) -> dict[str, Changes]:
-    """Return the variants but the default, by what the table calls them."""
-    found: dict[str, Changes] = {}
-    for title, variants in comparisons.items():
-        usual = next(iter(variants))  # of a choice: its default value
-        for name, changes in variants.items():
-            if title in WHOLE:
-                found[name] = changes
-            elif name == usual:
-                found[DEFAULTS] = changes
-            else:
-                found[f"{title}: {name} instead of {usual}"] = changes
-    return {label: changes for label, changes in found.items() if changes}
-
-
-def _case_table(results: Results) -> Table:
-    table = Table("cases", "", CASE_COLUMNS)
-    for case in CASES:
-        scores = [_scores(results, column, case) for column in CASE_SCORES]
-        if all(map(len, scores)):
-            last, polished, *shares = scores
-            table.add(
-                case,
-                *(f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" for scores in (last, polished)),
-                _difference(polished - last),
-                *(f"{share.mean():.2f}" for share in shares),
-            )
-    return table
-
-
-def _scores(
-    results: Results,
-    column: str,
-    data: str,
-    budget: int | None = None,
-    changes: Changes | None = None,
-) -> NDArray[np.float64]:
-    """Return the scores for all seeds, or nothing if some are missing."""
-    rows = results.of(_line(data, seed, budget, changes) for seed in SEEDS)
-    scores = [row[column] for row in rows if row is not None]
-    return np.array(scores if len(scores) == len(SEEDS) else [], dtype=np.float64)
-
-
-def _difference(values: NDArray[np.float64]) -> str:
-    """Return mean and standard error."""
-    return f"{values.mean():+.2f} ± {values.std(ddof=1) / len(values) ** 0.5:.2f}"
-
-
-def main() -> None:
-    """Run the study, or only write its page."""
-    parser = argparse.ArgumentParser(description="Compare the settings of training.")
-    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    parser.add_argument("--only", default="", metavar="NAME,…", help="only these comparisons")
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    parser.add_argument("--out", type=Path, default=Path("build/study"), help="folder of results")
-    parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the page")
-    options = parser.parse_args()
-    results = Results(options.out / "results.csv", COLUMNS, tuple(KEY))
-    if not options.page:
-        only = [name.strip("` ") for name in options.only.split(",") if name]
-        if unknown := set(only) - {title.strip("`") for title in COMPARISONS}:
-            parser.error(f"there is no comparison {min(unknown)!r}; there are {list(COMPARISONS)}")
-        measure(results, options.jobs, only)
-    if not select(results.rows, program=program()):
-        parser.error("there are no results of this build: run the study without --page")
-    print(f"Written: {write_markdown(list(blocks(results)), options.docs, 'study')}")
-
-
-if __name__ == "__main__":
-    main()

@@ -5,10 +5,10 @@ from dataclasses import fields
 import pytest
 from sklearn.datasets import make_friedman1, make_moons
 
-from benchmarks import data_sets, study
+from benchmarks import data_sets, study, study_pages
 from benchmarks.data_sets import StudySet, made
 from benchmarks.datasets import functions
-from pocketsvm.paper.toolkit.pages import write_markdown
+from pocketsvm.paper.toolkit.pages import markdown
 from pocketsvm.paper.toolkit.results import Results
 from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices
 
@@ -32,6 +32,14 @@ def results(tmp_path, monkeypatch):
     names = ("Polishing", "`class_moves`", "`hinge_width`", "`scale_steps`")
     monkeypatch.setattr(study, "COMPARISONS", {name: study.COMPARISONS[name] for name in names})
     return Results(tmp_path / "results.csv", study.COLUMNS, tuple(study.KEY))
+
+
+def text_of(pages):
+    """Return the text of all pages: the first explains, the others have tables of choices."""
+    texts = {name: markdown(blocks) for name, blocks in pages.items()}
+    assert "`class_moves`" in texts["study-solver"]
+    assert "Written by `make study` on 2" in texts["study-scales"]
+    return "\n".join(texts.values())
 
 
 # --- variants -------------------------------------------------------------------------------------
@@ -136,7 +144,7 @@ def test_both_kinds_of_data_are_learnt(budget):
 # --- runs and the page ----------------------------------------------------------------------------
 
 
-def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
+def test_every_variant_is_scored_once_and_shown(results, monkeypatch):
     monkeypatch.setattr(study, "JOB_VARIANTS", 20)
     jobs = list(study._jobs(results, ()))
     assert len(jobs) == 2 * (2 * 2 + 1)  # seeds; data sets and budgets, and the case
@@ -151,7 +159,7 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
     }
     assert variants == {"moons": every - some, "waves (R²)": every}
     assert len(some) == 3
-    page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
+    page = text_of(study_pages.pages(results))
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
     usual = f"{study.Choices().class_moves:,}"
     assert f"| `class_moves`: 0 instead of {usual} |" in page
@@ -162,14 +170,14 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
     assert "20,000 test rows" in page
 
 
-def test_some_comparisons_are_measured_in_small_jobs(results, tmp_path, monkeypatch):
+def test_some_comparisons_are_measured_in_small_jobs(results, monkeypatch):
     monkeypatch.setattr(study, "JOB_VARIANTS", 2)
     jobs = list(study._jobs(results, ["class_moves"]))
     assert len(jobs) == 2 * 2 * 2 * 2  # seeds, data sets, budgets; three variants in two jobs
     assert all(function is study._run_variants for function, *_ in jobs)
     for function, *arguments in jobs:
         results.add(function(*arguments))
-    page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
-    assert "**1 of 4 comparisons are measured on this version.**" in page
+    page = text_of(study_pages.pages(results))
+    assert "**1 of 4 comparisons are measured.**" in page
     assert "`class_moves`" in page
     assert "`hinge_width`" not in page
