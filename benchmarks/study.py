@@ -376,6 +376,16 @@ def _run_variants(label: str, budget: int, seed: int, variants: Sequence[Changes
         ]
 
 
+def all_data() -> tuple[StudySet, ...]:
+    """Return the data sets."""
+    return STUDY
+
+
+def all_cases() -> list[str]:
+    """Return the names of the generated data sets that are difficult in one respect each."""
+    return list(CASES)
+
+
 def _data(label: str) -> StudySet:
     return next(data for data in STUDY if data.label == label)
 
@@ -394,7 +404,7 @@ def _run_case(case: str, seed: int) -> list[Row]:
     return [{**_line(case, seed), **scores}]
 
 
-# --- the page -------------------------------------------------------------------------------------
+# --- what the pages need --------------------------------------------------------------------------
 
 WHOLE = ("Polishing", "Feature scales", "Searches")  # comparisons with tables of their own
 # Those of `ALL_VARIED`.

@@ -80,7 +80,7 @@ def _is_measured(variants: Mapping[str, study.Changes], results: Results) -> boo
     return all(
         len(_scores(results, "score", data.label, budget, changes))
         for changes in variants.values()
-        for data in study.STUDY
+        for data in study.all_data()
         if study._applies(changes, data)
         for budget in data.budgets
     )
@@ -93,7 +93,7 @@ def _comparison(
     every = [changes for variants in comparisons.values() for changes in variants.values()]
     default = {
         (data.label, data.budgets[which]): scores
-        for data in study.STUDY
+        for data in study.all_data()
         if all(study._applies(changes, data) for changes in every)
         and len(scores := _scores(results, "score", data.label, data.budgets[which], {}))
     }
@@ -124,7 +124,7 @@ def _labelled(comparisons: Mapping[str, Mapping[str, study.Changes]]) -> dict[st
 
 def _case_table(results: Results) -> Table:
     table = Table("cases", "", CASE_COLUMNS)
-    for case in study.CASES:
+    for case in study.all_cases():
         scores = [_scores(results, column, case) for column in study.CASE_SCORES]
         if all(map(len, scores)):
             last, polished, *shares = scores
