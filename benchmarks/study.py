@@ -8,6 +8,7 @@ page is written from the results of this build.
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
@@ -24,11 +25,12 @@ from pocketsvm.paper.toolkit.measure import one_thread
 from pocketsvm.paper.toolkit.results import Results, Row, program
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.precision import training_rows
+from pocketsvm.search import BudgetedSVCCV, BudgetedSVRCV
 from pocketsvm.solving.solve import solve
 from pocketsvm.tasks.classification import class_targets
 from pocketsvm.tasks.regression import value_targets
 from pocketsvm.training.passes import passes
-from pocketsvm.training.settings import Choices, Settings
+from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices, Settings
 from pocketsvm.training.state import VectorSet
 
 from .data_sets import STUDY, StudySet
@@ -58,9 +60,10 @@ OF_THE_PASSES = (
     "most_passes",
 )
 
-# What a variant changes: fields of `Choices`, and "polish" and "feature_scales" as in the
-# estimators. The default is an empty change.
+# What a variant changes: fields of `Choices`; "polish" and "feature_scales" as in the estimators;
+# "search", the feature scales of a search, and fields of `SearchChoices`. The default is empty.
 Changes = Mapping[str, Any]
+OF_SEARCH = "search_"
 
 # The choices, with a smaller and a larger value of each.
 VARIED: dict[str, tuple[Any, ...]] = {
@@ -126,20 +129,42 @@ VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
     "batch_vectors": (0.01, 0.1),
     "batch_coefficients": (0.03, 0.3),
 }
+# The same, of the search of C and gamma.
+VARIED_SEARCH: dict[str, tuple[Any, ...]] = {
+    "search_first_Cs": ((-4, -2, 0, 2, 4), (-2, 0, 2)),
+    "search_first_gammas": ((-8, -4, 0, 4), (-4, -2, 0, 2)),
+    "search_reach": (4, 30),
+    "search_rows_per_vector": (8, 256),
+    "search_sampled_times": (1, 16),
+    "search_budget": (100, 2000),
+    "search_few_rows": (300, 3000),
+    "search_shares": ((0.05, 0.15), (0.2, 0.4)),
+    "search_carried_rows": (0, 8000),
+    "search_least_gain": (0.0, 0.1),
+}
 # What is varied, and what all its variants have in common.
 SCALES, AUTO = {"feature_scales": "learn"}, {"feature_scales": "auto"}
+SEARCH = {"search": "auto"}
 ALL_VARIED: tuple[tuple[dict[str, tuple[Any, ...]], dict[str, str]], ...] = (
     (VARIED, {}),
     (VARIED_THOROUGH, {"polish": "thorough"}),
     (VARIED_SCALES, SCALES),
     (VARIED_AUTO, AUTO),
     (VARIED_BATCHES, SCALES | {"polish": "thorough"}),
+    (VARIED_SEARCH, SEARCH),
 )
+
+
+def default_of(name: str) -> Any:
+    """Return the default value of a choice."""
+    if name.startswith(OF_SEARCH):
+        return getattr(SearchChoices(), name.removeprefix(OF_SEARCH))
+    return getattr(Choices(), name)
 
 
 def _comparison_of(name: str, values: tuple[Any, ...], common: Changes) -> dict[str, Changes]:
     shown = {_shown(value): {**common, name: value} for value in values}
-    return {_shown(getattr(Choices(), name)): common, **shown}
+    return {_shown(default_of(name)): common, **shown}
 
 
 def _shown(value: Any) -> str:
@@ -164,6 +189,7 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
         "learnt if that is better": AUTO,
         "learnt, with moves until they gain nothing": SCALES | {"polish": "thorough"},
     },
+    "Searches": {"C and gamma of the exact SVM": {}, "a search, with or without scales": SEARCH},
     **{
         f"`{name}`": _comparison_of(name, values, common)
         for varied, common in ALL_VARIED
@@ -197,6 +223,8 @@ class Split:
 
     def score(self, changes: Changes) -> float:
         """Return the accuracy on the held-out rows, or R², in per cent."""
+        if "search" in changes:
+            return self._score_of_search(**changes)
         if "feature_scales" in changes:
             return self._score_of_scales(**changes)
         settings = self._settings(changes)
@@ -225,6 +253,16 @@ class Split:
             return self.score({})
         return 100 * float(estimator.score(self.held_out.X, self.truth))
 
+    def _score_of_search(self, search: str, **choices: Any) -> float:
+        """Return the score of a search, which begins without the values of the data set."""
+        estimator: Any = BudgetedSVCCV(self.budget)
+        if self.task.epsilon is not None:
+            estimator = BudgetedSVRCV(self.budget, epsilon=self.task.epsilon)
+        estimator.set_params(feature_scales=search, random_state=self.seed)
+        with searching(**{name.removeprefix(OF_SEARCH): choices[name] for name in choices}):
+            estimator.fit(*self.training)
+        return 100 * float(estimator.score(self.held_out.X, self.truth))
+
     def _settings(self, changes: Changes) -> Settings:
         changes = dict(changes)
         polish = changes.pop("polish", True)
@@ -247,6 +285,19 @@ class Split:
         if key not in self.passed:
             self.passed[key] = passes(self.rows, self.targets, settings, lambda _: False)
         return self.passed[key]
+
+
+@contextmanager
+def searching(**choices: Any) -> Iterator[None]:
+    """Search with other constants: all modules share the object that has them."""
+    usual = {name: getattr(SEARCH_CHOICES, name) for name in choices}
+    try:
+        for name, value in choices.items():
+            object.__setattr__(SEARCH_CHOICES, name, value)
+        yield
+    finally:
+        for name, value in usual.items():
+            object.__setattr__(SEARCH_CHOICES, name, value)
 
 
 def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
@@ -291,7 +342,7 @@ def _jobs(results: Results, only: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 def _applies(changes: Changes, data: StudySet) -> bool:
     """Whether a variant is measured on a data set."""
-    return data.scales or "feature_scales" not in changes
+    return data.scales or not {"feature_scales", "search"} & set(changes)
 
 
 def _variants(only: Sequence[str] = ()) -> list[Changes]:
@@ -303,7 +354,8 @@ def _variants(only: Sequence[str] = ()) -> list[Changes]:
 
 def _name(changes: Changes) -> str:
     """Return a text that identifies a variant; raise ValueError if nothing has such a name."""
-    known = {"polish", "feature_scales", *(field.name for field in fields(Choices))}
+    known = {"polish", "feature_scales", "search", *(field.name for field in fields(Choices))}
+    known |= {f"{OF_SEARCH}{field.name}" for field in fields(SearchChoices)}
     if unknown := set(changes) - known:
         raise ValueError(f"there is no choice {min(unknown)!r}; there are {sorted(known)}")
     return ", ".join(f"{name}={changes[name]}" for name in sorted(changes)) or "default"
@@ -354,7 +406,7 @@ def _run_case(case: str, seed: int) -> list[Row]:
 
 # --- what the pages need --------------------------------------------------------------------------
 
-WHOLE = ("Polishing", "Feature scales")  # comparisons with tables of their own
+WHOLE = ("Polishing", "Feature scales", "Searches")  # comparisons with tables of their own
 # Those of `ALL_VARIED`.
 HEADINGS = (
     "Choices of passes and solver",
@@ -362,4 +414,5 @@ HEADINGS = (
     'Choices of feature_scales="learn"',
     'Choices of feature_scales="auto"',
     "Choices of mini-batches",
+    "Choices of the search",
 )

@@ -10,7 +10,7 @@ from benchmarks.data_sets import StudySet, made
 from benchmarks.datasets import functions
 from pocketsvm.paper.toolkit.pages import markdown
 from pocketsvm.paper.toolkit.results import Results
-from pocketsvm.training.settings import Choices
+from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices
 
 SMALL = (
     StudySet("moons", made(make_moons, 400, noise=0.2), 10.0, 4.0),
@@ -47,10 +47,11 @@ def text_of(pages):
 
 def test_every_choice_is_varied_below_and_above():
     varied = {name: values for some, _ in study.ALL_VARIED for name, values in some.items()}
-    assert set(varied) == {field.name for field in fields(Choices)}
+    searched = {f"search_{field.name}" for field in fields(SearchChoices)}
+    assert set(varied) == {field.name for field in fields(Choices)} | searched
     assert len(varied) == sum(len(some) for some, _ in study.ALL_VARIED)
     for name, values in varied.items():
-        default = getattr(Choices(), name)
+        default = study.default_of(name)
         assert default not in values
         below, above = values
         assert below < default < above, name
@@ -63,9 +64,9 @@ def test_every_variant_changes_what_exists_and_one_default_is_shown():
         assert list(variants.values()).count(common) == 1, title
         for changes in variants.values():
             assert set(common.items()) <= set(changes.items()), title
-            parameters = "polish", "feature_scales"
+            parameters = "polish", "feature_scales", "search"
             choices = {key: value for key, value in changes.items() if key not in parameters}
-            assert Choices(**choices) != Choices() or len(changes) > len(choices) or not changes
+            assert all(study.default_of(key) != value for key, value in choices.items())
 
 
 def test_names_identify_variants():
@@ -74,6 +75,7 @@ def test_names_identify_variants():
     assert len(set(names)) == len(names)
     assert names.count("default") == 1
     assert study._name({"polish": False, "class_moves": 5}) == "class_moves=5, polish=False"
+    assert study._name(study.SEARCH | {"search_reach": 4}) == "search=auto, search_reach=4"
     with pytest.raises(ValueError, match="there is no choice 'width'"):
         study._name({"width": 1})
 
@@ -110,6 +112,16 @@ def test_feature_scales_are_learnt_by_choices():
     assert split.score(study.AUTO | {"least_scale_rows": 5000}) == split.score({})
     few = study.SCALES | {"polish": "thorough", "batches": 20, "batch_rows": 100}
     assert split.score(few) != learnt
+
+
+def test_a_search_is_scored_with_other_constants():
+    split = study.Split(SMALL[0], 20, 0)
+    found = split.score(study.SEARCH)
+    assert found > 90
+    few = {"search_reach": 0, "search_first_gammas": (-25, -24), "search_first_Cs": (-9, -8)}
+    assert split.score(study.SEARCH | few) < 90
+    assert SearchChoices() == SEARCH_CHOICES
+    assert split.score(study.SEARCH) == found
 
 
 def test_variants_of_feature_scales_are_measured_on_some_data_sets():
