@@ -83,6 +83,13 @@ def test_after_the_shift_rows_held_out_lie_below_in_the_right_proportion(are_fol
     assert_allclose(loss, sum(expected) * c.sum())
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_held"), [(4, 1), (90, 30), (600, 200), (9000, 1800), (50_000, 4096)]
+)
+def test_few_rows_hold_out_a_larger_share(n_rows, n_held):
+    assert np.count_nonzero(held_out(n_rows, np.random.default_rng(0))) == n_held
+
+
 @pytest.mark.parametrize(("n_rows", "share"), [(400, 0.3), (4000, 0.5)])
 def test_which_rows_are_held_out_matters_little_if_no_vector_has_moved(n_rows, share):
     vectors, sample = quantile_problem(n=n_rows, width=0.05, n_vectors=30)

@@ -19,9 +19,10 @@ from .sample import Sample
 
 Array = NDArray[Any]
 
-# The share of the rows that is held out of moves, and the largest number of rows in folds.
+# The share of the rows that is held out of moves. They are at least so many, because the shifts of
+# fewer rows vary much, but at most a third of the rows. The folds have at most so many rows.
 HELD_OUT = 0.2
-MOST_HELD_OUT = 4096
+LEAST_HELD_OUT, MOST_HELD_OUT = 200, 4096
 # The number of folds of these rows. The closer the number of vectors is to the number of rows, the
 # more a model changes without a fold, and the smaller folds are: this share of the difference.
 LEAST_FOLDS, MOST_FOLDS = 8, 20
@@ -33,7 +34,8 @@ TOLERANCE = 1e-5
 
 def held_out(n_rows: int, random: np.random.Generator) -> NDArray[np.bool_]:
     """Draw rows that are held out."""
-    n_held = min(int(np.ceil(HELD_OUT * n_rows)), MOST_HELD_OUT)
+    least = min(LEAST_HELD_OUT, n_rows // 3)
+    n_held = int(np.clip(np.ceil(HELD_OUT * n_rows), least, MOST_HELD_OUT))
     return with_others(np.zeros(n_rows, dtype=bool), n_held, random)
 
 
