@@ -311,7 +311,7 @@ class Readings:
     part: Sample | None = None
 
     def first(self, vectors: Array, point: Array, limits: Limits, seed: int) -> First:
-        """Sum over all rows at a point; return the rows near the margin, or some if they are many."""
+        """Sum over all rows at a point; return rows near the margin: all, or some of many."""
         shares = None
         if not self.is_one_chunk:
             assert self.part is not None
