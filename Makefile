@@ -115,7 +115,7 @@ pages: $(PACKAGE) ## write the pages of the benchmarks, and tables in other page
 	$(PY) -m benchmarks --only none
 
 study: $(PACKAGE) ## compare settings of training on held-out training rows, and write docs/study.md
-	$(PY) -m benchmarks.study $(ARGS)
+	$(PY) -m benchmarks.study_pages $(ARGS)
 
 docs: $(PACKAGE) ## write the command-line page and the pictures again; those of data sets need $$POCKETSVM_DATA
 	$(if $(POCKETSVM_DATA),$(PY) tools/model_size.py docs/images/model-size.png)

@@ -81,10 +81,18 @@ def table_piece(name: str, measure: Callable[[], Table]) -> Table:
     return Table(**piece(name, lambda: asdict(measure())))
 
 
-def each(function: Callable[..., Any], units: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
-    """Return `function(*unit)` of all units, some at a time in processes of their own."""
+def each(
+    function: Callable[..., Any],
+    units: Sequence[tuple[Any, ...]],
+    jobs: int,
+    names: Sequence[str] | None = None,
+) -> list[Any]:
+    """Return `function(*unit)` of all units, some at a time in processes of their own.
+
+    Each unit is a piece, called by its values or by its name.
+    """
     pieces = _current or Pieces()
-    names = [", ".join(map(str, unit)) for unit in units]
+    names = names or [", ".join(map(str, unit)) for unit in units]
     left = [k for k, name in enumerate(names) if name not in pieces.found]
     if jobs > 1:
         with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:

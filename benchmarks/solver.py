@@ -282,14 +282,17 @@ def _grouped(
     units: list[tuple[int, int]], quick: bool, jobs: int
 ) -> Iterator[tuple[int, list[Run]]]:
     """Run all units, some at a time, and yield the runs of each case."""
-    found = iter(each(_run, [(*unit, quick) for unit in units], jobs) if jobs > 1 else ())
+    names = [f"{CASES[number].name} ({number}), seed {seed}" for number, seed in units]
+    every = [(*unit, quick) for unit in units]
+    found = iter(each(_run, every, jobs, names) if jobs > 1 else ())
+    named = iter(names)
     for number, group in groupby(units, key=itemgetter(0)):
         runs: list[Run] = []
         for _, seed in group:
             # The next seeds do not fit the exact SVM again if that takes long.
             spent = sum(run.seconds.get(EXACT, 0.0) for run in runs)
             measure = partial(_run, number, seed, quick, spent)
-            run = next(found) if jobs > 1 else piece(f"{number}, {seed}, {quick}", measure)
+            run = next(found) if jobs > 1 else piece(next(named), measure)
             runs.append(Run(**run))
         yield number, runs
 

@@ -5,12 +5,11 @@ seeds; test sets are not used. Results are stored, so that a run that was stoppe
 page is written from the results of this build.
 """
 
-import argparse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,22 +21,20 @@ from sklearn.model_selection import train_test_split
 from pocketsvm.backends.native import Native
 from pocketsvm.estimators import BudgetedSVC
 from pocketsvm.model.prediction import decision_values
-from pocketsvm.paper.toolkit.measure import one_thread, written_with
-from pocketsvm.paper.toolkit.pages import Block, read_paragraphs, write_markdown
-from pocketsvm.paper.toolkit.results import Results, Row, program, select
-from pocketsvm.paper.toolkit.tables import Columns, Table, headings
+from pocketsvm.paper.toolkit.measure import one_thread
+from pocketsvm.paper.toolkit.results import Results, Row, program
 from pocketsvm.rows.checked import checked_rows
 from pocketsvm.rows.precision import training_rows
+from pocketsvm.search import BudgetedSVCCV, BudgetedSVRCV
 from pocketsvm.solving.solve import solve
 from pocketsvm.tasks.classification import class_targets
 from pocketsvm.tasks.regression import value_targets
 from pocketsvm.training.passes import passes
-from pocketsvm.training.settings import Choices, Settings
+from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices, Settings
 from pocketsvm.training.state import VectorSet
 
-from .data_sets import STUDY, STUDY_ROWS, StudySet
+from .data_sets import STUDY, StudySet
 from .data_sets import STUDY_CASES as CASES
-from .datasets.cases import TEST_ROWS
 
 SEEDS = range(5)
 HELD_OUT = 0.25
@@ -61,9 +58,10 @@ OF_THE_PASSES = (
     "most_passes",
 )
 
-# What a variant changes: fields of `Choices`, and "polish" and "feature_scales" as in the
-# estimators. The default is an empty change.
+# What a variant changes: fields of `Choices`; "polish" and "feature_scales" as in the estimators;
+# "search", the feature scales of a search, and fields of `SearchChoices`. The default is empty.
 Changes = Mapping[str, Any]
+OF_SEARCH = "search_"
 
 # The choices, with a smaller and a larger value of each.
 VARIED: dict[str, tuple[Any, ...]] = {
@@ -121,20 +119,42 @@ VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
     "batch_vectors": (0.01, 0.1),
     "batch_coefficients": (0.03, 0.3),
 }
+# The same, of the search of C and gamma.
+VARIED_SEARCH: dict[str, tuple[Any, ...]] = {
+    "search_first_Cs": ((-4, -2, 0, 2, 4), (-2, 0, 2)),
+    "search_first_gammas": ((-8, -4, 0, 4), (-4, -2, 0, 2)),
+    "search_reach": (4, 30),
+    "search_rows_per_vector": (8, 256),
+    "search_sampled_times": (1, 16),
+    "search_budget": (100, 2000),
+    "search_few_rows": (300, 3000),
+    "search_shares": ((0.05, 0.15), (0.2, 0.4)),
+    "search_carried_rows": (0, 8000),
+    "search_least_gain": (0.0, 0.1),
+}
 # What is varied, and what all its variants have in common.
 SCALES, AUTO = {"feature_scales": "learn"}, {"feature_scales": "auto"}
+SEARCH = {"search": "auto"}
 ALL_VARIED: tuple[tuple[dict[str, tuple[Any, ...]], dict[str, str]], ...] = (
     (VARIED, {}),
     (VARIED_THOROUGH, {"polish": "thorough"}),
     (VARIED_SCALES, SCALES),
     (VARIED_AUTO, AUTO),
     (VARIED_BATCHES, SCALES | {"polish": "thorough"}),
+    (VARIED_SEARCH, SEARCH),
 )
+
+
+def default_of(name: str) -> Any:
+    """Return the default value of a choice."""
+    if name.startswith(OF_SEARCH):
+        return getattr(SearchChoices(), name.removeprefix(OF_SEARCH))
+    return getattr(Choices(), name)
 
 
 def _comparison_of(name: str, values: tuple[Any, ...], common: Changes) -> dict[str, Changes]:
     shown = {_shown(value): {**common, name: value} for value in values}
-    return {_shown(getattr(Choices(), name)): common, **shown}
+    return {_shown(default_of(name)): common, **shown}
 
 
 def _shown(value: Any) -> str:
@@ -159,6 +179,7 @@ COMPARISONS: dict[str, dict[str, Changes]] = {
         "learnt if that is better": AUTO,
         "learnt, with moves until they gain nothing": SCALES | {"polish": "thorough"},
     },
+    "Searches": {"C and gamma of the exact SVM": {}, "a search, with or without scales": SEARCH},
     **{
         f"`{name}`": _comparison_of(name, values, common)
         for varied, common in ALL_VARIED
@@ -192,6 +213,8 @@ class Split:
 
     def score(self, changes: Changes) -> float:
         """Return the accuracy on the held-out rows, or R², in per cent."""
+        if "search" in changes:
+            return self._score_of_search(**changes)
         if "feature_scales" in changes:
             return self._score_of_scales(**changes)
         settings = self._settings(changes)
@@ -220,6 +243,16 @@ class Split:
             return self.score({})
         return 100 * float(estimator.score(self.held_out.X, self.truth))
 
+    def _score_of_search(self, search: str, **choices: Any) -> float:
+        """Return the score of a search, which begins without the values of the data set."""
+        estimator: Any = BudgetedSVCCV(self.budget)
+        if self.task.epsilon is not None:
+            estimator = BudgetedSVRCV(self.budget, epsilon=self.task.epsilon)
+        estimator.set_params(feature_scales=search, random_state=self.seed)
+        with searching(**{name.removeprefix(OF_SEARCH): choices[name] for name in choices}):
+            estimator.fit(*self.training)
+        return 100 * float(estimator.score(self.held_out.X, self.truth))
+
     def _settings(self, changes: Changes) -> Settings:
         changes = dict(changes)
         polish = changes.pop("polish", True)
@@ -242,6 +275,19 @@ class Split:
         if key not in self.passed:
             self.passed[key] = passes(self.rows, self.targets, settings, lambda _: False)
         return self.passed[key]
+
+
+@contextmanager
+def searching(**choices: Any) -> Iterator[None]:
+    """Search with other constants: all modules share the object that has them."""
+    usual = {name: getattr(SEARCH_CHOICES, name) for name in choices}
+    try:
+        for name, value in choices.items():
+            object.__setattr__(SEARCH_CHOICES, name, value)
+        yield
+    finally:
+        for name, value in usual.items():
+            object.__setattr__(SEARCH_CHOICES, name, value)
 
 
 def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
@@ -286,7 +332,7 @@ def _jobs(results: Results, only: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 def _applies(changes: Changes, data: StudySet) -> bool:
     """Whether a variant is measured on a data set."""
-    return data.scales or "feature_scales" not in changes
+    return data.scales or not {"feature_scales", "search"} & set(changes)
 
 
 def _variants(only: Sequence[str] = ()) -> list[Changes]:
@@ -298,7 +344,8 @@ def _variants(only: Sequence[str] = ()) -> list[Changes]:
 
 def _name(changes: Changes) -> str:
     """Return a text that identifies a variant; raise ValueError if nothing has such a name."""
-    known = {"polish", "feature_scales", *(field.name for field in fields(Choices))}
+    known = {"polish", "feature_scales", "search", *(field.name for field in fields(Choices))}
+    known |= {f"{OF_SEARCH}{field.name}" for field in fields(SearchChoices)}
     if unknown := set(changes) - known:
         raise ValueError(f"there is no choice {min(unknown)!r}; there are {sorted(known)}")
     return ", ".join(f"{name}={changes[name]}" for name in sorted(changes)) or "default"
@@ -319,6 +366,16 @@ def _run_variants(label: str, budget: int, seed: int, variants: Sequence[Changes
         ]
 
 
+def all_data() -> tuple[StudySet, ...]:
+    """Return the data sets."""
+    return STUDY
+
+
+def all_cases() -> list[str]:
+    """Return the names of the generated data sets that are difficult in one respect each."""
+    return list(CASES)
+
+
 def _data(label: str) -> StudySet:
     return next(data for data in STUDY if data.label == label)
 
@@ -337,11 +394,9 @@ def _run_case(case: str, seed: int) -> list[Row]:
     return [{**_line(case, seed), **scores}]
 
 
-# --- the page -------------------------------------------------------------------------------------
+# --- what the pages need --------------------------------------------------------------------------
 
-TEXT = Path(__file__).with_name("study.md")  # what the page says beside its tables
-DEFAULTS = "the default values"
-WHOLE = ("Polishing", "Feature scales")  # comparisons with tables of their own
+WHOLE = ("Polishing", "Feature scales", "Searches")  # comparisons with tables of their own
 # Those of `ALL_VARIED`.
 HEADINGS = (
     "Choices of passes and solver",
@@ -349,146 +404,5 @@ HEADINGS = (
     'Choices of feature_scales="learn"',
     'Choices of feature_scales="auto"',
     "Choices of mini-batches",
+    "Choices of the search",
 )
-CASE_COLUMNS: Columns = headings(
-    "data",
-    "last iterate",
-    "polished",
-    "difference",
-    "last class",
-    "predicted by last iterate",
-    "predicted by polished",
-)
-
-
-def blocks(results: Results) -> Iterator[Block]:
-    """Yield the blocks of the page, from the results of this build."""
-    title, *text = read_paragraphs(
-        TEXT, STUDY_ROWS=STUDY_ROWS, TEST_ROWS=TEST_ROWS, CASE_BUDGET=CASE_BUDGET
-    )
-    cases = text.index("## Generated data, polished and not")
-    yield from (title, f"Written by `make study` {written_with()}. It measures everything again.")
-    done = [name for name, some in COMPARISONS.items() if _is_measured(some, results)]
-    if len(done) < len(COMPARISONS):
-        yield f"**{len(done)} of {len(COMPARISONS)} comparisons are measured on this version.**"
-    yield from text[:cases]
-    for heading, comparisons in groups().items():
-        shown = {name: some for name, some in comparisons.items() if name in done}
-        if shown:
-            yield f"## {heading}"
-            yield from (_comparison(shown, which, results) for which in (0, 1))
-    yield from text[cases:]
-    yield _case_table(results)
-
-
-def groups() -> dict[str, dict[str, dict[str, Changes]]]:
-    """Return the comparisons, by their names, that share a pair of tables, by their headings."""
-    names = {name: {name: COMPARISONS[name]} for name in WHOLE if name in COMPARISONS}
-    for heading, (varied, _) in zip(HEADINGS, ALL_VARIED, strict=True):
-        titles = [f"`{name}`" for name in varied if f"`{name}`" in COMPARISONS]
-        names[heading] = {title: COMPARISONS[title] for title in titles}
-    return names
-
-
-def _is_measured(variants: Mapping[str, Changes], results: Results) -> bool:
-    """Whether all variants are measured on the data sets to which they apply."""
-    return all(
-        len(_scores(results, "score", data.label, budget, changes))
-        for changes in variants.values()
-        for data in STUDY
-        if _applies(changes, data)
-        for budget in data.budgets
-    )
-
-
-def _comparison(
-    comparisons: Mapping[str, Mapping[str, Changes]], which: int, results: Results
-) -> Table:
-    """Return the table of some comparisons for the smaller (0) or larger (1) budgets."""
-    every = [changes for variants in comparisons.values() for changes in variants.values()]
-    default = {
-        (data.label, data.budgets[which]): scores
-        for data in STUDY
-        if all(_applies(changes, data) for changes in every)
-        and len(scores := _scores(results, "score", data.label, data.budgets[which], {}))
-    }
-    titles = [f"{label}, {budget}" for label, budget in default]
-    table = Table("comparison", "", headings("data, B", *titles))
-    table.add("the default", *(f"{scores.mean():.2f}" for scores in default.values()))
-    for label, changes in _labelled(comparisons).items():
-        ours = [_scores(results, "score", *column, changes) for column in default]
-        pairs = zip(ours, default.values(), strict=True)
-        table.add(label, *(_difference(scores - base) for scores, base in pairs))
-    return table
-
-
-def _labelled(comparisons: Mapping[str, Mapping[str, Changes]]) -> dict[str, Changes]:
-    """Return the variants but the default, by what the table calls them."""
-    found: dict[str, Changes] = {}
-    for title, variants in comparisons.items():
-        usual = next(iter(variants))  # of a choice: its default value
-        for name, changes in variants.items():
-            if title in WHOLE:
-                found[name] = changes
-            elif name == usual:
-                found[DEFAULTS] = changes
-            else:
-                found[f"{title}: {name} instead of {usual}"] = changes
-    return {label: changes for label, changes in found.items() if changes}
-
-
-def _case_table(results: Results) -> Table:
-    table = Table("cases", "", CASE_COLUMNS)
-    for case in CASES:
-        scores = [_scores(results, column, case) for column in CASE_SCORES]
-        if all(map(len, scores)):
-            last, polished, *shares = scores
-            table.add(
-                case,
-                *(f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" for scores in (last, polished)),
-                _difference(polished - last),
-                *(f"{share.mean():.2f}" for share in shares),
-            )
-    return table
-
-
-def _scores(
-    results: Results,
-    column: str,
-    data: str,
-    budget: int | None = None,
-    changes: Changes | None = None,
-) -> NDArray[np.float64]:
-    """Return the scores for all seeds, or nothing if some are missing."""
-    rows = results.of(_line(data, seed, budget, changes) for seed in SEEDS)
-    scores = [row[column] for row in rows if row is not None]
-    return np.array(scores if len(scores) == len(SEEDS) else [], dtype=np.float64)
-
-
-def _difference(values: NDArray[np.float64]) -> str:
-    """Return mean and standard error."""
-    return f"{values.mean():+.2f} ± {values.std(ddof=1) / len(values) ** 0.5:.2f}"
-
-
-def main() -> None:
-    """Run the study, or only write its page."""
-    parser = argparse.ArgumentParser(description="Compare the settings of training.")
-    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    parser.add_argument("--only", default="", metavar="NAME,…", help="only these comparisons")
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    parser.add_argument("--out", type=Path, default=Path("build/study"), help="folder of results")
-    parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the page")
-    options = parser.parse_args()
-    results = Results(options.out / "results.csv", COLUMNS, tuple(KEY))
-    if not options.page:
-        only = [name.strip("` ") for name in options.only.split(",") if name]
-        if unknown := set(only) - {title.strip("`") for title in COMPARISONS}:
-            parser.error(f"there is no comparison {min(unknown)!r}; there are {list(COMPARISONS)}")
-        measure(results, options.jobs, only)
-    if not select(results.rows, program=program()):
-        parser.error("there are no results of this build: run the study without --page")
-    print(f"Written: {write_markdown(list(blocks(results)), options.docs, 'study')}")
-
-
-if __name__ == "__main__":
-    main()

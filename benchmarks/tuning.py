@@ -18,7 +18,7 @@ from pocketsvm.rows.precision import training_rows
 from pocketsvm.search import BudgetedSVCCV
 from pocketsvm.search.candidates import Grid
 
-from . import guesses, small_sets
+from . import defaults, guesses, small_sets
 from .data_sets import TASKS
 from .datasets.paper import available
 from .datasets.tasks import Task
@@ -52,6 +52,7 @@ def kinds(quick: bool) -> Mapping[str, tuple[Measure, Sequence[str]]]:
     return {
         "searches": (_search_rows, NAMES),
         "small sets": (small_sets.rows, small_sets.names(quick)),
+        "defaults": (defaults.rows, defaults.names(quick)),
         "guesses": (guesses.rows, guesses.names(quick)),
         "trees": (_tree_rows, NAMES[::-1]),
     }
@@ -64,7 +65,7 @@ def units(quick: bool) -> list[tuple[str, str, bool]]:
 
 def assembled(results: Iterable[dict[str, Row]], jobs: int) -> list[Table]:
     """Return the tables of the rows of all units."""
-    empty = [_search_table(), *small_sets.tables(), guesses.table()]
+    empty = [_search_table(), *small_sets.tables(), defaults.table(), guesses.table()]
     tables = {table.name: table for table in empty}
     for rows in results:
         for name, row in rows.items():

@@ -115,6 +115,19 @@ def test_missing_parts_say_how_to_measure_them(one_part, tmp_path, monkeypatch):
     assert filled(text, {}).count('Not measured on this version: `make bench ARGS="--only speed"`')
 
 
+def test_text_between_empty_tables_stays():
+    text = "".join(
+        f"{name}\n\n<!-- table: {part}/t -->\n\n<!-- end of table -->\n\n"
+        for name, part in (("One", "speed"), ("Two", "solver"))
+    )
+    for _ in range(2):
+        text = filled(text, {})
+        for part in ("speed", "solver"):
+            said = f'Not measured on this version: `make bench ARGS="--only {part}"`.'
+            assert text.count(f"-->\n\n{said}\n\n<!-- end") == 1
+        assert text.count("Two\n\n<!-- table: solver/t -->") == 1
+
+
 def test_a_caption_says_that_the_code_has_changed(monkeypatch):
     monkeypatch.setattr(Record, "changed_since", lambda self: ["src", "native"])
     record = Record([], "abc", "2026-01-01", "make bench", 1.0, False, MACHINE, {})

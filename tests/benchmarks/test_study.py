@@ -5,12 +5,12 @@ from dataclasses import fields
 import pytest
 from sklearn.datasets import make_friedman1, make_moons
 
-from benchmarks import data_sets, study
+from benchmarks import data_sets, study, study_pages
 from benchmarks.data_sets import StudySet, made
 from benchmarks.datasets import functions
-from pocketsvm.paper.toolkit.pages import write_markdown
+from pocketsvm.paper.toolkit.pages import markdown
 from pocketsvm.paper.toolkit.results import Results
-from pocketsvm.training.settings import Choices
+from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices
 
 SMALL = (
     StudySet("moons", made(make_moons, 400, noise=0.2), 10.0, 4.0),
@@ -34,15 +34,24 @@ def results(tmp_path, monkeypatch):
     return Results(tmp_path / "results.csv", study.COLUMNS, tuple(study.KEY))
 
 
+def text_of(pages):
+    """Return the text of all pages: the first explains, the others have tables of choices."""
+    texts = {name: markdown(blocks) for name, blocks in pages.items()}
+    assert "`class_moves`" in texts["study-solver"]
+    assert "Written by `make study` on 2" in texts["study-scales"]
+    return "\n".join(texts.values())
+
+
 # --- variants -------------------------------------------------------------------------------------
 
 
 def test_every_choice_is_varied_below_and_above():
     varied = {name: values for some, _ in study.ALL_VARIED for name, values in some.items()}
-    assert set(varied) == {field.name for field in fields(Choices)}
+    searched = {f"search_{field.name}" for field in fields(SearchChoices)}
+    assert set(varied) == {field.name for field in fields(Choices)} | searched
     assert len(varied) == sum(len(some) for some, _ in study.ALL_VARIED)
     for name, values in varied.items():
-        default = getattr(Choices(), name)
+        default = study.default_of(name)
         assert default not in values
         below, above = values
         assert below < default < above, name
@@ -55,9 +64,9 @@ def test_every_variant_changes_what_exists_and_one_default_is_shown():
         assert list(variants.values()).count(common) == 1, title
         for changes in variants.values():
             assert set(common.items()) <= set(changes.items()), title
-            parameters = "polish", "feature_scales"
+            parameters = "polish", "feature_scales", "search"
             choices = {key: value for key, value in changes.items() if key not in parameters}
-            assert Choices(**choices) != Choices() or len(changes) > len(choices) or not changes
+            assert all(study.default_of(key) != value for key, value in choices.items())
 
 
 def test_names_identify_variants():
@@ -66,6 +75,7 @@ def test_names_identify_variants():
     assert len(set(names)) == len(names)
     assert names.count("default") == 1
     assert study._name({"polish": False, "moves": 5}) == "moves=5, polish=False"
+    assert study._name(study.SEARCH | {"search_reach": 4}) == "search=auto, search_reach=4"
     with pytest.raises(ValueError, match="there is no choice 'width'"):
         study._name({"width": 1})
 
@@ -104,6 +114,16 @@ def test_feature_scales_are_learnt_by_choices():
     assert split.score(few) != learnt
 
 
+def test_a_search_is_scored_with_other_constants():
+    split = study.Split(SMALL[0], 20, 0)
+    found = split.score(study.SEARCH)
+    assert found > 90
+    few = {"search_reach": 0, "search_first_gammas": (-25, -24), "search_first_Cs": (-9, -8)}
+    assert split.score(study.SEARCH | few) < 90
+    assert SearchChoices() == SEARCH_CHOICES
+    assert split.score(study.SEARCH) == found
+
+
 def test_variants_of_feature_scales_are_measured_on_some_data_sets():
     learns = [data for data in data_sets.STUDY if study._applies(study.SCALES, data)]
     assert 5 < len(learns) < len(data_sets.STUDY)
@@ -124,7 +144,7 @@ def test_both_kinds_of_data_are_learnt(budget):
 # --- runs and the page ----------------------------------------------------------------------------
 
 
-def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
+def test_every_variant_is_scored_once_and_shown(results, monkeypatch):
     monkeypatch.setattr(study, "JOB_VARIANTS", 20)
     jobs = list(study._jobs(results, ()))
     assert len(jobs) == 2 * (2 * 2 + 1)  # seeds; data sets and budgets, and the case
@@ -139,7 +159,7 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
     }
     assert variants == {"moons": every - some, "waves (R²)": every}
     assert len(some) == 3
-    page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
+    page = text_of(study_pages.pages(results))
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
     usual = f"{study.Choices().moves:,}"
     assert f"| `moves`: 0 instead of {usual} |" in page
@@ -150,14 +170,14 @@ def test_every_variant_is_scored_once_and_shown(results, tmp_path, monkeypatch):
     assert "20,000 test rows" in page
 
 
-def test_some_comparisons_are_measured_in_small_jobs(results, tmp_path, monkeypatch):
+def test_some_comparisons_are_measured_in_small_jobs(results, monkeypatch):
     monkeypatch.setattr(study, "JOB_VARIANTS", 2)
     jobs = list(study._jobs(results, ["moves"]))
     assert len(jobs) == 2 * 2 * 2 * 2  # seeds, data sets, budgets; three variants in two jobs
     assert all(function is study._run_variants for function, *_ in jobs)
     for function, *arguments in jobs:
         results.add(function(*arguments))
-    page = write_markdown(list(study.blocks(results)), tmp_path, "study").read_text()
-    assert "**1 of 4 comparisons are measured on this version.**" in page
+    page = text_of(study_pages.pages(results))
+    assert "**1 of 4 comparisons are measured.**" in page
     assert "`moves`" in page
     assert "`hinge_width`" not in page

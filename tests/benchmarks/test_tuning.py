@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks import guesses, small_sets, tuning
+from benchmarks import data_sets, defaults, guesses, small_sets, tuning
 from benchmarks.data_sets import SMALL_CLASSIFICATIONS, SMALL_REGRESSIONS
+from benchmarks.datasets import functions
 from benchmarks.guesses import jacobian, median, scale
 from benchmarks.small_sets import selection_bias
 
@@ -64,9 +65,22 @@ def test_there_are_ten_small_data_sets_of_each_kind():
                 assert len(X) == len(y) <= 600
 
 
-@pytest.mark.parametrize("measure", [guesses.rows, small_sets.rows])
-def test_missing_files_are_skipped(measure, monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [(guesses.rows, "ADULT"), (small_sets.rows, "ADULT"), (defaults.rows, "letter")],
+)
+def test_missing_files_are_skipped(measure, name, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("POCKETSVM_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert measure("ADULT", True) == {}
-    assert "not in $POCKETSVM_DATA: ADULT" in capsys.readouterr().out
+    assert measure(name, True) == {}
+    assert f"not in $POCKETSVM_DATA: {name}" in capsys.readouterr().out
+
+
+def test_searches_are_compared_with_default_settings(monkeypatch):
+    monkeypatch.setitem(defaults.SETS, "waves", data_sets.made(functions.waves, 200, noise=0.1))
+    row = defaults.rows("waves", quick=True)["defaults"]
+    assert row["rows"] == 150
+    assert row["gain"] > 0
+    assert row["gain"] == pytest.approx(row["alike"] - row["default"])
+    assert row["more"] == row["more_error"] == 0  # too few rows to learn scales
+    assert set(defaults.table().columns) == set(row)

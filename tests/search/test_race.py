@@ -92,10 +92,10 @@ def test_the_scores_of_candidates_are_those_of_fits(name, scoring):
 def test_two_values_of_c_score_the_same_only_if_their_decisions_are_the_same(
     name, scoring, gamma, Cs
 ):
-    X, y = DATA[name]()
+    X, y = (each[:1200] for each in DATA[name]())
     X = StandardScaler().fit_transform(X)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    for two in (Cs[:2], Cs[1:]):  # so few are all finished
+    for two in (Cs[:2], Cs[1:]):  # so few are all finished, with so few rows
         found = BudgetedSVCCV(100, gammas=[2.0**gamma], Cs=two, scoring=scoring, cv=folds)
         one, other = found.set_params(random_state=0).fit(X, y).scores_[0]
         assert np.isfinite([one, other]).all()
@@ -192,17 +192,66 @@ def test_candidates_of_many_rows_are_compared_on_small_copies_and_the_best_on_al
     folds = [fold(6000, 1500, number) for number in range(5)]
     best, race, rounds = raced(peak(-2, 3), grid_of(), folds)
     assert best == (0.25, 8.0)
-    assert rounds[0] == "18 candidates on 1 fold of 1,200 training rows"
+    assert rounds[0] == "18 candidates on 1 fold of 600 training rows"
     assert rounds[-1] == "1 candidate on 5 folds of 6,000 training rows"
-    assert [each.folds[0].share for each in race.levels] == [0.2, 0.4, 1.0]
+    assert [each.folds[0].share for each in race.levels] == [0.1, 0.3, 1.0]
     assert list(race.last.results) == [best]
+
+
+def test_the_worse_half_is_dropped_after_each_fold():
+    folds = [fold(900, 100, number) for number in range(4)]
+    best, race, rounds = raced(peak(-2.2, 3.3), grid_of(), folds)
+    assert best == (0.25, 8.0)
+    assert [line.split(" of")[0] for line in rounds[:4]] == [
+        "18 candidates on 1 fold",
+        "9 candidates on 1 fold",
+        "5 candidates on 1 fold",
+        "3 candidates on 1 fold",
+    ]
+    seen = {len(results) for results in race.last.results.values()}
+    assert seen == {1, 2, 3, 4}
+    # What was dropped was worse than what was kept, on the folds that it has seen.
+    dropped = [each for each, found in race.last.results.items() if len(found) < 4]
+    assert all(race.last.mean(each) <= race.last.mean(best) for each in dropped)
+    assert not set(dropped) & set(race.last.ordered())
+
+
+def test_a_candidate_that_is_worse_on_the_first_folds_only_may_win():
+    """Of few candidates, all see all folds."""
+
+    def score(candidate, fold):
+        return float(candidate.C == 8.0) if fold.number == 0 else float(candidate.C == 1.0)
+
+    folds = [fold(300, 60, number) for number in range(5)]
+    best, race, _ = raced(score, grid_of([1.0], [0.125, 1.0, 8.0]), folds)
+    assert best == (1.0, 1.0)
+    assert {len(results) for results in race.last.results.values()} == {5}
+
+
+def test_candidates_with_the_same_score_are_dropped_together():
+    folds = [fold(900, 100, number) for number in range(3)]
+    best, race, _ = raced(lambda candidate, fold: 1.0, grid_of(), folds)
+    assert {len(results) for results in race.last.results.values()} == {3}
+    assert best == middle_of(list(race.last.results))
+
+
+def test_a_race_ends_if_another_one_is_better_than_its_first_candidates():
+    folds = [fold(300, 60, number) for number in range(2)]
+    tried = {}
+    for least in (-99.0, 0.5):
+        race = Race(
+            grid_of([1.0]), folds, lambda _, pairs: [Result(0.0, 0.0, 0.0) for _ in pairs], 100, 0
+        )
+        race.decide([least, least])
+        tried[least] = len(race.last.results)
+    assert tried[0.5] == 3 < tried[-99.0]
 
 
 def test_the_defaults_are_carried_on():
     """A small copy may mislead: the default values are compared on the larger ones, too."""
 
     def score(candidate, fold):
-        return peak(*(4, 3) if fold.share < 0.3 else (0, 0))(candidate, fold)
+        return peak(*(4, 3) if fold.share < 0.2 else (0, 0))(candidate, fold)
 
     best, _, _ = raced(score, grid_of(), [fold(5000)])
     assert best == (1.0, 1.0)
@@ -248,7 +297,7 @@ def test_a_copy_moves_its_vectors_as_often_as_the_whole_fit():
 
     X, y = make_classification(6000, 2, n_redundant=0, n_clusters_per_class=2, random_state=0)
     BudgetedSVCCV(300, gammas=[1.0, 2.0], scoring=scored, cv=2, random_state=0).fit(X, y)
-    small = [moves for budget, moves in seen if budget == 60]
+    small = [moves for budget, moves in seen if budget == 50]
     assert 0 < max(small) <= Choices().moves // 300 == 10
     plain = BudgetedSVC(60, 8.0, gamma=2.0, random_state=0).fit(X[:600], y[:600])
     assert plain.profile_.moves > 10

@@ -64,9 +64,16 @@ class Search(NamedTuple):
         """The scores of the best candidate on all folds."""
         return [result.score for result in self.race.last.results[self.best]]
 
-    def beats(self, other: "Search") -> bool:
-        """Return whether the best candidate is better than another's on the folds that it has."""
-        return float(np.mean(self.scores)) > float(np.mean(other.scores[: len(self.scores)]))
+    def gains(self, other: "Search") -> Array:
+        """Return by how much the best candidate is better than another's on the first folds."""
+        n_folds = min(len(self.scores), len(other.scores))
+        return np.subtract(self.scores[:n_folds], other.scores[:n_folds])
+
+    @property
+    def least_gain(self) -> float:
+        """The share of the error that counts: of what is missing to one if scores are positive."""
+        best_possible = 1.0 if 0.0 < self.score < 1.0 else 0.0
+        return SEARCH_CHOICES.least_gain * (best_possible - self.score)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -195,8 +202,8 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         task.call_on_fit_task_begin(**given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         compared = self._compared(X, y, sample_weight, groups, seed)
-        part, limits = compared.part, SEARCH_CHOICES
-        most = max(2, min(limits.budget, part.n_rows // limits.rows_per_chosen))
+        part = compared.part
+        most = max(2, min(SEARCH_CHOICES.budget, part.n_rows))
         budget = most if self.budget == "auto" else int(self.budget)
         machine = self._plain(budget=budget, random_state=seed, n_jobs=1, verbose=0)
         if not self._compares_scales:
@@ -242,16 +249,19 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
             learns = isinstance(one.feature_scales, str)
             if learns:
-                own = running.with_scales(one, first_of(folds, SEARCH_CHOICES.fewest_folds))
+                own = running.with_scales(one, first_of(folds))
                 grid = grid if self.gammas is not None else grid.with_one_gamma()
+            if searches and not learns:  # another loss
+                grid = grid.at(searches[-1].best)
             run, most = partial(running, one), _most_rows(self.budget)
             race = Race(grid, own, run, most, machine.random_state)
             try:
-                search = Search(choice, race, race.decide())
+                least = max(searches, key=lambda each: each.score).scores if searches else ()
+                search = Search(choice, race, race.decide(least))
             except NeedsProbabilitiesError as error:
                 refused = error
                 continue
-            if learns and all(search.beats(each) for each in searches):
+            if learns and all(search.gains(each).mean() > -each.least_gain for each in searches):
                 race.finish(search.best, running.with_scales(one, folds[len(own) :]))
             searches.append(search)
         if refused is not None and not searches:
@@ -387,7 +397,9 @@ def _winner(searches: Sequence[Search]) -> Search:
     """Return the best search, the first one among equals.
 
     One that learns feature scales must be better than those that do not by a standard error of the
-    differences of folds. Those that were dropped have not seen all folds.
+    differences of folds, and reduce the error by a share: with many rows, the smallest gain is
+    larger than a standard error, but new rows may differ more than that from these. Those that were
+    dropped have not seen all folds.
     """
     most = max(len(each.scores) for each in searches)
     searches = [each for each in searches if len(each.scores) == most]
@@ -399,9 +411,9 @@ def _winner(searches: Sequence[Search]) -> Search:
     if len(best) == 1:
         return best[0]
     alike, learnt = best
-    gains = np.subtract(learnt.scores, alike.scores)
+    gains = learnt.gains(alike)
     error = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return learnt if gains.mean() > error else alike
+    return learnt if gains.mean() > max(error, alike.least_gain) else alike
 
 
 def _unit_of_gamma(machine: BudgetedMachine, rows: CheckedRows) -> float:

@@ -54,8 +54,9 @@ class Grid:
     reach : float
         The largest factor between the centre and a value that is tried.
 
-    last_steps : tuple of (str, float)
-        "C" and "gamma", and the factors between the values that are tried on the folds themselves.
+    last_step : float
+        The factor between values of C that are tried on the folds themselves; one if none are.
+
     """
 
     gammas: tuple[float, ...]
@@ -64,7 +65,7 @@ class Grid:
     C_step: float
     centre: Candidate
     reach: float
-    last_steps: tuple[tuple[str, float], ...] = ()
+    last_step: float = 1.0
 
     @classmethod
     def of(
@@ -108,14 +109,18 @@ class Grid:
         ratio: float = getattr(candidate, name) / getattr(self.centre, name)
         return 1 / self.reach <= ratio <= self.reach
 
-    def with_one_gamma(self) -> "Grid":
-        """Return the grid for learnt feature scales, with which gamma is about one.
+    def at(self, best: Candidate) -> "Grid":
+        """Return the grid for another loss, whose best values are close to these ones."""
+        gammas = (best.gamma,) if self.gamma_step != 1.0 else self.gammas
+        return replace(self, gammas=gammas, Cs=(best.C,) if self.C_step != 1.0 else self.Cs)
 
-        Copies of folds, whose budgets are smaller, would prefer a smaller gamma. Folds decide.
+    def with_one_gamma(self) -> "Grid":
+        """Return the grid for learnt feature scales, which carry the width: gamma is one.
+
+        Copies of folds, whose budgets are smaller, would prefer a smaller gamma. They prefer a
+        smaller C, too: larger ones are tried on the folds.
         """
-        steps = ("C", math.sqrt(self.C_step)), ("gamma", math.sqrt(self.gamma_step))
-        last_steps = tuple((name, step) for name, step in steps if step != 1.0)
-        return replace(self, gammas=(1.0,), gamma_step=1.0, last_steps=last_steps)
+        return replace(self, gammas=(1.0,), gamma_step=1.0, last_step=math.sqrt(self.C_step))
 
 
 @dataclass(frozen=True)

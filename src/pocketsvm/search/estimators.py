@@ -22,15 +22,16 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
 
     `fit` tries at least 18 pairs of C and gamma, and fits the best one on all rows. Every score is
     that of a plain `BudgetedSVC`, fitted to the training rows of a fold. With many rows, pairs are
-    compared on small copies of folds first, so that a search takes about as long as eight fits.
+    compared on small copies of folds first, so that a search takes about as long as eight fits;
+    with some thousand rows, it takes twice or three times as long.
 
     Parameters
     ----------
     budget : int or "auto", default=500
         Maximum number of support vectors in the whole model, as in `BudgetedSVC`. With "auto", C
-        and gamma are found with 500 support vectors, or one for four rows if there are fewer than
-        2,000. Then the budget is halved again and again, and the smallest one whose score is within
-        one standard error of the best is chosen.
+        and gamma are found with 500 support vectors, or with all rows if there are fewer. Then the
+        budget is halved again and again, and the smallest one whose score is within one standard
+        error of the best is chosen.
 
     Cs : int or array-like of float, default=None
         Values of C to try. None means 1/8, 1 and 8, further ones if the best lies at the border,
@@ -46,19 +47,19 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
     feature_scales : {"learn", "auto"}, array-like of shape (n_features,) or None, default="auto"
         What each feature is multiplied by inside the kernel, as in `BudgetedSVC`. "learn" finds the
         scales for every fold from its training rows, and in the end from all rows. "auto" makes two
-        searches, one of which weighs all features alike, and chooses the other one if its score is
-        better by more than a standard error of the differences of folds; if it is no better on the
-        first folds, the others are not tried. With fewer than 1,000
+        searches, one of which weighs all features alike, and chooses the other one if its error is
+        smaller by 2 percent, and by more than a standard error of the differences of folds; if it
+        is larger by 2 percent on the first folds, the others are not tried. With fewer than 1,000
         rows, more than 1,024 features, given values of gamma or ``polish=False``, it makes the
         first one only. None makes this one, too, in less time. Use the values found together with
         ``feature_scales_``.
 
     loss : {"auto", "hinge", "squared_hinge", "log_loss"}, default="auto"
         The loss, as in `BudgetedSVC`. "log_loss" gives `predict_proba`. "auto" is "hinge"; with
-        more than two classes and at most 1,000 rows, "log_loss" is searched as well, and the one
-        with the better score is chosen. The hinge separates each class from all others, which is
-        hard for a class that lies between others; the log loss compares the classes directly. A
-        `scoring` that needs probabilities has "log_loss" alone.
+        more than two classes and at most 1,000 rows, "log_loss" is searched as well, from the best
+        values of the hinge on, and the one with the better score is chosen. The hinge separates
+        each class from all others, which is hard for a class that lies between others; the log loss
+        compares the classes directly. A `scoring` that needs probabilities has "log_loss" alone.
 
     cv : int, splitter or iterable, default=5
         The folds. A number means so many shuffled folds, stratified by class. A splitter may use
@@ -124,7 +125,8 @@ class BudgetedSVCCV(ClassPredictions, BudgetedSearch):
     cv_results_ : dict of str to ndarray
         All pairs that were tried, as in `sklearn.model_selection.GridSearchCV`. A pair that was
         dropped has NaN as scores of folds, and ranks behind the others; its mean score is that of
-        small copies of folds. ``n_resources`` tells how many rows a mean score is based on.
+        some folds, or of small copies. ``n_resources`` tells how many rows a mean score is based
+        on.
 
     Cs_, gammas_ : ndarray
         The values that were tried, ascending.
@@ -159,12 +161,13 @@ n_features_in_, feature_names_in_, feature_scales_
 
     Notes
     -----
-    No row that scores a fold had a part in training on this fold. If a fold has fewer than 1,000
-    training rows, all pairs are scored on all folds. With more, the grid is scored on copies with a
-    fifth of the rows and of the budget, the best of it and the defaults on copies with 40 percent,
-    and the best of these on all folds. With more than 8,000 training rows, these shares fall to 10
-    and 30 percent. A copy has at most a share of 64 rows per vector, or of 32,000. A data set that
-    is not in memory has a sample of four times as many rows, whose weights make it stand for all.
+    No row that scores a fold had a part in training on this fold. Pairs are scored on one fold
+    after another; after each, the worse half is dropped until few are left. If a fold has 1,000
+    training rows or more, the grid is scored on copies with 10 percent of the rows and of the
+    budget, but 500 rows at least, the best of it and the defaults on copies with three times as
+    many, and the best of these on all folds. A copy has at most a share of 64 rows per vector, or
+    of 32,000. A data set that is not in memory has a sample of four times as many rows, whose
+    weights make it stand for all.
 
     Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
     and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of

@@ -130,11 +130,10 @@ class Fold:
         )
 
 
-def first_of(folds: Sequence[Fold], least: int = 1) -> Sequence[Fold]:
-    """Return the first folds: so many at least, and until enough rows are held out to compare."""
+def first_of(folds: Sequence[Fold]) -> Sequence[Fold]:
+    """Return the first folds, until enough rows are held out to compare."""
     n_held = np.cumsum([len(fold.test) for fold in folds])
-    n_enough = 1 + int(np.searchsorted(n_held, SEARCH_CHOICES.few_rows))
-    return folds[: max(least, n_enough)]
+    return folds[: 1 + int(np.searchsorted(n_held, SEARCH_CHOICES.few_rows))]
 
 
 def splits(

@@ -1,14 +1,16 @@
 """The search: which values of C and gamma to try next, and which to drop.
 
 With many rows, candidates are compared on small copies of folds first. A small copy has a share of
-the rows and of the budget, so that each vector stands for as many rows as in the last fit. The grid
-runs on the smallest copies, what lies between its values on larger ones, and the best candidates on
-all folds: the fewer rows, the more of them. Every score is that of a fit.
+the rows and of the budget, so that each vector stands for as many rows as in the last fit. The best
+candidates go on to all folds: the fewer rows, the more of them. Every score is that of a fit.
 
-Learnt feature scales are raced on a few folds, because each fold has to learn its own. Only the
+Many candidates are scored on one fold after another, and after each, the worse half is dropped.
+
+Learnt feature scales are raced on the first folds, because each fold has to learn its own. Only the
 best candidate of such a race is scored on the others, and only if it is better than one gamma.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,17 +34,29 @@ class Level:
     folds: Sequence[Fold]
     results: dict[Candidate, list[Result]] = field(default_factory=dict)
 
-    def mean(self, candidate: Candidate) -> float:
-        """Return the mean score; minus infinity if it is not a finite number."""
-        mean = float(np.mean([result.score for result in self.results[candidate]]))
+    def mean(self, candidate: Candidate, n_folds: int | None = None) -> float:
+        """Return the mean score of the first folds; minus infinity if it is not a finite number."""
+        mean = float(np.mean([result.score for result in self.results[candidate][:n_folds]]))
         return mean if math.isfinite(mean) else -math.inf
 
+    def n_seen(self, candidate: Candidate) -> int:
+        """Return the number of folds that a candidate has been scored on."""
+        return len(self.results.get(candidate, []))
+
+    def best_of(self, candidates: Sequence[Candidate], n_kept: int) -> list[Candidate]:
+        """Return those that are among the best of all on the folds that they have seen."""
+        n_seen = self.n_seen(candidates[0])
+        others = [each for each in self.results if self.n_seen(each) >= n_seen]
+        least = sorted(self.mean(each, n_seen) for each in others)[-n_kept:][0]
+        return [each for each in candidates if self.mean(each) >= least]
+
     def ordered(self) -> list[Candidate]:
-        """Sort the candidates by their mean scores, the best first.
+        """Sort the candidates that have seen all folds by their mean scores, the best first.
 
         Among equals, the one in the middle of their values comes first.
         """
-        means = {each: self.mean(each) for each in self.results}
+        n_folds = len(self.folds)
+        means = {each: self.mean(each) for each in self.results if self.n_seen(each) == n_folds}
         ordered = sorted(means, key=lambda each: (-means[each], each))
         best = middle_of([each for each in ordered if means[each] == means[ordered[0]]])
         return [best, *(each for each in ordered if each != best)]
@@ -98,12 +112,11 @@ class Race:
         self.carried = 1 + choices.carried_rows // n_rows
         if n_rows < choices.few_rows or len(grid.candidates()) <= self.carried:
             return
-        copied = first_of(folds)
-        for share, of_many in zip(choices.shares, choices.shares_of_many, strict=True):
-            # The larger copies are larger at the least, too.
-            least = max(choices.few_rows / (2 * choices.shares[0]), min(n_rows, choices.many_rows))
-            copies = [fold.copy(of_many, int(share * least), most_rows, seed) for fold in copied]
-            self.levels.insert(-1, Level(copies))
+        for share in choices.shares:
+            least = int(share / choices.shares[0] * choices.few_rows / 2)
+            copies = [fold.copy(share, least, most_rows, seed) for fold in first_of(folds)]
+            if copies[0].share < 1.0:
+                self.levels.insert(-1, Level(copies))
 
     @property
     def last(self) -> Level:
@@ -117,41 +130,49 @@ class Race:
             results = results + self._found(others, [best])
         self.levels.append(Level(folds, {best: results}))
 
-    def decide(self) -> Candidate:
-        """Run the race and return the winner."""
-        if len(self.levels) == 1:
-            self._explored(self.last)
-            self._between(self.last)
-            self._widened(self.last)
-            return self.last.ordered()[0]
-        first, second, last = self.levels
+    def decide(self, least: Sequence[float] = ()) -> Candidate:
+        """Run the race and return the winner.
+
+        Parameters
+        ----------
+        least : sequence of float
+            The scores of the best candidate of another race on the folds. Without small copies, a
+            race whose first candidates are worse goes no further.
+        """
+        first, last = self.levels[0], self.levels[-1]
+        self._score(first, self.grid.candidates())
+        best = first.ordered()[0]
+        if first is last and least and first.mean(best) < float(np.mean(least)):
+            return best
         self._explored(first)
-        carried = first.ordered()[: self.carried]
-        if self.grid.centre in first.results:
-            carried = list(dict.fromkeys([*carried, self.grid.centre]))
-        self._score(second, carried)
-        self._between(second)
-        self._score(last, second.ordered()[: self.carried])
-        self._widened(last)
+        for smaller, level in itertools.pairwise(self.levels[:-1]):
+            self._score(level, self._carried(smaller))
+        self._between(self.levels[-2] if first is not last else last)
+        if first is not last:
+            self._score(last, self.levels[-2].ordered()[: self.carried])
+        self._raised(last)
         return last.ordered()[0]
 
-    def _widened(self, level: Level) -> None:
-        """Score other gammas and C as long as they are better, if copies had only one gamma."""
-        for name, step in self.grid.last_steps:
-            for factor in (1 / step, step):
-                best = level.ordered()[0]
-                while level.ordered()[0] == best:
-                    best = best.times(name, factor)
-                    if best in level.results or not self.grid.reaches(name, best):
-                        break
-                    self._score(level, [best])
+    def _carried(self, level: Level) -> list[Candidate]:
+        """Return the best candidates of a level, and the one in the middle of the grid."""
+        best = level.ordered()[: self.carried]
+        if self.grid.centre in level.results:
+            best = list(dict.fromkeys([*best, self.grid.centre]))
+        return best
 
     def _explored(self, level: Level) -> None:
-        """Score the grid, and what lies beyond it until the best candidate has all neighbours."""
-        new = self.grid.candidates()
-        while new:
+        """Score what lies beyond the grid until the best candidate has all neighbours."""
+        while new := self._new_around(level, 1.0):
             self._score(level, new)
-            new = self._new_around(level, 1.0)
+
+    def _raised(self, level: Level) -> None:
+        """Score larger values of C as long as they are better, if copies prefer small ones."""
+        best = level.ordered()[0]
+        while self.grid.last_step != 1.0 and best == level.ordered()[0]:
+            best = best.times("C", self.grid.last_step)
+            if best in level.results or not self.grid.reaches("C", best):
+                return
+            self._score(level, [best])
 
     def _between(self, level: Level) -> None:
         """Score values between those of the grid, around the best candidate."""
@@ -164,17 +185,19 @@ class Race:
         return [each for each in around if each not in level.results]
 
     def _score(self, level: Level, candidates: Sequence[Candidate]) -> None:
-        """Score candidates on the folds of a level."""
-        found = self._found(level.folds, candidates)
-        n_folds = len(level.folds)
-        for k, candidate in enumerate(candidates):
-            level.results[candidate] = found[k * n_folds : (k + 1) * n_folds]
+        """Score candidates on the folds of a level, as long as they are among the best."""
+        remaining, start = list(candidates), 0
+        level.results |= {each: [] for each in remaining}
+        while remaining and start < len(level.folds):
+            end = start + 1 if len(remaining) > self.carried else len(level.folds)
+            found = self._found(level.folds[start:end], remaining)
+            for k, candidate in enumerate(remaining):
+                level.results[candidate] += found[k * (end - start) : (k + 1) * (end - start)]
+            remaining = level.best_of(remaining, max(self.carried, math.ceil(len(remaining) / 2)))
+            start = end
         if not any(level.mean(each) > -math.inf for each in level.results):
-            number = next(
-                fold.number + 1
-                for k, fold in enumerate(level.folds)
-                if not math.isfinite(found[k].score)
-            )
+            scores = [result.score for result in level.results[candidates[0]]]
+            number = level.folds[int(np.argmin(np.isfinite(scores)))].number + 1
             classifies = level.folds[0].whole.classifies
             raise ValueError(
                 f"No candidate has a finite score on fold {number}. Choose another `scoring` or "

@@ -28,12 +28,12 @@ def cv_results(
         level = next(each for each in reversed(race.levels) if candidate in each.results)
         found = np.array([each.numbers for each in level.results[candidate]])
         means[k] = np.column_stack([found.mean(axis=0), found.std(axis=0)])
-        is_complete[k] = level is race.last and len(level.folds) == n_folds
+        is_complete[k] = level is race.last and len(found) == n_folds
         if is_complete[k]:
             scores[k] = found[:, 0]
         each = np.mean([len(fold.train) + len(fold.test) for fold in level.folds])
         is_copy = level.folds[0].share < 1.0
-        rows[k] = each if is_copy else n_rows * len(level.folds) // n_folds
+        rows[k] = each if is_copy else n_rows * len(found) // n_folds
     params = [{"C": each.C, "gamma": each.gamma, **fixed} for each, fixed, _ in lines]
     mean = means[:, 0, 0]
     low = np.where(np.isfinite(mean), mean, -np.inf)
@@ -62,9 +62,12 @@ def tried(race: Race) -> set[Candidate]:
 
 
 def score_array(race: Race, gammas: Sequence[float], Cs: Sequence[float]) -> Array:
-    """Return the scores (gammas, Cs, folds), NaN where there is none."""
-    scores = np.full((len(gammas), len(Cs), len(race.last.folds)), np.nan)
+    """Return the scores (gammas, Cs, folds), NaN for candidates that were dropped."""
+    n_folds = len(race.last.folds)
+    scores = np.full((len(gammas), len(Cs), n_folds), np.nan)
     for candidate, found in race.last.results.items():
+        if len(found) < n_folds:
+            continue
         place = gammas.index(candidate.gamma), Cs.index(candidate.C)
         scores[place] = [result.score for result in found]
     return scores

@@ -17,7 +17,6 @@ from ..estimators.base import BudgetedMachine
 from ..rows.scales import ScaleWarning, TargetWarning
 from ..rows.survey import AtHand
 from ..solving.feature_scales import learned_scales
-from ..training.settings import SEARCH_CHOICES
 from .candidates import Result, evaluate, weighted_scorer
 from .checkpoints import Course
 from .folds import Fold
@@ -56,9 +55,8 @@ class Running:
     ) -> list[Result]:
         """Score candidates on folds."""
         fitted, most = [], int(machine.budget)
-        least = min(most, SEARCH_CHOICES.vectors_per_output * self.n_outputs)
         for candidate, fold in pairs:
-            budget = max(round(fold.share * most), least)
+            budget = max(round(fold.share * most), min(most, 2 * self.n_outputs))
             values = {"C": candidate.C, "gamma": candidate.gamma, "budget": budget}
             each = clone(machine).set_params(**values)
             if fold.share < 1.0:

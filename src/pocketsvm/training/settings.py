@@ -378,30 +378,24 @@ class SearchChoices:
         A sample of rows that are not in memory has this many times as many rows. The scores of a
         rare class depend on how many rows of the others are held out.
 
-    budget, rows_per_chosen : int
-        The largest budget that ``budget="auto"`` chooses, and the least number of rows for each
-        vector.
+    budget : int
+        The largest budget that ``budget="auto"`` chooses.
 
     few_rows : int
         Folds with fewer training rows have no small copies, and losses are compared.
 
-    shares, shares_of_many : tuple of two float
-        The shares of rows and budget of small copies of folds, and those of folds of many rows.
-
-    many_rows : int
-        Small copies of folds with more rows than this have the second shares, but no fewer rows
-        than with so many rows.
-
-    vectors_per_output : int
-        Small copies of folds have at least this many vectors for each output.
-
-    fewest_folds : int
-        Learnt feature scales are compared with one gamma on so many folds before the others learn
-        theirs.
+    shares : tuple of two float
+        The shares of rows and budget of small copies of folds. Those with the first share have half
+        of `few_rows` at least, those with the second as many times more as it is larger.
 
     carried_rows : int
         As many candidates are carried on to larger copies of folds, and to the folds themselves, as
-        have this many training rows in all, and one more.
+        have this many training rows in all, and one more. So many stay at least when the worse half
+        is dropped after a fold.
+
+    least_gain : float
+        Learnt feature scales must reduce the error by this share, and by a standard error of the
+        differences of folds. If they increase it by as much on the first folds, the search ends.
     """
 
     first_Cs: tuple[int, ...] = (-3, 0, 3)  # noqa: N815
@@ -410,14 +404,10 @@ class SearchChoices:
     rows_per_vector: int = 64
     sampled_times: int = 4
     budget: int = 500
-    rows_per_chosen: int = 4
     few_rows: int = 1000
-    shares: tuple[float, float] = (0.2, 0.4)
-    shares_of_many: tuple[float, float] = (0.1, 0.3)
-    many_rows: int = 8000
-    vectors_per_output: int = 8
-    fewest_folds: int = 2
-    carried_rows: int = 5000
+    shares: tuple[float, float] = (0.1, 0.3)
+    carried_rows: int = 2000
+    least_gain: float = 0.02
 
 
 SEARCH_CHOICES = SearchChoices()
