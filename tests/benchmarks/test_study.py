@@ -37,7 +37,7 @@ def results(tmp_path, monkeypatch):
 def text_of(pages):
     """Return the text of all pages: the first explains, the others have tables of choices."""
     texts = {name: markdown(blocks) for name, blocks in pages.items()}
-    assert "`class_moves`" in texts["study-solver"]
+    assert "`moves`" in texts["study-solver"]
     assert "Written by `make study` on 2" in texts["study-scales"]
     return "\n".join(texts.values())
 
