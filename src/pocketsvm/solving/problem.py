@@ -44,6 +44,8 @@ ROUGH_ROWS_PER_VECTOR = 8
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
 MOST_HESSIANS = 2**23
+# So many outputs share the Hessians of the first steps, which saves time.
+MANY_OUTPUTS = 8
 # About as many products take the place of the Hessians: if the rows stand for more, and else.
 PRODUCTS_OF_PART, PRODUCTS = 16, 32
 
@@ -160,7 +162,7 @@ class Problem:
         """
         bounds = self.sample.loss.largest_curvatures
         is_equal = bool(np.ptp(bounds) == 0.0) and not (self.has_bound or self.is_stiff)
-        return is_equal and self.shape[0] > 1 and not self._shares_hessians
+        return is_equal and self.shape[0] >= MANY_OUTPUTS and not self._shares_hessians
 
     @property
     def has_bound(self) -> bool:
