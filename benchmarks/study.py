@@ -54,7 +54,9 @@ OF_THE_PASSES = (
     "most_pass_rows",
     "class_rows_per_vector",
     "merges_per_vector",
+    "merges_of_several",
     "merges_of_weighted",
+    "passes_of_few",
     "most_passes",
 )
 
@@ -70,7 +72,9 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "most_pass_rows": (2**16, NO_LIMIT),
     "class_rows_per_vector": (16, 256),
     "merges_per_vector": (25, 200),
+    "merges_of_several": (25, 400),
     "merges_of_weighted": (100, NO_LIMIT),
+    "passes_of_few": (1, 5),
     "most_passes": (2, 20),
     "tolerance": (1e-4, 3e-3),
     "sample_tolerance": (1e-3, 0.1),

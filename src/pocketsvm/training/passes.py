@@ -263,7 +263,9 @@ def is_enough(
 ) -> bool:
     """Whether further passes would make the vectors worse, or only add vectors of no use."""
     choices = settings.choices
-    few = rows.n_rows <= settings.budget
+    # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
+    full = targets.all_rows_enter and 2 * profile.violations > settings.budget
+    few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
     many = n_passes >= choices.most_passes and not targets.are_classes_weighted
     enough = profile.merges >= _most_merges(targets, settings)
     return settings.polish and (few or many or enough)
@@ -282,7 +284,7 @@ def _merges_left(made: int, targets: Targets, settings: Settings) -> int | None:
 
 def _most_merges(targets: Targets, settings: Settings) -> int:
     """Return the number of merges after which passes end."""
-    return settings.most_merges(targets.are_classes_weighted)
+    return settings.most_merges(targets.n_problems, targets.are_classes_weighted)
 
 
 def _profile(trainers: Sequence[_core.Trainer]) -> Profile:

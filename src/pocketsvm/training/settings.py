@@ -31,9 +31,13 @@ class Choices:
         A sample has at least this many rows of a class for each of its vectors, if there are as
         many.
 
-    merges_per_vector, merges_of_weighted : int
+    merges_per_vector, merges_of_several, merges_of_weighted : int
         If the solver follows, passes end after this many merges for each vector. The second number
+        is for several outputs, such as classes, whose passes do not know of each other. The third
         is for classes of different weights: a rare class that is heavy needs many of its rows.
+
+    passes_of_few : int
+        If the solver follows and all rows fit into the budget, this many passes find the vectors.
 
     most_passes : int
         If the solver follows, the largest number of passes, unless classes differ in weight.
@@ -147,7 +151,9 @@ class Choices:
     most_pass_rows: int = 2**18
     class_rows_per_vector: int = 64
     merges_per_vector: int = 50
+    merges_of_several: int = 100
     merges_of_weighted: int = 400
+    passes_of_few: int = 2
     most_passes: int = 5
     hinge_width: float = 0.5
     relative_width: float = 0.1
@@ -343,13 +349,15 @@ class Settings:
         """The largest number of rows that the passes see if the solver follows."""
         return self.choices.most_sampled(self.budget)
 
-    def most_merges(self, weighted: bool) -> int:
+    def most_merges(self, n_problems: int, weighted: bool) -> int:
         """Return the number of merges after which passes end if the solver follows.
 
         `weighted` says that the classes have different weights.
         """
         choices = self.choices
-        per_vector = choices.merges_of_weighted if weighted else choices.merges_per_vector
+        if weighted:
+            return choices.merges_of_weighted * self.budget
+        per_vector = choices.merges_per_vector if n_problems == 1 else choices.merges_of_several
         return per_vector * self.budget
 
     def least_of_class(self, n_problems: int) -> int:
