@@ -31,6 +31,7 @@ from .datasets.rankings import graded_queries
 from .datasets.tasks import AUC
 from .datasets.tuned import FASHION
 from .measure import fastest
+from .pieces import table_piece
 from .storage import N_FEATURES, ROW_BYTES, has_space, write_rows
 
 DEVICE = "cuda"
@@ -56,12 +57,12 @@ def measure(quick: bool) -> list[Table]:
         return []
     started()
     return [
-        predictions(quick, backend),
-        hessians(quick, backend),
-        fits(quick),
-        thorough(quick),
-        files(quick),
-        accuracies(quick),
+        table_piece("predictions", partial(predictions, quick, backend)),
+        table_piece("hessians", partial(hessians, quick, backend)),
+        table_piece("fits", partial(fits, quick)),
+        table_piece("thorough", partial(thorough, quick)),
+        table_piece("files", partial(files, quick)),
+        table_piece("accuracies", partial(accuracies, quick)),
     ]
 
 

@@ -89,7 +89,7 @@ class Penalty(Protocol):
         """
 
     def factor(self, rows: Any, least: float, fit_intercept: bool) -> HessianFactor:
-        """Factor A plus the Hessian of the losses of rows.
+        """Factorise A plus the Hessian of the losses of rows.
 
         The intercept has at least the curvature `least`. The factor replaces an earlier one.
         """
@@ -194,9 +194,10 @@ class Backend(ABC):
         lengths: Array,
         reach: float,
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return losses (n_lengths or 1, n_losses), pull (n_outputs, n_vectors + 1), and near rows.
+        """Return losses, the pull, and which rows are near the margin.
 
-        Sums over all rows, whose weights are c. Without lengths, they are those at a point. With
+        The losses are (n_lengths or 1, n_losses), the pull is (n_outputs, n_vectors + 1). They are
+        sums over all rows, whose weights are c. Without lengths, they are those at a point. With
         lengths, `points` holds a point and then a direction, the losses are those at these lengths
         along the direction, and the others are empty. A row is near if it would have a slope after
         a change of its decision value by `reach` widths.

@@ -30,7 +30,7 @@ ASSEMBLED = 64
 # factor from one ridge to the next, and a bound that only a matrix with NaN or infinity exceeds.
 FIRST_RIDGE, NEXT_RIDGE, MOST_RIDGE = 1e-14, 100.0, 1e6
 # The least curvature of the intercept, as a share of the largest possible: it has none if no row
-# bends, and then a step would go so far that a line search of few trials does not come back.
+# is curved, and then a step would go so far that a line search of few trials does not come back.
 INTERCEPT_CURVATURE = 1e-6
 # The least share of its curvature that is left to the intercept once the coefficients follow it.
 LEAST_REST = 1e-14
@@ -102,7 +102,7 @@ class Penalty:
         return among.sum(axis=1), among @ vectors
 
     def factor(self, rows: "RowHessian", least: float, fit_intercept: bool) -> "HessianFactor":
-        """Factor A plus the Hessian of the losses of rows.
+        """Factorise A plus the Hessian of the losses of rows.
 
         The intercept has at least the curvature `least`. The factor replaces an earlier one.
         """
@@ -214,7 +214,7 @@ def factored(square: Array, n_threads: int) -> bool:
 def _solve_panel(
     square: Array, factor: Array, panel: tuple[int, int], rows: tuple[int, int]
 ) -> None:
-    """Factor some rows of a panel, whose first rows have the factor given."""
+    """Factorise some rows of a panel, whose first rows have the factor given."""
     (p, q), (a, b) = panel, rows
     rest = square[a:b, p:q] - square[a:b, :p] @ square[p:q, :p].T
     square[a:b, p:q] = dtrsm(1.0, factor, rest, side=1, lower=1, trans_a=1)
@@ -258,7 +258,7 @@ class WhitenedRows:
         self._rows = dtrsm(1.0, self._lower, kernel.astype(np.float64).T, lower=1, overwrite_b=1).T
 
     def factor(self, curvatures: Array, least: float, fit_intercept: bool) -> "RowFactor":
-        """Factor the Hessian of rows with these curvatures."""
+        """Factorise the Hessian of rows with these curvatures."""
         chosen = np.flatnonzero(curvatures)
         return RowFactor(self._rows[chosen], curvatures[chosen], least, fit_intercept)
 

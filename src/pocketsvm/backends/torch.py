@@ -461,7 +461,7 @@ class TorchPenalty:
         return weights.sum(dim=1), weights @ moved.double()
 
     def factor(self, rows: TorchHessian, least: float, fit_intercept: bool) -> "TorchFactor":
-        """Factor A plus the Hessian of the losses of rows."""
+        """Factorise A plus the Hessian of the losses of rows."""
         torch, ridge = imported(), 0.0
         total = self._square + rows.square
         while True:

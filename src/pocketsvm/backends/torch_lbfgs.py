@@ -26,7 +26,7 @@ N_PAIRS = 10
 # to this share: as in SciPy's L-BFGS-B.
 LEAST_GAIN, LEAST_TURN = 1e-3, 0.9
 MOST_TRIALS = 20
-# A pair counts if the objective bends by more than this.
+# A pair counts if the curvature of the objective is more than this.
 LEAST_BEND = 2.2e-16
 
 

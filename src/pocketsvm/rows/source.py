@@ -7,6 +7,7 @@ of a chunk, so that a source may be anything: files, partitions of a cluster, an
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -20,6 +21,8 @@ NO_ROWS = "there are no rows of positive weight: the files, or batches(), gave n
 CHANGED = "the rows changed between two scans: "
 # Results of chunks are merged when there are more: each merge copies the rows that were drawn.
 MOST_PARTS = 16
+# The checksum of a chunk with so many values takes longer than it takes to start a thread.
+LARGE = 2**18
 
 
 class Reading(Protocol[T]):
@@ -213,8 +216,12 @@ class Traced(Generic[T]):
     reading: Reading[T]
 
     def __call__(self, chunk: Chunk, first: int) -> tuple[T, Trace]:
-        """Read a chunk."""
-        return self.reading(chunk, first), Trace.of(chunk)
+        """Read a chunk; a thread computes the checksum of a large one meanwhile."""
+        if chunk.X.size < LARGE:
+            return self.reading(chunk, first), Trace.of(chunk)
+        with ThreadPoolExecutor(1) as pool:
+            trace = pool.submit(Trace.of, chunk)
+            return self.reading(chunk, first), trace.result()
 
     def merge(self, parts: Sequence[tuple[T, Trace]]) -> tuple[T, Trace]:
         """Merge the values and the traces."""

@@ -12,7 +12,7 @@ from .folds import Fold
 
 
 class Course:
-    """Keeps the results of a search with a checkpoint; the same search goes on with them.
+    """Keeps the results of a search with a checkpoint; the same search resumes with them.
 
     Parameters
     ----------

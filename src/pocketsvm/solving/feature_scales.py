@@ -246,7 +246,7 @@ class _Result:
 def _learned(
     split: _Split, choices: Choices, random: np.random.Generator, *, alike: bool = False
 ) -> _Result:
-    """Learn scales with few vectors, then with more of them if that pays."""
+    """Learn scales with few vectors, then with more of them if that predicts better."""
     best = _run(split, *choices.scale_vectors[0], choices, random, alike=alike)
     for n_vectors, C in choices.scale_vectors[1:]:
         start = best.log_scales

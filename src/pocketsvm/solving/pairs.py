@@ -106,7 +106,7 @@ class PairwiseHinge(Loss):
     def partners(
         self, chosen: Array, decisions: Array | None, random: np.random.Generator
     ) -> Array:
-        """Draw a row that bends together with each of the chosen rows; None: at any values."""
+        """Draw a row that is curved together with each of the chosen ones; None: at any values."""
         queries, draws = self.queries, random.random(len(chosen))
         flat = np.zeros(len(queries.levels)) if decisions is None else decisions[:, 0].copy()
         width = ANY_WIDTH if decisions is None else self.width

@@ -1,4 +1,4 @@
-"""Readings: sums over all rows, wherever they are.
+"""Scans: sums over all rows, wherever they are.
 
 The solver sees large data only through `Readings`: one scan sums at a point, another one along a
 direction. The functions of a chunk are pure, so that a worker of a cluster can compute them: they
@@ -29,8 +29,8 @@ from .sample import Sample, sample_of
 Array = NDArray[Any]
 T = TypeVar("T")
 
-# How many near rows are returned, with some that stand for the others: all up to the first number,
-# and else about the second one.
+# How many rows near the margin are returned, with some that stand for the others: all up to the
+# first number, and else about the second one.
 Limits = tuple[int, int]
 
 # The lengths that a scan along a direction tries.
@@ -59,10 +59,10 @@ class First:
         The rows that have a loss, or nearly have one, and some that stand for all others.
 
     n_near : int
-        The number of near rows.
+        The number of rows near the margin.
 
     is_complete : bool
-        Whether all near rows are among these, and not only a random sample of them.
+        Whether all rows near the margin are among these, and not only a random sample of them.
     """
 
     losses: Array
@@ -136,12 +136,12 @@ def as_it_is(sample: Sample) -> Sample:
     return sample
 
 
-# --- the readings of a chunk ----------------------------------------------------------------------
+# --- the scans of a chunk -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class PartOfFirst:
-    """What the first reading finds in some chunks.
+    """What the first scan finds in some chunks.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class PartOfFirst:
         As in `First`.
 
     n_near : int
-        The number of near rows.
+        The number of rows near the margin.
 
     rows : Chunk or Sample
         The drawn rows: near ones, and others.
@@ -175,7 +175,7 @@ class ReadFirst:
     """Sum over the rows of a chunk at a point: a function that can be sent to a worker.
 
     It returns random shares of the rows that are near, and of the others. None means that the chunk
-    holds all rows, so that its own near rows tell the shares.
+    holds all rows, so that its own rows near the margin give the shares.
     """
 
     encode: Callable[[Any], Sample]
@@ -244,7 +244,7 @@ def weights_of(c: Array, near: NDArray[np.bool_], n_threads: int) -> tuple[float
 
 
 def shares_of(n_near: float, n_rows: int, limits: Limits) -> tuple[float, float]:
-    """Return the shares of the near rows and of the others that are drawn."""
+    """Return the shares of the rows near the margin and of the others that are drawn."""
     most, drawn = (int(limit / (1 + OTHERS_PER_NEAR)) for limit in limits)
     near_share = 1.0 if n_near <= most else drawn / n_near
     n_others = max(OTHERS_PER_NEAR * near_share * n_near, LEAST_OTHERS)
@@ -296,7 +296,7 @@ class Readings:
         Sums over the rows of a chunk.
 
     is_one_chunk : bool
-        Whether all rows are one chunk, whose own near rows tell how many there are.
+        Whether all rows are one chunk, whose own rows near the margin say how many there are.
 
     part : Sample or None
         A sample of the rows, which predicts how many are near.
@@ -311,7 +311,7 @@ class Readings:
     part: Sample | None = None
 
     def first(self, vectors: Array, point: Array, limits: Limits, seed: int) -> First:
-        """Sum over all rows at a point; all near rows are returned, or some of them if many are."""
+        """Sum over all rows at a point; return rows near the margin: all, or some of many."""
         shares = None
         if not self.is_one_chunk:
             assert self.part is not None
@@ -345,13 +345,13 @@ class Readings:
 
 
 def in_memory(sample: Sample, backend: Backend) -> Readings:
-    """Return the readings of rows in memory."""
+    """Return the scans of rows in memory."""
     total_c = _core.total(sample.c, backend.n_threads)
     return Readings(OneChunk(sample), as_it_is, sample.n_rows, total_c, backend)
 
 
 def standing_for(sample: Sample, near: NDArray[np.bool_], random: np.random.Generator) -> Sample:
-    """Return the near rows, and some that stand for all others."""
+    """Return the rows near the margin, and some that stand for all others."""
     if near.all():
         return sample
     _, share = shares_of(int(np.count_nonzero(near)), len(near), (len(near), len(near)))

@@ -96,7 +96,7 @@ class Loss(ABC):
     def partners(
         self, chosen: Array, decisions: Array | None, random: np.random.Generator
     ) -> Array:
-        """Draw a row that bends together with each of the chosen rows; None: at any values."""
+        """Draw a row that is curved together with each of the chosen ones; None: at any values."""
         raise NotImplementedError(f"{self.name} is a loss of single rows.")
 
     def bent_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:

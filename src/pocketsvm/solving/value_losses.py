@@ -66,7 +66,7 @@ class Tube(ValueLoss):
     @property
     def largest_curvatures(self) -> Array:
         """The bounds of all outputs, which may have kinks of different widths."""
-        together = self.epsilon < self.widths  # both kinks can bend at the same value
+        together = self.epsilon < self.widths  # both kinks can be curved at the same value
         factors = np.where(together, self.down + self.up, np.maximum(self.down, self.up))
         bounds: Array = factors / (2 * self.widths)
         return bounds
