@@ -328,7 +328,7 @@ def test_scores_of_dropped_candidates_are_in_italics():
     search.fit(rows, y)
     display = TuningDisplay.from_estimator(search)
     styles = [text.get_style() for text in display.texts_.flat]
-    assert sorted(styles) == ["italic"] * 4 + ["normal"] * 2
+    assert sorted(styles) == ["italic"] * 5 + ["normal"]
     assert "italic" in display.ax_.get_title()
     labels = [tick.get_text() for tick in display.ax_.get_yticklabels()]
     assert labels == ["$2^{-3}$", "$2^{0}$", "$2^{2}$"]

@@ -89,9 +89,10 @@ def test_scores_of_small_copies_stand_in_parentheses(tmp_path, capsys):
     grid = ("-c", "1,8,64", "-g", "1,4", "-B", 10, "--max-iter", 1, "-v", 2)
     assert pocketsvm("tune", path, tmp_path / "a.psvm", *grid) == 0
     printed, said = capsys.readouterr()
-    assert len(re.findall(r"\(\.\d{3}\)", printed)) == 4
+    assert len(re.findall(r"\(\.\d{3}\)", printed)) == 5
     assert "(in parentheses: scored on fewer rows)" in printed
-    assert "2 candidates on 2 folds of 1,500 training rows" in said
+    assert "2 candidates on 1 fold of 1,500 training rows" in said
+    assert "1 candidate on 1 fold of 1,500 training rows" in said
 
 
 def test_the_model_is_tested_on_other_rows(csv, tmp_path, capsys):

@@ -193,9 +193,27 @@ def test_candidates_of_many_rows_are_compared_on_small_copies_and_the_best_on_al
     best, race, rounds = raced(peak(-2, 3), grid_of(), folds)
     assert best == (0.25, 8.0)
     assert rounds[0] == "18 candidates on 1 fold of 600 training rows"
-    assert rounds[-1] == "1 candidate on 5 folds of 6,000 training rows"
+    assert "1 candidate on 5 folds of 6,000 training rows" in rounds
     assert [each.folds[0].share for each in race.levels] == [0.1, 0.3, 1.0]
-    assert list(race.last.results) == [best]
+    # A larger gamma was tried on the folds, and was worse.
+    assert list(race.last.results) == [best, (0.5, 8.0)]
+
+
+def test_larger_values_than_those_of_copies_are_tried_on_the_folds():
+    """Copies of folds have smaller budgets, which prefer wider kernels."""
+
+    def score(candidate, fold):
+        return peak(*(-2, 3) if fold.share < 1 else (0, 6))(candidate, fold)
+
+    best, race, _ = raced(score, grid_of(), [fold(6000, 1500)])
+    assert best == (1.0, 8.0)
+    assert [each.gamma for each in race.last.results] == [0.25, 0.5, 1.0, 2.0]
+    best, race, _ = raced(score, grid_of().with_one_gamma(), [fold(6000, 1500)])
+    assert best == (1.0, 64.0)
+    assert [each.gamma for each in race.last.results] == [1.0] * 4
+    # Values that are given are the only ones.
+    best, _, _ = raced(score, grid_of([0.25, 0.1], [8.0]), [fold(6000, 1500)])
+    assert best == (0.25, 8.0)
 
 
 def test_the_worse_half_is_dropped_after_each_fold():

@@ -246,10 +246,10 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
         refused: NeedsProbabilitiesError | None = None
         for choice in compared:
             one = clone(machine).set_params(**choice)
-            grid, own = self._grid(_unit_of_gamma(one, rows), unit), folds
-            learns = isinstance(one.feature_scales, str)
+            grid, own = self._grid(_unit_of_gamma(one, rows), unit), first_of(folds)
+            rest, learns = folds[len(own) :], isinstance(one.feature_scales, str)
             if learns:
-                own = running.with_scales(one, first_of(folds))
+                own = running.with_scales(one, own)
                 grid = grid if self.gammas is not None else grid.with_one_gamma()
             if searches and not learns:  # another loss
                 grid = grid.at(searches[-1].best)
@@ -257,12 +257,14 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             race = Race(grid, own, run, most, machine.random_state)
             try:
                 least = max(searches, key=lambda each: each.score).scores if searches else ()
-                search = Search(choice, race, race.decide(least))
+                search = Search(choice, race, race.decide(least[: len(own)]))
             except NeedsProbabilitiesError as error:
                 refused = error
                 continue
-            if learns and all(search.gains(each).mean() > -each.least_gain for each in searches):
-                race.finish(search.best, running.with_scales(one, folds[len(own) :]))
+            if not learns:
+                race.finish(search.best, rest)
+            elif all(search.gains(each).mean() > -each.least_gain for each in searches):
+                race.finish(search.best, running.with_scales(one, rest))
             searches.append(search)
         if refused is not None and not searches:
             others = [choice | self._for_probabilities() for choice in compared]

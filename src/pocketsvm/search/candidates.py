@@ -54,8 +54,10 @@ class Grid:
     reach : float
         The largest factor between the centre and a value that is tried.
 
-    last_step : float
-        The factor between values of C that are tried on the folds themselves; one if none are.
+    raised : tuple of str and float
+        "gamma" or "C", of which larger values are tried on the folds themselves, and the factor
+        between them; one if none are. Copies of folds have smaller budgets, which prefer smaller
+        values.
 
     """
 
@@ -65,7 +67,7 @@ class Grid:
     C_step: float
     centre: Candidate
     reach: float
-    last_step: float = 1.0
+    raised: tuple[str, float] = ("gamma", 1.0)
 
     @classmethod
     def of(
@@ -90,7 +92,8 @@ class Grid:
                 found.append((values, values[1] / values[0]))
         (some_gammas, gamma_step), (some_Cs, C_step) = found
         reach = 2.0**SEARCH_CHOICES.reach
-        return cls(some_gammas, some_Cs, gamma_step, C_step, Candidate(*units), reach)
+        raised = "gamma", math.sqrt(gamma_step)
+        return cls(some_gammas, some_Cs, gamma_step, C_step, Candidate(*units), reach, raised)
 
     def candidates(self) -> list[Candidate]:
         """Return all candidates of the grid."""
@@ -115,12 +118,9 @@ class Grid:
         return replace(self, gammas=gammas, Cs=(best.C,) if self.C_step != 1.0 else self.Cs)
 
     def with_one_gamma(self) -> "Grid":
-        """Return the grid for learnt feature scales, which carry the width: gamma is one.
-
-        Copies of folds, whose budgets are smaller, would prefer a smaller gamma. They prefer a
-        smaller C, too: larger ones are tried on the folds.
-        """
-        return replace(self, gammas=(1.0,), gamma_step=1.0, last_step=math.sqrt(self.C_step))
+        """Return the grid for learnt feature scales, which carry the width: gamma is one."""
+        raised = "C", math.sqrt(self.C_step)
+        return replace(self, gammas=(1.0,), gamma_step=1.0, raised=raised)
 
 
 @dataclass(frozen=True)

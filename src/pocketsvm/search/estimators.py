@@ -165,9 +165,10 @@ n_features_in_, feature_names_in_, feature_scales_
     after another; after each, the worse half is dropped until few are left. If a fold has 1,000
     training rows or more, the grid is scored on copies with 10 percent of the rows and of the
     budget, but 500 rows at least, the best of it and the defaults on copies with three times as
-    many, and the best of these on all folds. A copy has at most a share of 64 rows per vector, or
-    of 32,000. A data set that is not in memory has a sample of four times as many rows, whose
-    weights make it stand for all.
+    many, and the best of these on the folds: larger values of gamma are tried there, too, and only
+    the best pair sees all folds. A copy has at most a share of 64 rows per vector, or of 32,000. A
+    data set that is not in memory has a sample of four times as many rows, whose weights make it
+    stand for all.
 
     Callbacks (`set_callbacks`) see each round as a task, each fit of a fold as a task within it,
     and the last fit. `pocketsvm.callbacks.Checkpoint` keeps the scores; the last fit has a file of

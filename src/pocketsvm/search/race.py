@@ -2,12 +2,14 @@
 
 With many rows, candidates are compared on small copies of folds first. A small copy has a share of
 the rows and of the budget, so that each vector stands for as many rows as in the last fit. The best
-candidates go on to all folds: the fewer rows, the more of them. Every score is that of a fit.
+candidates go on to the folds themselves: the fewer rows, the more of them. Copies have smaller
+budgets, which prefer wider kernels: larger values of gamma are tried on the folds, and larger ones
+of C with learnt feature scales, whose gamma is one. Every score is that of a fit.
 
 Many candidates are scored on one fold after another, and after each, the worse half is dropped.
 
-Learnt feature scales are raced on the first folds, because each fold has to learn its own. Only the
-best candidate of such a race is scored on the others, and only if it is better than one gamma.
+A race runs on the first folds, which hold out enough rows to compare. Only the best candidate is
+scored on the others; with learnt feature scales, only if it is not clearly worse than one gamma.
 """
 
 import itertools
@@ -125,10 +127,9 @@ class Race:
 
     def finish(self, best: Candidate, others: Sequence[Fold]) -> None:
         """Score the winner on folds that had no part in the race, too."""
-        folds, results = [*self.last.folds, *others], self.last.results[best]
         if others:
-            results = results + self._found(others, [best])
-        self.levels.append(Level(folds, {best: results}))
+            results = self.last.results[best] + self._found(others, [best])
+            self.levels.append(Level([*self.last.folds, *others], {best: results}))
 
     def decide(self, least: Sequence[float] = ()) -> Candidate:
         """Run the race and return the winner.
@@ -150,7 +151,7 @@ class Race:
         self._between(self.levels[-2] if first is not last else last)
         if first is not last:
             self._score(last, self.levels[-2].ordered()[: self.carried])
-        self._raised(last)
+            self._raised(last)
         return last.ordered()[0]
 
     def _carried(self, level: Level) -> list[Candidate]:
@@ -166,11 +167,12 @@ class Race:
             self._score(level, new)
 
     def _raised(self, level: Level) -> None:
-        """Score larger values of C as long as they are better, if copies prefer small ones."""
+        """Score larger values of gamma, or of C, as long as they are better."""
+        name, step = self.grid.raised
         best = level.ordered()[0]
-        while self.grid.last_step != 1.0 and best == level.ordered()[0]:
-            best = best.times("C", self.grid.last_step)
-            if best in level.results or not self.grid.reaches("C", best):
+        while step != 1.0 and best == level.ordered()[0]:
+            best = best.times(name, step)
+            if best in level.results or not self.grid.reaches(name, best):
                 return
             self._score(level, [best])
 
