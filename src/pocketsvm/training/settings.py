@@ -312,7 +312,7 @@ class Settings:
         Whether the solver follows the passes.
 
     thorough : bool
-        Whether it moves the vectors until that gains nothing, whatever it costs.
+        Whether it moves the vectors until that gains nothing.
 
     n_threads : int
         Threads; the result does not depend on them.
@@ -423,7 +423,7 @@ SEARCH_CHOICES = SearchChoices()
 
 @dataclass(frozen=True, kw_only=True)
 class CompressionChoices:
-    """Constants of the compression of a given machine.
+    """Constants of the compression of a given model.
 
     Attributes
     ----------
