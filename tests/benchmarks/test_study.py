@@ -29,7 +29,7 @@ def small(monkeypatch):
 def results(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "SEEDS", range(2))
     monkeypatch.setattr(study, "CASES", {"100 rows": study.CASES["100 rows"]})
-    names = ("Polishing", "`class_moves`", "`hinge_width`", "`scale_steps`")
+    names = ("Polishing", "`moves`", "`hinge_width`", "`scale_steps`")
     monkeypatch.setattr(study, "COMPARISONS", {name: study.COMPARISONS[name] for name in names})
     return Results(tmp_path / "results.csv", study.COLUMNS, tuple(study.KEY))
 
@@ -37,7 +37,7 @@ def results(tmp_path, monkeypatch):
 def text_of(pages):
     """Return the text of all pages: the first explains, the others have tables of choices."""
     texts = {name: markdown(blocks) for name, blocks in pages.items()}
-    assert "`class_moves`" in texts["study-solver"]
+    assert "`moves`" in texts["study-solver"]
     assert "Written by `make study` on 2" in texts["study-scales"]
     return "\n".join(texts.values())
 
@@ -74,7 +74,7 @@ def test_names_identify_variants():
     names = [study._name(changes) for changes in variants]
     assert len(set(names)) == len(names)
     assert names.count("default") == 1
-    assert study._name({"polish": False, "class_moves": 5}) == "class_moves=5, polish=False"
+    assert study._name({"polish": False, "moves": 5}) == "moves=5, polish=False"
     assert study._name(study.SEARCH | {"search_reach": 4}) == "search=auto, search_reach=4"
     with pytest.raises(ValueError, match="there is no choice 'width'"):
         study._name({"width": 1})
@@ -82,7 +82,7 @@ def test_names_identify_variants():
 
 def test_variants_share_passes_unless_they_change_them():
     split = study.Split(SMALL[0], 10, 0)
-    for changes in ({}, {"hinge_width": 1.0}, {"class_moves": 0}, {"polish": "thorough"}):
+    for changes in ({}, {"hinge_width": 1.0}, {"moves": 0}, {"polish": "thorough"}):
         split.score(changes)
     assert len(split.passed) == 1
     for changes in ({"polish": False}, {"rows_per_vector": 5}, {"merges_per_vector": 1}):
@@ -161,8 +161,8 @@ def test_every_variant_is_scored_once_and_shown(results, monkeypatch):
     assert len(some) == 3
     page = text_of(study_pages.pages(results))
     assert "| data, B | moons, 10 | waves (R²), 10 |" in page
-    usual = f"{study.Choices().class_moves:,}"
-    assert f"| `class_moves`: 0 instead of {usual} |" in page
+    usual = f"{study.Choices().moves:,}"
+    assert f"| `moves`: 0 instead of {usual} |" in page
     assert "| the default values |" in page
     assert "comparisons are measured" not in page
     assert "| data, B | waves (R²), 10 |" in page
@@ -172,12 +172,12 @@ def test_every_variant_is_scored_once_and_shown(results, monkeypatch):
 
 def test_some_comparisons_are_measured_in_small_jobs(results, monkeypatch):
     monkeypatch.setattr(study, "JOB_VARIANTS", 2)
-    jobs = list(study._jobs(results, ["class_moves"]))
+    jobs = list(study._jobs(results, ["moves"]))
     assert len(jobs) == 2 * 2 * 2 * 2  # seeds, data sets, budgets; three variants in two jobs
     assert all(function is study._run_variants for function, *_ in jobs)
     for function, *arguments in jobs:
         results.add(function(*arguments))
     page = text_of(study_pages.pages(results))
     assert "**1 of 4 comparisons are measured.**" in page
-    assert "`class_moves`" in page
+    assert "`moves`" in page
     assert "`hinge_width`" not in page

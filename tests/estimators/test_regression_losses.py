@@ -72,7 +72,7 @@ def test_quantiles_follow_the_noise_and_do_not_cross():
     found = model.predict(X)
     assert found.shape == (len(X), 3)
     assert (np.diff(found, axis=1) >= 0).all()
-    assert_allclose(np.mean(y[:, None] <= found, axis=0), QUANTILES, atol=0.03)
+    assert_allclose(np.mean(y[:, None] <= found, axis=0), QUANTILES, atol=0.04)
     width = found[:, 2] - found[:, 0]
     right = X[:, 0] > 0.8
     assert width[right].mean() > 2 * width[X[:, 0] < 0.2].mean()

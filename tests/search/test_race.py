@@ -316,7 +316,7 @@ def test_a_copy_moves_its_vectors_as_often_as_the_whole_fit():
     X, y = make_classification(6000, 2, n_redundant=0, n_clusters_per_class=2, random_state=0)
     BudgetedSVCCV(300, gammas=[1.0, 2.0], scoring=scored, cv=2, random_state=0).fit(X, y)
     small = [moves for budget, moves in seen if budget == 50]
-    assert 0 < max(small) <= Choices().class_moves // 300 == 10
+    assert 0 < max(small) <= Choices().moves // 300 == 10
     plain = BudgetedSVC(60, 8.0, gamma=2.0, random_state=0).fit(X[:600], y[:600])
     assert plain.profile_.moves > 10
 

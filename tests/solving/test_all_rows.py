@@ -46,9 +46,9 @@ def start(vectors, sample, fit_intercept=True):
     return minimise(problem, problem.zero(), np.random.default_rng(0)).place.point
 
 
-def refine(vectors, sample, point, most_near=N_ROWS, fit_intercept=True, n_threads=1):
+def refine(vectors, sample, point, most_near=N_ROWS, fit_intercept=True, n_threads=1, **limits):
     found = in_memory(sample, Native(n_threads))
-    rows = AllRows(vectors, sample.rows.gamma, found, fit_intercept, Native(n_threads))
+    rows = AllRows(vectors, sample.rows.gamma, found, fit_intercept, Native(n_threads), **limits)
     return rows.minimise(point, (most_near, most_near), np.random.default_rng(0))
 
 
@@ -77,7 +77,7 @@ def test_the_objective_of_all_rows_is_minimised(make, fit_intercept, most_near, 
     assert_allclose(found.objective, value, rtol=1e-5 if is_scanned else 1e-3)
     assert_allclose(found.gradient, gradient, atol=(1e-5 if is_scanned else 1e-2) * sample.c.sum())
     assert found.point[:, -1].any() == fit_intercept
-    assert found.remaining <= (newton.TOLERANCE if is_scanned else all_rows.EXPECTED)
+    assert found.remaining <= newton.TOLERANCE * (1 if is_scanned else all_rows.TRUSTED)
     assert found.steps > 0
     assert len(scans) <= 15
 
@@ -171,9 +171,8 @@ def test_no_scan_follows_a_round_that_needs_none(monkeypatch, scans):
     few = refine(vectors, sample, point, most_near=500)
     n_scans = len(scans)
     assert not few.is_complete
-    assert few.remaining <= all_rows.EXPECTED
-    monkeypatch.setattr(all_rows, "EXPECTED", 0.0)
-    scanned = refine(vectors, sample, point, most_near=500)
+    assert few.remaining <= all_rows.TRUSTED * newton.TOLERANCE
+    scanned = refine(vectors, sample, point, most_near=500, tolerance=1e-5)
     assert len(scans) - n_scans > n_scans
     objective = Objective(vectors, sample)
     best, _ = objective(objective.minimum(point)[0])

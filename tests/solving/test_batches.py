@@ -166,9 +166,9 @@ def test_batches_move_the_vectors_that_lbfgs_cannot(monkeypatch):
         svc._choices = Choices(batches=100, batch_rows=512)
         return svc.fit(X, y)
 
-    moved = fitted(noisy, 300, 10.0)
+    moved = fitted(noisy, 400, 10.0)
     assert seen == [{"scales": False}]
-    stays = fitted(noisy, 300, 10.0, polish=True)
+    stays = fitted(noisy, 400, 10.0, polish=True)
     assert moved.profile_.moves == stays.profile_.moves == 0
     assert moved.profile_.seconds_polish > max(seconds)
     assert not np.isin(moved.support_vectors_, stays.support_vectors_).all(axis=1).any()

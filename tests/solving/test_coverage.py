@@ -134,7 +134,7 @@ def test_quantiles_of_moved_vectors_cover_their_share_of_other_rows(n_rows, C, p
         X, y = make_friedman1(n_rows + 4000, noise=1.0, random_state=seed)
         X, y = (X - X.mean(axis=0)) / X.std(axis=0), y / y.std()
         model = BudgetedSVR(
-            50, C, loss="quantile", quantile=[0.1, 0.9], polish=polish, random_state=seed
+            30, C, loss="quantile", quantile=[0.1, 0.9], polish=polish, random_state=seed
         ).fit(X[:n_rows], y[:n_rows])
         low, high = model.predict(X[n_rows:]).T
         covered.append(np.mean((y[n_rows:] > low) & (y[n_rows:] <= high)))

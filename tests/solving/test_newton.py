@@ -21,7 +21,6 @@ from pocketsvm.backends import kernel
 from pocketsvm.backends.hessian import Penalty, RowHessian
 from pocketsvm.backends.native import Native
 from pocketsvm.solving import conjugate, newton
-from pocketsvm.solving import problem as problem_module
 from pocketsvm.solving.conjugate import row_products
 from pocketsvm.solving.newton import MOST_STEPS, Conjugate, best_start, line_search, minimise
 from pocketsvm.solving.problem import ROWS_PER_VECTOR, Problem
@@ -203,9 +202,10 @@ def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
     made, factor = [], Penalty.factor
     monkeypatch.setattr(Penalty, "factor", lambda *given: made.append(1) or factor(*given))
     counts = []
-    for many in (8, 11):
-        monkeypatch.setattr(problem_module, "MANY_OUTPUTS", many)
+    for shares in (True, False):
         problem = Problem(vectors, sample, True, Native())
+        assert problem._shares_first
+        problem._shares_first = shares
         place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
         solution = minimise(problem, place, np.random.default_rng(0))
         assert_optimal(solution, Objective(vectors, sample))
@@ -215,7 +215,6 @@ def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
 
 
 def test_steps_that_follow_a_newton_point_change_its_hessians(monkeypatch):
-    monkeypatch.setattr(problem_module, "MANY_OUTPUTS", 8)
     vectors, sample = class_problem(1000, n_classes=10, n_vectors=60, C=30.0)
     solution, counts = solved(vectors, sample), []
     problem = Problem(vectors, sample, True, Native())
@@ -452,3 +451,29 @@ def test_products_with_hessians_of_no_rows_are_regular(C):
     assert np.isfinite(found.intercept_).all()
     assert np.isfinite(found.dual_coef_).all()
     assert found.score(X, y) > 0.95
+
+
+def test_outputs_that_were_solved_go_on_if_their_shares_grow():
+    """The objective of the others falls, and with it the mean that shares are measured by."""
+    vectors, sample = class_problem(n=2403, n_classes=8, n_vectors=53, C=14.5)
+    solution = solved(vectors, sample, tolerance=0.5)
+    assert solution.remaining <= 0.5
+    assert solution.steps < 10
+
+
+def test_outputs_that_do_not_move_keep_their_derivatives():
+    vectors, sample = class_problem(n_classes=4)
+    problem = Problem(vectors, sample, True, Native())
+    point = np.random.default_rng(0).normal(size=problem.shape)
+    place = problem.place(point)
+    step = np.where(np.arange(4)[:, None] == 2, 0.1 * point, 0.0)
+    along = problem.place(step)
+    full = problem.place(step + 0.0 * point + np.finfo(float).tiny)
+    assert_allclose(along.decisions, full.decisions, atol=1e-12)
+    assert not along.decisions[:, [0, 1, 3]].any()
+    before, moved = problem.bends(place), step.any(axis=1)
+    place = place.plus(np.ones(4), along)
+    found, expected = problem.bends(place, before, moved), problem.bends(place)
+    assert_allclose(found.gradient, expected.gradient, rtol=1e-12)
+    assert_array_equal(found.objective, expected.objective)
+    assert not np.array_equal(found.gradient, before.gradient)

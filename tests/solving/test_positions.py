@@ -17,8 +17,7 @@ from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
 from pocketsvm.solving.sample import Sample
 from pocketsvm.solving.value_losses import EpsilonInsensitive
-from pocketsvm.training import settings
-from pocketsvm.training.settings import Choices, Settings
+from pocketsvm.training.settings import Choices
 
 LAYOUTS = pytest.mark.parametrize("layout", [sp.csr_array, np.asfortranarray])
 MAKERS = PROBLEMS | {
@@ -63,9 +62,9 @@ def test_gradient_matches_the_objective(make, layout, monkeypatch):
     random = np.random.default_rng(1)
     for _ in range(3):
         direction = random.normal(size=len(position))
-        step = 1e-2 * direction
+        step = 1e-3 * direction
         rise = found.look(position + step)[0] - found.look(position - step)[0]
-        assert_allclose(rise / 2e-2, gradient @ direction, rtol=0.02, atol=2e-4)
+        assert_allclose(rise / 2e-3, gradient @ direction, rtol=0.02, atol=2e-3)
     assert np.abs(gradient).max() > 0.001
 
 
@@ -90,7 +89,7 @@ def test_vectors_with_small_coefficients_move_further():
     random = np.random.default_rng(0)
     unit = Positions(vectors, point, sample, True, Native(), random, Choices(), 0.0).unit.ravel()
     assert unit[3] < 0.5 * np.delete(unit, 3).min()
-    assert unit[3] >= np.sqrt(2 * GAMMA * 0.1) / 0.1  # bounded
+    assert unit[3] >= np.sqrt(2 * GAMMA * 0.1)  # bounded
 
 
 # --- steps ----------------------------------------------------------------------------------------
@@ -172,7 +171,7 @@ def test_classifier_moves_its_vectors_and_reports_it(capsys):
     X, y = chequered()
     moved = chequered_svc(verbose=True).fit(X, y)
     last = chequered_svc(polish=False).fit(X, y)
-    assert 0 < moved.profile_.moves <= Choices().class_moves
+    assert 0 < moved.profile_.moves <= Choices().moves
     assert f"vectors moved in {moved.profile_.moves} steps" in capsys.readouterr().out
     assert not np.isin(moved.support_vectors_, last.support_vectors_).all()
     assert moved.profile_.objective_after < moved.profile_.objective_before
@@ -206,7 +205,7 @@ def test_vectors_stay_after_a_trial_that_gains_little(monkeypatch):
         return look(self, position)
 
     monkeypatch.setattr(Positions, "look", count)
-    monkeypatch.setattr(BudgetedSVR, "_choices", Choices(value_tolerance=0.9))
+    monkeypatch.setattr(BudgetedSVR, "_choices", Choices(move_tolerance=0.9, value_patience=1))
     random = np.random.default_rng(0)
     X, y = random.normal(size=(3000, 2)), random.normal(size=3000)
     model = BudgetedSVR(100, gamma=2.0, random_state=0).fit(X, y)
@@ -217,22 +216,17 @@ def test_vectors_stay_after_a_trial_that_gains_little(monkeypatch):
 def test_vectors_stay_if_noise_hides_what_there_is_to_gain(paths):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(3000, 2)), random.integers(0, 2, 3000)
-    assert BudgetedSVC(250, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
+    assert BudgetedSVC(500, gamma=2.0, random_state=0).fit(X, y).profile_.moves == 0
     assert not paths
 
 
 def test_vectors_stay_if_few_rows_are_near_for_each_unknown(paths):
     X, y = chequered()
-    few, many = Choices(rows_per_unknown=1e3), Choices(rows_per_unknown=1.0)
-    for choices, moves in ((few, False), (many, True)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                settings,
-                "Settings",
-                lambda own=choices, **given: Settings(**given | {"choices": own}),
-            )
-            chequered_svc().fit(X, y)
-        assert bool(paths) == moves
+    noise = np.random.default_rng(0).normal(size=(len(X), 200))
+    chequered_svc(gamma="auto").fit(np.column_stack([X, noise]), y)
+    assert not paths
+    chequered_svc().fit(X, y)
+    assert paths
 
 
 def test_features_that_are_correlated_count_once():

@@ -100,7 +100,7 @@ def test_a_sample_in_memory_gives_the_model_of_batches(loss, few_solved, monkeyp
     """The width of the loss is a share of the spread of targets, which the sample tells."""
     if few_solved:
         monkeypatch.setattr("pocketsvm.solving.solve.sample_size", lambda *_: 1000)
-    choices = Choices(value_moves=8 * 20)  # after many moves, models differ by rounding
+    choices = Choices(moves=8 * 2)  # after many moves, models differ by rounding
     monkeypatch.setattr(
         settings, "Settings", lambda **given: Settings(**given | {"choices": choices})
     )

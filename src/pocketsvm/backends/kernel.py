@@ -145,7 +145,7 @@ class KernelRows:
         if self.dtype == np.float64:  # these rows may be rounded, and copies of them would not be
             yield from self.blocks()
             return
-        needed = (slopes != 0).any(axis=1)
+        needed = has_value(slopes)
         if use is not None:
             needed |= use.needed
         if self._n_kept:
@@ -183,7 +183,7 @@ class KernelRows:
 
         def of_rows(kernel: Array, first: int, some: slice) -> tuple[Array, Array]:
             at = slice(first + some.start, first + some.stop)
-            chosen = np.flatnonzero(slopes[at].any(axis=1))
+            chosen = np.flatnonzero(has_value(slopes[at]))
             weights = slopes[at][chosen].astype(np.float32) @ single
             weights *= kernel[some][chosen]
             rows = X[at.start + chosen]
@@ -197,3 +197,12 @@ class KernelRows:
                 pull += product
         forces: Array = pull - total[:, None] * vectors
         return forces
+
+
+def has_value(values: Array) -> NDArray[np.bool_]:
+    """Tell which rows have a value that is not zero."""
+    is_set: NDArray[np.bool_] = values != 0
+    if values.shape[1] == 1:
+        return is_set[:, 0]  # much faster than any
+    found: NDArray[np.bool_] = np.any(is_set, axis=1)
+    return found

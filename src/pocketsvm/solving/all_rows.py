@@ -12,7 +12,7 @@ import numpy as np
 
 from ..backends.base import Backend, Penalty
 from .conjugate import row_products
-from .newton import Solution, minimise
+from .newton import TOLERANCE, Solution, minimise
 from .problem import Array, Problem
 from .readings import LENGTHS, First, Limits, Readings
 from .sample import Sample
@@ -24,8 +24,8 @@ GROWING = 2
 # A round ends where a step gains less than this share of its first step.
 FORCING = 0.1
 # If a sample represents the near rows, no scan follows a round if the next one is expected to gain
-# less than this share of the objective: the gains of rounds fall by the largest factor seen so far.
-EXPECTED = 5e-4
+# less than so many times the tolerance.
+TRUSTED = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,9 @@ class AllRows:
         fit_intercept: bool,
         backend: Backend,
         penalty: Penalty | None = None,
+        tolerance: float = TOLERANCE,
     ) -> None:
-        self.vectors, self.readings = vectors, readings
+        self.vectors, self.readings, self.tolerance = vectors, readings, tolerance
         self.fit_intercept, self.backend = fit_intercept, backend
         self.penalty = penalty or backend.penalty(vectors, gamma)
 
@@ -100,6 +101,8 @@ class AllRows:
 
         If more near rows than the first limit would have to be in memory, some of them represent
         all: about the second limit, and twice as many in each further round if two do not suffice.
+        Then no scan follows a round if the next one is expected to gain little: the gains of rounds
+        fall by the largest factor seen so far.
         """
         (most, drawn), steps, last, ratio = limits, 0, np.inf, 0.0
         here = self._scan(point, limits, random)
@@ -111,7 +114,13 @@ class AllRows:
             place = problem.place(here.point)
             bends = problem.corrected(place, here.gradient)
             solution = minimise(
-                problem, place, random, objective=here.objective, forcing=FORCING, bends=bends
+                problem,
+                place,
+                random,
+                self.tolerance,
+                objective=here.objective,
+                forcing=FORCING,
+                bends=bends,
             )
             del problem  # its kernel values take memory
             if not solution.steps:
@@ -119,7 +128,7 @@ class AllRows:
             steps += solution.steps
             ratio, last = max(ratio, solution.first / (last or 1.0)), solution.first
             expected = ratio * last
-            if k and expected <= EXPECTED and not here.first.is_complete:
+            if k and expected <= TRUSTED * self.tolerance and not here.first.is_complete:
                 return self._expected(here, solution, expected, steps)
             before, here = here, self._scan(solution.place.point, limits, random)
             if (here.objective > before.objective).any():

@@ -13,21 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..training.settings import Choices
 from .conjugate import row_products
 from .problem import Bends, Place, Problem
 
 Array = NDArray[Any]
 
 # Converged if a step predicts a decrease below half this share of the objective.
-TOLERANCE = 2e-4
+TOLERANCE = Choices.tolerance
 # Where only a bound on curvatures is known, steps gain more than they predict: by this factor. And
 # the last digits of a small objective take long: its shares are of at least this share of that of
 # zero.
 BOUND_FACTOR = 10
 LEAST_SHARE = 0.005
-# The passes give a start if their best multiple has an objective below this share of that of zero.
-# With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
-WORTH_A_START = 0.9
 # The largest number of steps.
 MOST_STEPS = 200
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -75,11 +73,9 @@ class Solution:
 
 
 def best_start(problem: Problem, place: Place) -> Place:
-    """Return the best multiple of a place; zero if that gains little."""
+    """Return the best multiple of a place."""
     zero = problem.zero()
-    found = zero.plus(line_search(problem, zero, place), place)
-    gains = problem.objective(found).sum() < WORTH_A_START * problem.objective(zero).sum()
-    return found if gains else zero
+    return zero.plus(line_search(problem, zero, place), place)
 
 
 def minimise(
@@ -124,13 +120,14 @@ def minimise(
             return Solution(place, bends, steps, remaining, first, start - bends.objective)
         if steps >= least_steps and place.point.any() and not problem.sample.loss.coupled:
             # Outputs have problems of their own, some of which are solved sooner.
-            active &= gains > max(tolerance, least)
+            active = gains > max(tolerance, least)
             direction[~active] = 0.0
         if problem.has_bound:
             direction = conjugate.direction(direction, bends.gradient, predicted)
         along = problem.place(direction)
         place = place.plus(line_search(problem, place, along), along)
-        bends, steps = problem.bends(place), steps + 1
+        moved = None if problem.sample.loss.coupled else direction.any(axis=1)
+        bends, steps = problem.bends(place, bends, moved), steps + 1
 
 
 class Conjugate:

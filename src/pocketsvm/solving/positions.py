@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 
 class Positions:
-    """The objective as a function of the vectors: a point is in units of the first step.
+    """The objective as a function of the vectors: a point is in units of kernel widths.
 
     Steps end where they gain less than `tolerance` each, a share of the objective.
     """
@@ -54,7 +54,7 @@ class Positions:
         # vectors with small coefficients must move further.
         weight = np.square(point[:, :-1]).sum(axis=0)
         weight = weight / (weight.mean() or 1.0) + choices.move_damping
-        self.unit = np.sqrt(2 * self.gamma * weight)[:, None] / choices.first_move
+        self.unit = np.sqrt(2 * self.gamma * weight)[:, None]
         self.X, self.centre = backend.centred(sample.rows, sample.is_sparse)
         self.gain, self.best, self.steps, self.point = 0.0, 0.0, 0, point
         problem = Problem(vectors, sample, fit_intercept, backend)

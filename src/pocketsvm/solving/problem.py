@@ -44,9 +44,8 @@ ROUGH_ROWS_PER_VECTOR = 8
 SMALL_CHANGE = 0.1
 # Hessians with more values than this are not kept from one step to the next.
 MOST_HESSIANS = 2**23
-# So many outputs share the Hessians of the first steps, as long as a step is predicted to gain more
-# than so many times the objective, twice.
-MANY_OUTPUTS, LARGE_GAIN = 8, 1.5
+# So many outputs share the Hessians of the first steps, which saves time.
+MANY_OUTPUTS = 8
 # About as many products take the place of the Hessians: if the rows stand for more, and else.
 PRODUCTS_OF_PART, PRODUCTS = 16, 32
 
@@ -157,7 +156,10 @@ class Problem:
 
     @cached_property
     def _shares_first(self) -> bool:
-        """Whether the outputs share the Hessians of first steps."""
+        """Whether the outputs share the Hessians of first steps.
+
+        They do as long as a step is predicted to gain more than half the objective.
+        """
         bounds = self.sample.loss.largest_curvatures
         is_equal = bool(np.ptp(bounds) == 0.0) and not (self.has_bound or self.is_stiff)
         return is_equal and self.shape[0] >= MANY_OUTPUTS and not self._shares_hessians
@@ -185,6 +187,14 @@ class Problem:
 
     def place(self, point: Array) -> Place:
         """Return the place of a point."""
+        used = point.any(axis=1)
+        if not used.all():  # the outputs of zeros cost nothing
+            place = self.zero()
+            if used.any():
+                some = self.place(point[used])
+                place.point[used], place.penalised[used] = some.point, some.penalised
+                place.decisions[:, used] = some.decisions
+            return place
         if self.uses_products:
             rows = self.sample.rows
             given = np.ascontiguousarray(point[:, :-1]), point[:, -1].copy(), rows.gamma
@@ -204,14 +214,23 @@ class Problem:
         losses, _, _ = self.sample.bends(place.decisions, self.n_threads)
         return self._objective(place, losses)
 
-    def bends(self, place: Place) -> Bends:
-        """Return the objective at a place, and its derivatives."""
+    def bends(self, place: Place, before: Bends | None = None, moved: Any = None) -> Bends:
+        """Return the objective at a place, and its derivatives.
+
+        Those before the last step are enough for the outputs that it has not moved, if others are.
+        """
         losses, slopes, curvatures = self.sample.bends(place.decisions, self.n_threads)
         if self.uses_products:
             pull = self._pull_at(place.point, slopes != 0)
-        else:
+        elif before is None or moved is None or moved.all():
             pull = self.rows.pull_of(slopes, self._changing(curvatures))
+        else:
+            pull = np.zeros(self.shape)
+            some = np.ascontiguousarray(slopes[:, moved])
+            pull[moved] = self.rows.pull_of(some, self._changing(curvatures))
         gradient = self._gradient(place, pull)
+        if before is not None and moved is not None:
+            gradient[~moved] = before.gradient[~moved]
         return Bends(self._objective(place, losses), gradient, slopes, curvatures)
 
     def _pull_at(self, point: Array, has_slope: Array) -> Array:
@@ -294,7 +313,7 @@ class Problem:
         if self._shares_first:
             direction = self._shared_direction(bends, random)
             gain = -float(row_products(bends.gradient, direction).sum())
-            if gain > LARGE_GAIN * float(np.abs(bends.objective).sum()):
+            if gain > float(np.abs(bends.objective).sum()):
                 return direction
             self._shares_first = False
             changes = self._changing(bends.curvatures)

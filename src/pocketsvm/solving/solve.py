@@ -23,7 +23,7 @@ from .blas import ONE_BLAS_THREAD
 from .conjugate import row_products
 from .coverage import covering, held_out
 from .exact import MOST_ROWS, solve_exactly
-from .newton import TOLERANCE, Solution, best_start, minimise
+from .newton import Solution, best_start, minimise
 from .positions import Positions
 from .problem import Problem, prefers_products
 from .readings import Readings, read, standing_for
@@ -314,7 +314,7 @@ class Solver:
         place = problem.place(last)
         before = float(problem.objective(place).sum())
         choices = self._settings.choices
-        tolerance = TOLERANCE if self.whole is None else choices.sample_tolerance
+        tolerance = choices.tolerance if self.whole is None else choices.sample_tolerance
         start = best_start(problem, place)
         solution = minimise(problem, start, self._random, tolerance, least_steps=2)
         if self.whole is None:
@@ -329,7 +329,9 @@ class Solver:
         if self.whole is not None:
             return self._refined(vectors, point)
         problem = Problem(vectors, self.part, *self._common)
-        return self._answer(vectors, minimise(problem, problem.place(point), self._random))
+        tolerance = self._settings.choices.tolerance
+        solution = minimise(problem, problem.place(point), self._random, tolerance)
+        return self._answer(vectors, solution)
 
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
         point, objective = solution.place.point, solution.objective
@@ -353,7 +355,8 @@ class Solver:
 
     def _refined(self, vectors: Array, point: Array, penalty: Penalty | None = None) -> Answer:
         assert self.whole is not None
-        rows = AllRows(vectors, self.part.rows.gamma, self.whole, *self._common, penalty)
+        given = vectors, self.part.rows.gamma, self.whole, *self._common, penalty
+        rows = AllRows(*given, self._settings.choices.tolerance)
         sizes = len(vectors), len(point)
         n_drawn = few_rows(*sizes)
         if prefers_products(vectors, self.part, self._settings.backend, is_part=True):
@@ -380,15 +383,14 @@ class Solver:
     def move(self, answer: Answer) -> Answer:
         """Move the vectors, as far as that pays and lowers the objective of all rows."""
         choices, thorough = self._settings.choices, self._settings.thorough
-        most, tolerance = choices.class_moves, choices.class_tolerance
-        if self._is_regression:
-            most, tolerance = choices.value_moves, choices.value_tolerance
-        n_steps = max(most // len(answer.vectors), choices.least_moves)
+        patience = choices.value_patience if self._is_regression else 1
+        n_steps = patience * choices.moves // len(answer.vectors)
+        tolerance = choices.move_tolerance / patience
         if thorough:
             n_steps, tolerance = choices.thorough_moves, choices.thorough_tolerance
             if answer.n_near > choices.most_thorough_rows and not self._may_move(answer):
                 return answer
-        elif not most or not self._may_move(answer):
+        elif not n_steps or not self._may_move(answer):
             return answer
         for _ in range(choices.thorough_rounds if thorough else 1):
             moved = self._moved(answer, n_steps, tolerance)
@@ -406,16 +408,14 @@ class Solver:
     def _may_move(self, answer: Answer) -> bool:
         """Whether the rows near the margin are enough to determine positions, and worth it."""
         choices, near = self._settings.choices, answer.near
-        if near is None or len(answer.point) * len(answer.vectors) ** 2 > choices.most_moved:
+        if near is None:
             return False
-        n_unknowns = len(answer.vectors) * effective_dimension(near)
-        if self._is_regression:
-            return answer.n_near >= choices.values_per_unknown * n_unknowns
-        if answer.n_near < choices.rows_per_unknown * n_unknowns:
-            return False
+        n_vectors = len(answer.vectors)
+        n_unknowns = n_vectors * (effective_dimension(near) + len(answer.point))
+        if answer.n_near < n_unknowns or self._is_regression:
+            return answer.n_near >= n_unknowns
         share = answer.objective / self._constant_loss()
-        is_few = len(answer.vectors) <= choices.few_vectors
-        return share >= choices.least_loss and (is_few or share <= choices.most_loss)
+        return choices.least_loss <= share <= choices.most_loss / n_vectors
 
     def _constant_loss(self) -> float:
         """Return the loss of the best model that predicts the same class for every row.

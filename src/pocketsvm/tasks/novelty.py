@@ -20,7 +20,7 @@ from .base import Fitted, Task, state_of
 
 # Scores of normal rows differ by little from each other, so that the loss must have a sharp kink
 # and all vectors have the same sign, so that few merges are enough. Moving vectors gains nothing.
-CHOICES = Choices(hinge_width=0.003, merges_per_vector=20, class_moves=0)
+CHOICES = Choices(hinge_width=0.003, merges_per_vector=20, moves=0)
 # Rows whose kernel values give the mean over all pairs of rows.
 MOST_PAIRED = 1000
 # Scores are summed in float32.

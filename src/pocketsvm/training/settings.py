@@ -55,41 +55,30 @@ class Choices:
         If the solver follows, the passes of a regression use the epsilon-insensitive loss. For
         other losses, its epsilon is this share of the spread of the targets.
 
-    class_moves, value_moves : int
-        Vectors of a classifier and of a regression make at most as many steps as these numbers
-        divided by the number of vectors: the more there are, the less moves gain, and the longer
-        they take.
+    moves : int
+        Vectors make at most as many steps as this number divided by the number of vectors: a row
+        near the margin is compared with so many vectors in all. The more vectors there are, the
+        less a step gains, and the longer it takes.
 
-    least_moves : int
-        They may make at least so many steps.
-
-    class_tolerance, value_tolerance : float
-        Vectors of a classifier and of a regression move until steps gain less than this share of
-        the objective.
+    move_tolerance : float
+        They move until steps gain less than this share of the objective.
 
     move_window : int
         Steps are judged by the gain of this many in a row: a single one may gain little. The
         first, which gains most, must gain as much alone.
 
-    most_moved : int
-        Vectors move if the Hessians of all outputs have at most this many values.
+    value_patience : int
+        Vectors of a regression make at most so many times as many steps, until their gain is so
+        many times smaller: values say more than classes.
 
-    rows_per_unknown, values_per_unknown : float
-        Vectors of a classifier and of a regression move if there are this many rows near the margin
-        for each unknown: each vector has as many as there are features, where correlated features
-        count for less.
-
-    least_loss, most_loss : float
-        Vectors of a classifier move if the objective is between these shares of the loss of a model
+    least_loss : float
+        Vectors of a classifier move if the objective is at least this share of the loss of a model
         that predicts the same class for every row: with a smaller one no label changes, whatever
-        time moves take, and with a larger one, noise hides what there is to gain.
+        time moves take.
 
-    few_vectors : int
-        The larger share is for models of more vectors than that: those of fewer vectors have a
-        large objective without noise, too, and a first step costs them little.
-
-    first_move : float
-        The length of the first step, in kernel widths.
+    most_loss : float
+        They move if this share times the number of vectors is not larger than this: if many vectors
+        leave a large loss, it is noise.
 
     move_damping : float
         Vectors with small coefficients make longer steps. This share of the mean square coefficient
@@ -113,6 +102,10 @@ class Choices:
 
     held_parts : int
         Losses of rows that are held out have the standard error of so many parts of them.
+
+    tolerance : float
+        The coefficients are solved for until a step is predicted to gain less than half this share
+        of the objective.
 
     sample_tolerance : float
         Where a sample of the rows is solved first, this share of the objective may be left to gain:
@@ -166,19 +159,12 @@ class Choices:
     relative_width: float = 0.1
     quantile_width: float = 0.05
     relative_tube: float = 0.25
-    class_moves: int = 3000
-    value_moves: int = 20_000
-    least_moves: int = 10
-    class_tolerance: float = 5e-4
-    value_tolerance: float = 3e-5
+    moves: int = 3000
+    move_tolerance: float = 7e-4
     move_window: int = 5
-    most_moved: int = 2**20
-    rows_per_unknown: float = 1.2
-    values_per_unknown: float = 0.5
+    value_patience: int = 10
     least_loss: float = 0.01
-    most_loss: float = 0.32
-    few_vectors: int = 200
-    first_move: float = 0.1
+    most_loss: float = 160.0
     move_damping: float = 0.1
     thorough_moves: int = 100
     thorough_rounds: int = 4
@@ -188,6 +174,7 @@ class Choices:
     least_scale_rows: int = 1000
     held_share: float = 0.15
     held_parts: int = 20
+    tolerance: float = 2e-4
     sample_tolerance: float = 0.01
     scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
@@ -222,13 +209,7 @@ class Choices:
 
         Its vectors make as many moves as those of the whole budget would.
         """
-        return replace(
-            self,
-            class_moves=round(share * self.class_moves),
-            value_moves=round(share * self.value_moves),
-            most_moved=round(share**2 * self.most_moved),
-            few_vectors=round(share * self.few_vectors),
-        )
+        return replace(self, moves=round(share * self.moves))
 
     def for_folds(self) -> "Choices":
         """Return the choices for scales that only compare candidates: they are learnt faster."""
