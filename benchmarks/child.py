@@ -164,7 +164,7 @@ def fit_in_memory(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
     X, y = _rows_in_memory(paths)
     model = BudgetedSVC(budget, gamma=GAMMA, n_jobs=n_jobs, random_state=0)
     fit = timed_call(lambda: model.fit(X, y))
-    return fitted(model) | fit | {"readings": None, "peak_bytes": peak_memory()}
+    return fitted(model) | fit | {"scans": None, "peak_bytes": peak_memory()}
 
 
 def _rows_in_memory(paths: list[str]) -> tuple[Any, Any]:
@@ -191,7 +191,7 @@ def fit_on_disk(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
     peak = peak_memory()
     scan = timed_call(lambda: _scan(paths)) if paths[0].endswith(".parquet") else {}
     found = fitted(model) | fit | {f"scan_{name}": value for name, value in scan.items()}
-    return found | {"readings": rows.n_readings, "peak_bytes": peak}
+    return found | {"scans": rows.n_scans, "peak_bytes": peak}
 
 
 def _scan(paths: list[str]) -> int:

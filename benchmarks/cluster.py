@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pocketsvm.paper.datasets.problems import Problem
 from pocketsvm.paper.toolkit.tables import Table
-from pocketsvm.solving.readings import LENGTHS
+from pocketsvm.solving.scans import LENGTHS
 from pocketsvm.training.settings import Choices
 
 from . import child

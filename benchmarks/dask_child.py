@@ -31,7 +31,7 @@ def fit_on_dask(paths: list[str], budget: int, n_jobs: int) -> dict[str, Any]:
         model = DaskBudgetedSVC(budget, gamma=GAMMA, random_state=0)
         fit = timed_call(lambda: model.fit(X, y))
         peaks = client.run(peak_memory)
-    return fitted(model.to_local()) | fit | {"readings": None, "peak_bytes": max(peaks.values())}
+    return fitted(model.to_local()) | fit | {"scans": None, "peak_bytes": max(peaks.values())}
 
 
 def sizes_on_dask(paths: list[str], budget: int) -> dict[str, Any]:

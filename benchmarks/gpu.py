@@ -320,7 +320,7 @@ def files(quick: bool) -> Table:
         f"Parquet files of {n_rows:,} rows of {N_FEATURES} features, B = 500, one pass",
         {
             "device": ("device", ""),
-            "readings": ("scans", "d"),
+            "scans": ("scans", "d"),
             "reading": ("one scan, s", ".2f"),
             "seconds": ("fit, s", ".2f"),
             "ratio": ("fit / scans", ".2f"),
@@ -345,13 +345,13 @@ def files(quick: bool) -> Table:
                 500, gamma=GAMMA, max_iter=1, n_jobs=-1, random_state=0, device=device
             )
             run = timed(partial(machine.fit, rows))
-            readings = rows.n_readings
+            scans = rows.n_scans
             table.add(
                 device="GPU" if device == DEVICE else f"{os.cpu_count()} cores",
-                readings=readings,
+                scans=scans,
                 reading=reading,
                 seconds=run.seconds,
-                ratio=run.seconds / (readings * reading),
+                ratio=run.seconds / (scans * reading),
                 polishing=machine.profile_.seconds_polish,
                 accuracy=machine.score(open_dataset(paths[0])),
             )

@@ -104,7 +104,7 @@ def by_source(n_rows: int) -> Table:
         {
             "source": ("rows in", ""),
             "megabytes": ("MB on disk", ",.0f"),
-            "readings": ("scans", "d"),
+            "scans": ("scans", "d"),
             "seconds": ("fit, s", ".2f"),
             "rate": ("rows per second", ",.0f"),
             "peak": ("peak memory, MB", ",.0f"),
@@ -137,7 +137,7 @@ def by_source(n_rows: int) -> Table:
             table.add(
                 source=kind,
                 megabytes=sum(map(os.path.getsize, paths)) / 1e6 if kind != "memory" else None,
-                readings=run["readings"],
+                scans=run["scans"],
                 seconds=run["seconds"],
                 rate=n_rows / run["seconds"],
                 peak=run["peak_bytes"] / 1e6,
@@ -187,7 +187,7 @@ def growth(largest: int) -> Table:
         {
             "rows": ("rows", ",d"),
             "megabytes": ("MB on disk", ",.0f"),
-            "readings": ("scans", "d"),
+            "scans": ("scans", "d"),
             "scan": ("one scan by pyarrow, s", ".2f"),
             "seconds": ("fit, s", ".2f"),
             "cpu": ("CPU, s", ".2f"),
@@ -226,12 +226,12 @@ def growth(largest: int) -> Table:
 def _growth_line(table: Table, n_rows: int, paths: Sequence[str], run: Row, memory: Row) -> Row:
     before = table.rows[-1] if table.rows else None
     more = n_rows / memory["rows"]
-    parts = run["readings"] * run["scan_seconds"] + more * memory["solving"]
-    cpu_parts = run["readings"] * run["scan_cpu"] + more * memory["cpu"]
+    parts = run["scans"] * run["scan_seconds"] + more * memory["solving"]
+    cpu_parts = run["scans"] * run["scan_cpu"] + more * memory["cpu"]
     return {
         "rows": n_rows,
         "megabytes": sum(map(os.path.getsize, paths)) / 1e6,
-        "readings": run["readings"],
+        "scans": run["scans"],
         "scan": run["scan_seconds"],
         "seconds": run["seconds"],
         "cpu": run["cpu"],

@@ -1,4 +1,4 @@
-"""How large the arguments and results of readings on a Dask cluster are."""
+"""How large the arguments and results of scans on a Dask cluster are."""
 
 import pickle
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def _size(value: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class WeighedPartitions(Partitions):
-    """Partitions whose readings are weighed."""
+    """Partitions whose scans are weighed."""
 
     def tree(self, reading: Any) -> Any:
         """Return the lazy result of a reading."""

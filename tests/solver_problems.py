@@ -81,7 +81,7 @@ class InNumpy(Loss):
     def take(self, chosen):
         return InNumpy(self.loss.take(chosen))
 
-    def bends(self, decisions, c, n_threads):
+    def derivatives(self, decisions, c, n_threads):
         slopes, curvatures = self.formula.derivatives(decisions)
         return c @ self.formula.values(decisions), c[:, None] * slopes, c[:, None] * curvatures
 
@@ -89,8 +89,8 @@ class InNumpy(Loss):
         return self.formula.near(decisions, reach)
 
     def along(self, decisions, change, length, c, n_threads):
-        slopes, bends = self.formula.derivatives(decisions + length * change)
-        return c @ (slopes * change), c @ (bends * change**2)
+        slopes, curvatures = self.formula.derivatives(decisions + length * change)
+        return c @ (slopes * change), c @ (curvatures * change**2)
 
 
 def in_numpy(sample):

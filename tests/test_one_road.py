@@ -303,11 +303,11 @@ class Changing:
     """Batches of rows, of which one array is another one in each reading."""
 
     def __init__(self, arrays, changed, change):
-        self.arrays, self.changed, self.change, self.n_readings = arrays, changed, change, 0
+        self.arrays, self.changed, self.change, self.n_scans = arrays, changed, change, 0
 
     def batches(self):
-        self.n_readings += 1
-        random = np.random.default_rng(self.n_readings)
+        self.n_scans += 1
+        random = np.random.default_rng(self.n_scans)
         arrays = {**self.arrays, self.changed: self.change(self.arrays[self.changed], random)}
         yield from Batches(*(arrays.get(name) for name in ("X", "y", "weight", "qid"))).batches()
 

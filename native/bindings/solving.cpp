@@ -166,7 +166,7 @@ void check_decisions(const RowLosses& losses, const Matrix& decisions, std::size
                                      ", got " + std::to_string(n_weights));
 }
 
-nb::tuple loss_bends(const RowLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
+nb::tuple loss_derivatives(const RowLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
     check_decisions(losses, decisions, c.shape(0));
     const Losses view = losses.view();
     double *sums, *slopes, *curvatures;
@@ -175,7 +175,7 @@ nb::tuple loss_bends(const RowLosses& losses, Matrix decisions, Vector c, std::s
     auto curvatures_array = make_array<double>({losses.n_rows(), view.n_outputs}, &curvatures);
     sum_losses(losses, c.data(), view.n_losses(), sums, n_threads,
                [&](const Chunk& chunk, double* to) {
-                   core->loss_bends(view, chunk, decisions.data(), to, slopes, curvatures);
+                   core->loss_derivatives(view, chunk, decisions.data(), to, slopes, curvatures);
                });
     return nb::make_tuple(total, slopes_array, curvatures_array);
 }
@@ -287,7 +287,7 @@ void bind_solving(nb::module_& module) {
         .def_static("values", &RowLosses::values, "name"_a, "targets"_a, "epsilon"_a, "down"_a,
                     "up"_a, "widths"_a)
         .def_prop_ro("separable", &RowLosses::separable)
-        .def("bends", &loss_bends, "decisions"_a, "c"_a, "n_threads"_a)
+        .def("derivatives", &loss_derivatives, "decisions"_a, "c"_a, "n_threads"_a)
         .def("near", &near_rows, "decisions"_a, "reach"_a, "n_threads"_a)
         .def("along", &losses_along, "decisions"_a, "change"_a, "lengths"_a, "c"_a, "n_threads"_a);
     module.def("solve_rows", &solve_rows, "losses"_a, "kernel"_a.noconvert(), "c"_a, "tilt"_a,

@@ -10,9 +10,9 @@ struct Hinge : ClassLoss {
 
     static double step(double y, double decision) { return y * decision >= 1 ? 0 : y; }
 
-    POCKETSVM_INLINE Bend at(double f) const {
-        const Bend bend = RoundedRamp{width}.at(1 - y * f);
-        return {bend.value, -y * bend.slope, bend.curvature};
+    POCKETSVM_INLINE Derivatives at(double f) const {
+        const Derivatives ramp = RoundedRamp{width}.at(1 - y * f);
+        return {ramp.value, -y * ramp.slope, ramp.curvature};
     }
     POCKETSVM_INLINE bool near(double f, double reach) const { return 1 - y * f > -reach * width; }
 };

@@ -18,7 +18,7 @@ struct Huber : TargetLoss {
         return {{}, y, losses.epsilon};
     }
 
-    POCKETSVM_INLINE Bend at(double f) const {
+    POCKETSVM_INLINE Derivatives at(double f) const {
         const double r = f - y, size = r < 0 ? -r : r;
         if (size <= epsilon) return {r * r / 2, r, 1};
         return {epsilon * (size - epsilon / 2), r < 0 ? -epsilon : epsilon, 0};

@@ -15,7 +15,7 @@ struct LogLoss : ClassLoss {
         return slope < least ? 0 : y * slope;
     }
 
-    POCKETSVM_INLINE Bend at(double f) const {
+    POCKETSVM_INLINE Derivatives at(double f) const {
         const double u = -y * f, e = std::exp(u < 0 ? u : -u);
         const double share = (u < 0 ? e : 1) / (1 + e);
         return {(u > 0 ? u : 0) + std::log1p(e), -y * share, e / ((1 + e) * (1 + e))};

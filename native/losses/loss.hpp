@@ -30,7 +30,7 @@ struct TargetLoss {
 };
 
 // A loss at a decision value.
-struct Bend {
+struct Derivatives {
     double value, slope, curvature;
 };
 
@@ -39,10 +39,10 @@ struct RoundedRamp {
     double width;
 
     // Without branches, which processors predict badly here. NaN stays NaN.
-    POCKETSVM_INLINE Bend at(double u) const {
+    POCKETSVM_INLINE Derivatives at(double u) const {
         const double slope = smaller(1.0, larger(0.0, (u + width) / (2 * width)));
-        const bool bent = (u > -width) & (u < width);
-        return {width * slope * slope + larger(u - width, 0.0), slope, double(bent) / (2 * width)};
+        const bool curved = (u > -width) & (u < width);
+        return {width * slope * slope + larger(u - width, 0.0), slope, double(curved) / (2 * width)};
     }
 };
 

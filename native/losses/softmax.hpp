@@ -28,7 +28,7 @@ struct Softmax {
             for (std::size_t o = 0; o < n_outputs; ++o) {
                 const double share = std::exp(f[o] - log_sum);
                 const bool is_own = o == own(row);
-                use(o, Bend{is_own ? log_sum - f[o] : 0, is_own ? share - 1 : share,
+                use(o, Derivatives{is_own ? log_sum - f[o] : 0, is_own ? share - 1 : share,
                             2 * share * (1 - share)});
             }
         }

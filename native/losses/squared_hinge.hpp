@@ -16,7 +16,7 @@ struct SquaredHinge : ClassLoss {
         return slope <= 0 ? 0 : slope < steepest ? y * slope : y * steepest;
     }
 
-    POCKETSVM_INLINE Bend at(double f) const {
+    POCKETSVM_INLINE Derivatives at(double f) const {
         const double u = 1 - y * f, excess = u > 0 ? u : 0;
         return {excess * excess, -2 * y * excess, u > 0 ? 2.0 : 0.0};
     }

@@ -15,8 +15,8 @@ struct Tube : TargetLoss {
                 losses.up[o], losses.widths[o]};
     }
 
-    POCKETSVM_INLINE Bend at(double f) const {
-        const Bend below = RoundedRamp{width}.at(low - f), above = RoundedRamp{width}.at(f - high);
+    POCKETSVM_INLINE Derivatives at(double f) const {
+        const Derivatives below = RoundedRamp{width}.at(low - f), above = RoundedRamp{width}.at(f - high);
         return {down * below.value + up * above.value, up * above.slope - down * below.slope,
                 down * below.curvature + up * above.curvature};
     }

@@ -1,7 +1,7 @@
 // Newton's method on a small problem whose vectors are the rows themselves: the exact SVM.
 //
 // At the solution, the coefficient of a row is minus the slope of its loss. So a step only has to
-// solve for the rows whose loss bends, which are few, instead of all vectors:
+// solve for the rows of the working set, which are few, instead of all vectors:
 //
 //     a_i = -g_i where the loss is linear, and else  (K a)_i + b + a_i / h_i = f_i - g_i / h_i,
 //
@@ -79,7 +79,7 @@ class RowSolver {
     double look() {
         const Place& here = this->here();
         double losses;
-        loss_bends(losses_, rows(), here.decisions.data(), &losses, slopes_.data(),
+        loss_derivatives(losses_, rows(), here.decisions.data(), &losses, slopes_.data(),
                    curvatures_.data());
         const double penalty = sum_in_parts(0, n_rows_, [&](std::size_t i) {
             return here.coefficients[i] * (here.decisions[i] - here.intercept);
@@ -89,7 +89,7 @@ class RowSolver {
 
     Chunk rows() const { return {0, n_rows_, problem_.c, 0}; }
 
-    // Factors the matrix of the rows that bend.
+    // Factors the matrix of the working set.
     bool factor(SmallMatrix& matrix) {
         n_bent_ = 0;
         for (std::size_t i = 0; i < n_rows_; ++i)

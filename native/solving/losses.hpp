@@ -16,7 +16,7 @@ struct EachOutput {
     Element element;
     std::size_t n_outputs;
 
-    // Calls use(o, bend) for every output.
+    // Calls use(o, derivatives) for every output.
     template <class Use>
     POCKETSVM_INLINE void at(std::size_t row, const double* f, Use use) const {
         for (std::size_t o = 0; o < n_outputs; ++o) use(o, element(row, o).at(f[o]));
@@ -71,17 +71,17 @@ void with_losses(const Losses& losses, Function function) {
 
 // The losses of some rows, summed with their weights, and the weighted slopes and curvatures of
 // each row. Arrays start with the first row of all.
-inline void loss_bends(const Losses& losses, const Chunk& rows, const double* decisions,
+inline void loss_derivatives(const Losses& losses, const Chunk& rows, const double* decisions,
                        double* sums, double* slopes, double* curvatures) {
     const std::size_t n_outputs = losses.n_outputs;
     // Not summed up in place: threads that write next to each other slow each other down.
     Buffer<double> totals(losses.n_losses());
     with_losses(losses, [&](auto loss) {
         for (std::size_t i = rows.begin; i < rows.end; ++i)
-            loss.at(i, decisions + i * n_outputs, [&](std::size_t o, const Bend& bend) {
-                totals[loss.coupled ? 0 : o] += rows.c[i] * bend.value;
-                slopes[i * n_outputs + o] = rows.c[i] * bend.slope;
-                curvatures[i * n_outputs + o] = rows.c[i] * bend.curvature;
+            loss.at(i, decisions + i * n_outputs, [&](std::size_t o, const Derivatives& each) {
+                totals[loss.coupled ? 0 : o] += rows.c[i] * each.value;
+                slopes[i * n_outputs + o] = rows.c[i] * each.slope;
+                curvatures[i * n_outputs + o] = rows.c[i] * each.curvature;
             });
     });
     for (std::size_t k = 0; k < totals.size(); ++k) sums[k] = totals[k];
@@ -102,28 +102,28 @@ inline void losses_along(const Losses& losses, const Chunk& rows, const double* 
                          const double* change, const double* lengths, double* first,
                          double* second) {
     const std::size_t n_outputs = losses.n_outputs;
-    Buffer<double> slopes(n_outputs), bends(n_outputs), f(n_outputs, Unwritten());
+    Buffer<double> slopes(n_outputs), curvatures(n_outputs), f(n_outputs, Unwritten());
     with_losses(losses, [&](auto loss) {
         for (std::size_t i = rows.begin; i < rows.end; ++i) {
             const double c = rows.c[i], *step = change + i * n_outputs;
             for (std::size_t o = 0; o < n_outputs; ++o)
                 f[o] = decisions[i * n_outputs + o] + lengths[loss.coupled ? 0 : o] * step[o];
             double mean = 0;  // of the steps, weighted with the probabilities
-            loss.at(i, f.data(), [&](std::size_t o, const Bend& bend) {
-                slopes[o] += bend.slope * step[o] * c;
-                double curvature = bend.curvature;
+            loss.at(i, f.data(), [&](std::size_t o, const Derivatives& each) {
+                slopes[o] += each.slope * step[o] * c;
+                double curvature = each.curvature;
                 if constexpr (loss.coupled) {
-                    curvature = bend.slope + (o == loss.own(i) ? 1 : 0);
+                    curvature = each.slope + (o == loss.own(i) ? 1 : 0);
                     mean += curvature * step[o];
                 }
-                bends[o] += curvature * step[o] * step[o] * c;
+                curvatures[o] += curvature * step[o] * step[o] * c;
             });
-            if constexpr (loss.coupled) bends[loss.own(i)] -= mean * mean * c;
+            if constexpr (loss.coupled) curvatures[loss.own(i)] -= mean * mean * c;
         }
     });
     for (std::size_t o = 0; o < n_outputs; ++o) {
         first[o] = slopes[o];
-        second[o] = bends[o];
+        second[o] = curvatures[o];
     }
 }
 
@@ -147,13 +147,13 @@ inline double minimum_along(const Losses& losses, const Chunk& rows, const doubl
     constexpr int most_trials = 30;
     double length = 1, low = 0, high = __builtin_inf();
     for (int trial = 0; trial < most_trials; ++trial) {
-        double slope, bend;
-        losses_along(losses, rows, decisions, change, &length, &slope, &bend);
+        double slope, curvature;
+        losses_along(losses, rows, decisions, change, &length, &slope, &curvature);
         slope += linear + length * quadratic;
-        bend += quadratic;
+        curvature += quadratic;
         if (std::fabs(slope) <= -flat * start) return length;
         (slope < 0 ? low : high) = length;
-        const double newton = length - slope / bend;
+        const double newton = length - slope / curvature;
         const double middle = high == __builtin_inf() ? 2 * length : (low + high) / 2;
         length = newton > low && newton < high ? newton : middle;
     }

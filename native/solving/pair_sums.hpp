@@ -108,14 +108,14 @@ class PairSums {
             advance(low_, low, start);
             advance(high_, high, start + 2 * width_);
             const Powers linear = all_.below(level).less(high_.below(level));
-            const Powers bent = high_.below(level).less(low_.below(level));
-            const double first = bent.sum - start * bent.count;
-            const double second = bent.squares - start * (2 * bent.sum - start * bent.count);
+            const Powers curved = high_.below(level).less(low_.below(level));
+            const double first = curved.sum - start * curved.count;
+            const double second = curved.squares - start * (2 * curved.sum - start * curved.count);
             const double value = linear.count * (1 - f_[k]) + linear.sum;
             out.values[i] = scale * (value + second / (4 * width_));
             out.slopes[i] = -scale * (linear.count + first / (2 * width_));
-            out.curvatures[i] = scale * bent.count / width_;
-            out.products[i] = scale * (bent.count * f_[k] - bent.sum) / (2 * width_);
+            out.curvatures[i] = scale * curved.count / width_;
+            out.products[i] = scale * (curved.count * f_[k] - curved.sum) / (2 * width_);
         }
     }
 
@@ -130,10 +130,10 @@ class PairSums {
             advance(low_, low, end - 2 * width_);
             advance(high_, high, end);
             const Powers linear = low_.above(level);
-            const Powers bent = high_.above(level).less(linear);
-            out.slopes[j] += scale * (linear.count + (end * bent.count - bent.sum) / (2 * width_));
-            out.curvatures[j] += scale * bent.count / width_;
-            out.products[j] += scale * (bent.count * f_[k] - bent.sum) / (2 * width_);
+            const Powers curved = high_.above(level).less(linear);
+            out.slopes[j] += scale * (linear.count + (end * curved.count - curved.sum) / (2 * width_));
+            out.curvatures[j] += scale * curved.count / width_;
+            out.products[j] += scale * (curved.count * f_[k] - curved.sum) / (2 * width_);
         }
     }
 
@@ -178,7 +178,7 @@ class BentPartners {
         for (std::size_t run = 0; run < ends_.size(); ++run) {
             if (left < counts_[run]) {
                 std::size_t other = begin_of(run);
-                while (!bends(row, other, decisions_[other]) || left-- > 0) ++other;
+                while (!is_curved(row, other, decisions_[other]) || left-- > 0) ++other;
                 return other;
             }
             left -= counts_[run];
@@ -194,12 +194,12 @@ class BentPartners {
         const double lead = decisions_[row] - f;
         return 1 - (levels_[row] > levels_[other] ? lead : -lead);
     }
-    bool bends(std::size_t row, std::size_t other, double f) const {
+    bool is_curved(std::size_t row, std::size_t other, double f) const {
         const double found = excess(row, other, f);
         return found >= -width_ && found <= width_;
     }
 
-    // The number of rows of a run that bend together with a row.
+    // The number of rows of a run whose pairs with a row are curved.
     std::size_t count(std::size_t row, std::size_t begin, std::size_t end) const {
         if (levels_[begin] == levels_[row]) return 0;
         const auto first = sorted_.begin() + std::ptrdiff_t(begin);

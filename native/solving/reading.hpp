@@ -75,9 +75,9 @@ class LossReader final : public Reader {
     void read_at(Loss loss, std::size_t row, const double* f, const Chunk& chunk, double* slope,
                  const Sums& sums) const {
         const double c = chunk.c[row];
-        loss.at(row, f, [&](std::size_t o, const Bend& bend) {
-            sums.losses[loss.coupled ? 0 : o] += c * bend.value;
-            slope[o] = c * bend.slope;
+        loss.at(row, f, [&](std::size_t o, const Derivatives& each) {
+            sums.losses[loss.coupled ? 0 : o] += c * each.value;
+            slope[o] = c * each.slope;
         });
         sums.near[row] = loss.near(row, f, chunk.reach);
     }
@@ -90,8 +90,8 @@ class LossReader final : public Reader {
         for (std::size_t k = 0; k < lengths_.size(); ++k) {
             for (std::size_t o = 0; o < n_outputs; ++o) tried[o] = f[o] + lengths_[k] * step[o];
             double* total = sums.losses + k * losses.n_losses();
-            loss.at(row, tried, [&](std::size_t o, const Bend& bend) {
-                total[loss.coupled ? 0 : o] += c * bend.value;
+            loss.at(row, tried, [&](std::size_t o, const Derivatives& each) {
+                total[loss.coupled ? 0 : o] += c * each.value;
             });
         }
     }

@@ -178,7 +178,7 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
     core.kernel_decisions(problem.rows(0, n_rows), n_outputs, problem.coefficients.data(),
                           problem.intercepts.data(), decisions.data());
     Numbers curvatures(n_rows * n_outputs);
-    core.loss_bends(of_rows, all, decisions.data(), losses.data(), slopes.data(),
+    core.loss_derivatives(of_rows, all, decisions.data(), losses.data(), slopes.data(),
                     curvatures.data());
     core.kernel_pull(problem.rows(0, n_rows), n_outputs, slopes.data(), pull.data());
 

@@ -392,7 +392,7 @@ class RowLosses:
     def separable(self) -> bool:
         """Whether every output is a problem of its own, with targets that all outputs share."""
 
-    def bends(
+    def derivatives(
         self, decisions: NDArray[np.float64], c: NDArray[np.float64], n_threads: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Losses (n_losses,) of decision values (n_rows, n_outputs), and their derivatives.

@@ -30,8 +30,8 @@ from .rows.source import Source
 from .rows.survey import AtHand, Survey, survey
 from .solving.batches import refined
 from .solving.feature_scales import learned_scales, rounded_scales
-from .solving.readings import Readings, Recipe, in_memory
 from .solving.sample import sample_of
+from .solving.scans import Recipe, Scans, in_memory
 from .solving.scores import score_quantile
 from .solving.solve import last_iterate, solve
 from .tasks.base import Fitted, Task, state_of
@@ -107,7 +107,7 @@ def fit(
     found, ready, targets, settings = begun.found, begun.ready, begun.targets, begun.settings
     state, known = state_of(start), found.survey
 
-    def completed(model: Model, everything: Readings | None, **times: Any) -> Model:
+    def completed(model: Model, everything: Scans | None, **times: Any) -> Model:
         training = model.training
         assert training is not None
         profile = replace(training.profile, **begun.learning, **times)
@@ -140,7 +140,7 @@ def fit(
     )
     everything = None
     if known is not None:
-        everything = _readings(begun, known, course)
+        everything = _scans(begun, known, course)
     else:
         sample, targets, everything = _with_everything(sample, ready, targets, settings)
     begin, times = time.perf_counter(), {}
@@ -156,7 +156,7 @@ def fit(
 
 def _with_everything(
     sample: tuple[Rows, Targets], ready: Rows, targets: Targets, settings: Settings
-) -> tuple[tuple[Rows, Targets], Targets, Readings | None]:
+) -> tuple[tuple[Rows, Targets], Targets, Scans | None]:
     """Return a sample of rows in memory, all targets, and the scans of all rows.
 
     They know what is learnt from the sample, as for rows elsewhere, of which only a sample is at
@@ -295,7 +295,7 @@ def _refined(
             model.vectors, model.dual_coef, model.intercept, model.gamma, X
         )
         decisions = decisions - targets.offset
-        losses.append([others.take(k).bends(decisions[k], n_threads)[0].sum() for k in parts])
+        losses.append([others.take(k).derivatives(decisions[k], n_threads)[0].sum() for k in parts])
     gains = np.subtract(losses[0], losses[1])
     return better if gains.mean() * math.sqrt(len(gains)) > gains.std(ddof=1) else None
 
@@ -421,7 +421,7 @@ def _ready(
     return ready
 
 
-def _readings(begun: _Begun, known: Survey, course: Course) -> Readings | None:
+def _scans(begun: _Begun, known: Survey, course: Course) -> Scans | None:
     """Return the scans of all rows; None if the sample has to represent them."""
     if known.scanner is None:
         return None
@@ -435,7 +435,7 @@ def _readings(begun: _Begun, known: Survey, course: Course) -> Readings | None:
     backend = settings.backend
     if scanner.source.n_threads:
         backend = replace(backend, n_threads=scanner.source.n_threads)
-    return Readings(scanner, recipe, known.n_rows, total_c, backend, is_one_chunk=False)
+    return Scans(scanner, recipe, known.n_rows, total_c, backend, is_one_chunk=False)
 
 
 def _names(found: AtHand) -> Any:

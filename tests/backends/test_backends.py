@@ -18,7 +18,7 @@ from pocketsvm.solving.class_losses import CLASS_LOSSES
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
-from pocketsvm.solving.readings import LENGTHS, read, read_along
+from pocketsvm.solving.scans import LENGTHS, read, read_along
 from pocketsvm.solving.value_losses import VALUE_LOSSES
 from pocketsvm.training.settings import Choices
 

@@ -171,8 +171,8 @@ def test_a_hessian_follows_changes_of_curvatures(dtype):
     random = np.random.default_rng(0)
     kernel = random.uniform(size=(100, 30)).astype(dtype)
     hessian, counts = RowHessian(30, 100, 1), []
-    for n_bent in (50, 55, 50, 10, 90, 0):
-        curvatures = np.where(np.arange(100) < n_bent, 2.0, 0.0)
+    for n_curved in (50, 55, 50, 10, 90, 0):
+        curvatures = np.where(np.arange(100) < n_curved, 2.0, 0.0)
         differences = hessian.differences(curvatures, np.zeros(100))
         counts.append(np.count_nonzero(differences))
         hessian.add(kernel, differences)

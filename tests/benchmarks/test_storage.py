@@ -35,8 +35,8 @@ def test_growth_of_few_rows(monkeypatch):
     table = storage.growth(6000)
     assert [row["rows"] for row in table.rows] == [1000, 6000]
     small, large = table.rows
-    assert (small["readings"], small["slope"]) == (1, None)
-    assert large["readings"] >= 3  # more than 512 rows per vector
+    assert (small["scans"], small["slope"]) == (1, None)
+    assert large["scans"] >= 3  # more than 512 rows per vector
     assert small["accuracy"] == pytest.approx(small["in_memory"])
     lines = targets({"disk_growth": table.rows}).lines
     assert [line[0].ours for line in lines][-1] == "rows on disk, peak memory, MB"

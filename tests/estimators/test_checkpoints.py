@@ -44,7 +44,7 @@ class StopAfter:
 
 
 class Batches:
-    """Rows in batches; the k-th one that is read, of all readings, ends the fit with an error."""
+    """Rows in batches; the k-th one that is read, of all scans, ends the fit with an error."""
 
     def __init__(self, *arrays, fatal=None, size=450, kill=False):
         self.arrays, self.fatal, self.size, self.kill = arrays, fatal, size, kill
@@ -125,7 +125,7 @@ def test_a_fit_on_disk_goes_on_in_the_middle_of_a_reading(fatal, n_classes, tmp_
 
 
 def test_what_has_been_summed_up_is_not_summed_up_again(tmp_path, monkeypatch):
-    from pocketsvm.solving import readings as elsewhere
+    from pocketsvm.solving import scans as elsewhere
 
     X, y = problem()
     whole = Batches(X, y)

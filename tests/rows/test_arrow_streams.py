@@ -183,11 +183,11 @@ def test_rows_in_another_order_are_refused():
     X, y = problem()
 
     class Shuffled:
-        n_readings = 0
+        n_scans = 0
 
         def __arrow_c_stream__(self, requested_schema=None):
-            self.n_readings += 1
-            order = np.random.default_rng(self.n_readings).permutation(len(y))
+            self.n_scans += 1
+            order = np.random.default_rng(self.n_scans).permutation(len(y))
             return table(X[order], y[order]).__arrow_c_stream__()
 
     with pytest.raises(ValueError, match=r"the rows changed between two scans.*same order"):

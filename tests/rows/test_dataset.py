@@ -237,12 +237,12 @@ def test_every_kind_yields_batches_and_counts_rows_and_readings(tmp_path):
         open_dataset(tmp_path / "rows.npy"),
     )
     for rows in kinds:
-        assert (rows.n_rows, rows.n_readings) == (0, 0)
+        assert (rows.n_rows, rows.n_scans) == (0, 0)
         assert_array_equal(np.concatenate([batch[1] for batch in rows.batches()]), y)
-        assert (rows.n_rows, rows.n_readings) == (len(y), 1)
+        assert (rows.n_rows, rows.n_scans) == (len(y), 1)
         fit(rows)
         assert rows.n_rows == len(y)
-        assert rows.n_readings >= 3
+        assert rows.n_scans >= 3
 
 
 def test_hidden_files_of_a_folder_are_skipped(folder):

@@ -27,17 +27,17 @@ def batch(qid, place="rows", y=None, first=0):
 
 
 def survey_of(qid, n_rows, size=500, seed=3, y=None):
-    """Return the rows that are drawn of about n_rows rows, and the number of readings."""
+    """Return the rows that are drawn of about n_rows rows, and the number of scans."""
     y = np.arange(len(qid), dtype=float) if y is None else y
-    readings = []
+    scans = []
 
     def read():
-        readings.append(1)
+        scans.append(1)
         for k in range(0, len(qid), size):
             yield batch(qid[k : k + size], y=y[k : k + size], first=k)
 
     found = survey(ChunkSource(read), NEEDS, Plan(n_rows, 0, seed), Preparing())
-    return found, len(readings)
+    return found, len(scans)
 
 
 def numbers_of(found):
@@ -131,12 +131,12 @@ def test_queries_without_a_pair_take_no_place(part, is_shuffled):
     has_pair = random.random(1000) < part
     has_pair[17] = True
     y = random.random(len(qid)) * has_pair[qid]
-    found, n_readings = survey_of(qid, 2560, y=y)
+    found, n_scans = survey_of(qid, 2560, y=y)
     queries = np.unique(found.qid)
     assert has_pair[queries].all()
     assert len(queries) == min(2560 // 20, has_pair.sum())
     assert found.rows.n_rows == 20 * len(queries)
-    assert n_readings == 1 if part > 0.8 else n_readings <= 2
+    assert n_scans == 1 if part > 0.8 else n_scans <= 2
     n_paired = pytest.approx(20 * has_pair.sum(), abs=0.1 * len(qid) if is_shuffled else 0)
     assert found.survey.n_rows == n_paired
     for size in (333, 10**6):
@@ -275,8 +275,8 @@ def test_rows_without_any_pair_are_refused():
 def test_rows_that_are_gone_in_the_second_reading_are_noticed():
     qid = np.repeat(np.arange(1000), 20)
     y = np.arange(len(qid)) * (qid == 500)
-    readings = iter([[batch(qid, y=y)], []])
-    source = ChunkSource(lambda: iter(next(readings)))
+    scans = iter([[batch(qid, y=y)], []])
+    source = ChunkSource(lambda: iter(next(scans)))
     with pytest.raises(DataError, match="the rows changed between two scans"):
         survey(source, NEEDS, Plan(2560, 0, 3), Preparing())
 

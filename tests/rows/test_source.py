@@ -209,13 +209,13 @@ def test_tables_and_sparse_rows_are_traced():
 
 
 class Changing:
-    """Chunks that differ between readings."""
+    """Chunks that differ between scans."""
 
-    def __init__(self, *readings):
-        self.readings = iter(readings)
+    def __init__(self, *scans):
+        self.scans = iter(scans)
 
     def __call__(self):
-        return iter(next(self.readings))
+        return iter(next(self.scans))
 
 
 def test_later_scans_are_compared_with_the_first():

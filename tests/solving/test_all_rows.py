@@ -19,12 +19,12 @@ from solver_problems import (
 from pocketsvm import BudgetedSVC
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
-from pocketsvm.solving import all_rows, newton, readings
+from pocketsvm.solving import all_rows, newton, scans
 from pocketsvm.solving.all_rows import AllRows
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.problem import Problem
-from pocketsvm.solving.readings import Readings, in_memory
 from pocketsvm.solving.row_loss import REACH
+from pocketsvm.solving.scans import Scans, in_memory
 
 ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
 EVERY_PROBLEM = pytest.mark.parametrize("make", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
@@ -36,14 +36,14 @@ def small_limits(monkeypatch):
     """Keep no kernel values, and make many parts."""
     monkeypatch.setattr(kernel, "MOST_KEPT", 0)
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 256)
-    monkeypatch.setattr(readings, "LEAST_OTHERS", 100)
+    monkeypatch.setattr(scans, "LEAST_OTHERS", 100)
 
 
 def start(vectors, sample, fit_intercept=True):
     """Return the solution on a sample of the rows."""
     part = sample.take(np.random.default_rng(0).choice(N_ROWS, N_SAMPLED, replace=False))
     problem = Problem(vectors, part, fit_intercept, Native())
-    return minimise(problem, problem.zero(), np.random.default_rng(0)).place.point
+    return minimise(problem, problem.zero(), np.random.default_rng(0)).iterate.point
 
 
 def refine(vectors, sample, point, most_near=N_ROWS, fit_intercept=True, n_threads=1, **limits):
@@ -53,18 +53,18 @@ def refine(vectors, sample, point, most_near=N_ROWS, fit_intercept=True, n_threa
 
 
 @pytest.fixture
-def scans(monkeypatch):
+def made_scans(monkeypatch):
     """Return the list of the kinds of scans that were made."""
-    made, first, along = [], Readings.first, Readings.along
-    monkeypatch.setattr(Readings, "first", lambda *given: made.append("first") or first(*given))
-    monkeypatch.setattr(Readings, "along", lambda *given: made.append("along") or along(*given))
+    made, first, along = [], Scans.first, Scans.along
+    monkeypatch.setattr(Scans, "first", lambda *given: made.append("first") or first(*given))
+    monkeypatch.setattr(Scans, "along", lambda *given: made.append("along") or along(*given))
     return made
 
 
 @EVERY_PROBLEM
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("most_near", [500, N_ROWS])  # a sample of the near rows, and all of them
-def test_the_objective_of_all_rows_is_minimised(make, fit_intercept, most_near, scans):
+def test_the_objective_of_all_rows_is_minimised(make, fit_intercept, most_near, made_scans):
     vectors, sample = make(n=N_ROWS)
     objective = Objective(vectors, sample, fit_intercept)
     point = start(vectors, sample, fit_intercept)
@@ -79,18 +79,18 @@ def test_the_objective_of_all_rows_is_minimised(make, fit_intercept, most_near, 
     assert found.point[:, -1].any() == fit_intercept
     assert found.remaining <= newton.TOLERANCE * (1 if is_scanned else all_rows.TRUSTED)
     assert found.steps > 0
-    assert len(scans) <= 15
+    assert len(made_scans) <= 15
 
 
-def test_at_the_solution_one_scan_is_enough(scans):
+def test_at_the_solution_one_scan_is_enough(made_scans):
     vectors, sample = class_problem(N_ROWS)
     problem = Problem(vectors, sample, True, Native())
-    point = minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).place.point
+    point = minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).iterate.point
     found = refine(vectors, sample, point)
     _, gradient = Objective(vectors, sample)(point)
     assert_array_equal(found.point, point)
     assert_allclose(found.gradient, gradient, atol=1e-5 * sample.c.sum())
-    assert scans == ["first"]
+    assert made_scans == ["first"]
     assert found.steps == 0
     assert found.remaining <= newton.TOLERANCE
 
@@ -123,23 +123,23 @@ def test_what_remains_is_reported_if_rounds_end_early(monkeypatch):
 def solved_badly(monkeypatch, change):
     """Let the solver of a round return other points."""
 
-    def minimise_badly(problem, place, *arguments, **keywords):
-        solution = minimise(problem, place, *arguments, **keywords)
-        moved = change(place.point, solution.place.point)
-        return replace(solution, place=problem.place(moved))
+    def minimise_badly(problem, iterate, *arguments, **keywords):
+        solution = minimise(problem, iterate, *arguments, **keywords)
+        moved = change(iterate.point, solution.iterate.point)
+        return replace(solution, iterate=problem.iterate(moved))
 
     monkeypatch.setattr(all_rows, "minimise", minimise_badly)
 
 
 @EVERY_PROBLEM
-def test_a_step_in_a_wrong_direction_is_not_made(make, monkeypatch, scans):
+def test_a_step_in_a_wrong_direction_is_not_made(make, monkeypatch, made_scans):
     vectors, sample = make(n=N_ROWS)
     point = start(vectors, sample)
     solved_badly(monkeypatch, lambda before, after: before - (after - before))
     found = refine(vectors, sample, point)
     assert_array_equal(found.point, point)
     assert_allclose(found.objective, Objective(vectors, sample)(point)[0], rtol=1e-5)
-    assert scans == ["first", "first", "along", "first"]
+    assert made_scans == ["first", "first", "along", "first"]
     assert found.remaining > newton.TOLERANCE
 
 
@@ -165,15 +165,15 @@ def test_outputs_make_steps_of_their_own_length(monkeypatch):
     assert_array_equal((found.point != point).any(axis=1), [True, True, False, True])
 
 
-def test_no_scan_follows_a_round_that_needs_none(monkeypatch, scans):
+def test_no_scan_follows_a_round_that_needs_none(monkeypatch, made_scans):
     vectors, sample = class_problem(N_ROWS)
     point = start(vectors, sample)
     few = refine(vectors, sample, point, most_near=500)
-    n_scans = len(scans)
+    n_scans = len(made_scans)
     assert not few.is_complete
     assert few.remaining <= all_rows.TRUSTED * newton.TOLERANCE
     scanned = refine(vectors, sample, point, most_near=500, tolerance=1e-5)
-    assert len(scans) - n_scans > n_scans
+    assert len(made_scans) - n_scans > n_scans
     objective = Objective(vectors, sample)
     best, _ = objective(objective.minimum(point)[0])
     for found in (few, scanned):
@@ -186,14 +186,14 @@ def test_no_scan_follows_a_round_that_needs_none(monkeypatch, scans):
 @EVERY_PROBLEM
 @pytest.mark.parametrize("n_others", [0, 50])
 def test_near_rows_are_those_at_the_last_point(make, n_others, monkeypatch):
-    monkeypatch.setattr(readings, "OTHERS_PER_NEAR", 0.0)
-    monkeypatch.setattr(readings, "LEAST_OTHERS", n_others)
+    monkeypatch.setattr(scans, "OTHERS_PER_NEAR", 0.0)
+    monkeypatch.setattr(scans, "LEAST_OTHERS", n_others)
     vectors, sample = make(n=N_ROWS)
     found = refine(vectors, sample, start(vectors, sample))
     decisions = Objective(vectors, sample).decisions(found.point)
     near = sample.loss.near(decisions, REACH, 1)
-    places = {row.tobytes(): k for k, row in enumerate(sample.rows.dense())}
-    chosen = np.array([places[row.tobytes()] for row in found.near.rows.dense()])
+    positions = {row.tobytes(): k for k, row in enumerate(sample.rows.dense())}
+    chosen = np.array([positions[row.tobytes()] for row in found.near.rows.dense()])
     assert (np.diff(chosen) > 0).all()
     missing = np.setdiff1d(np.flatnonzero(near), chosen)
     assert len(missing) <= 2  # kernel values in float32

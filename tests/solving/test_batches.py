@@ -57,7 +57,7 @@ def objective(part, batches, unknowns):
     kernel = np.exp(-np.square(Z[:, None] - u).sum(axis=2))
     among = np.exp(-np.square(u[:, None] - u).sum(axis=2))
     beta = unknowns.coefficients.astype(np.float64)
-    losses, _, _ = part.bends(kernel @ beta + unknowns.intercepts, 1)
+    losses, _, _ = part.derivatives(kernel @ beta + unknowns.intercepts, 1)
     return (losses.sum() + 0.5 * np.sum(beta * (among @ beta))) / part.total_c
 
 
@@ -74,15 +74,15 @@ def test_the_gradient_agrees_with_finite_differences(moons, loss):
     for name in ("logs", "vectors", "coefficients", "intercepts"):
         values = getattr(batches.unknowns, name).astype(np.float64)
         found = getattr(gradient, name)
-        for place in list(np.ndindex(values.shape))[::17]:
+        for entry in list(np.ndindex(values.shape))[::17]:
             ends = []
             for sign in (1, -1):
                 changed = values.copy()
-                changed[place] += sign * 1e-4
+                changed[entry] += sign * 1e-4
                 moved = replace(batches.unknowns, **{name: changed})
                 ends.append(objective(part, batches, moved))
             difference = (ends[0] - ends[1]) / 2e-4
-            assert found[place] == pytest.approx(difference, rel=1e-2, abs=1e-4), (name, place)
+            assert found[entry] == pytest.approx(difference, rel=1e-2, abs=1e-4), (name, entry)
 
 
 def test_batches_lower_the_objective_and_the_scales_of_noise(moons):

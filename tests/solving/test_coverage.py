@@ -39,13 +39,13 @@ def solved(vectors, sample):
 
 
 def decisions(vectors, sample, point):
-    return Problem(vectors, sample, True, Native()).place(point).decisions
+    return Problem(vectors, sample, True, Native()).iterate(point).decisions
 
 
 def without_folds(vectors, sample, point, rows):
     problem = Problem(vectors, sample, True, Native())
     random = np.random.default_rng(0)
-    return decisions_without_folds(problem, problem.place(point), rows, random)
+    return decisions_without_folds(problem, problem.iterate(point), rows, random)
 
 
 def test_decisions_without_folds_are_those_of_models_fitted_without_them():

@@ -57,16 +57,16 @@ def three_values(name, width):
     return VALUE_LOSSES[name].of(targets, parameters, [width, 0.5 * width, 2 * width]), decisions
 
 
-def bends(loss, decisions, n_threads=1):
+def derivatives(loss, decisions, n_threads=1):
     """Return what the core says of rows with the weight one."""
-    return loss.bends(decisions, np.ones(len(decisions)), n_threads)
+    return loss.derivatives(decisions, np.ones(len(decisions)), n_threads)
 
 
 def values(loss, decisions):
     """Return the loss of each row, from the core: one column if outputs are coupled."""
     one = np.ones(1)
     each = [
-        loss.take(slice(i, i + 1)).bends(decisions[i : i + 1], one, 1)[0]
+        loss.take(slice(i, i + 1)).derivatives(decisions[i : i + 1], one, 1)[0]
         for i in range(len(decisions))
     ]
     return np.stack(each)
@@ -90,7 +90,7 @@ def test_every_loss_of_the_core_is_solved_for():
 def test_loss_without_smoothing_is_the_reference(name):
     loss, targets, parameter = solver_loss(name, width=1e-9)
     value, pull = getattr(reference, name)(targets, DECISIONS, parameter)
-    total, slopes, _ = bends(loss, DECISIONS[:, None])
+    total, slopes, _ = derivatives(loss, DECISIONS[:, None])
     assert_allclose(total, value.sum(), atol=1e-7)
     assert_allclose(slopes[:, 0], -pull, atol=1e-8)
 
@@ -98,10 +98,10 @@ def test_loss_without_smoothing_is_the_reference(name):
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
 def test_several_classes_are_one_problem_against_the_rest_each(name):
     loss, decisions = three_classes(name, 0.5)
-    total, slopes, curvatures = bends(loss, decisions)
+    total, slopes, curvatures = derivatives(loss, decisions)
     for k in range(3):
         alone = CLASS_LOSSES[name].of((loss.codes == k).astype(np.int8), [1], 0.5)
-        found = bends(alone, decisions[:, k : k + 1])
+        found = derivatives(alone, decisions[:, k : k + 1])
         assert_array_equal(found[0], total[k : k + 1])
         assert_array_equal(found[1][:, 0], slopes[:, k])
         assert_array_equal(found[2][:, 0], curvatures[:, k])
@@ -110,7 +110,7 @@ def test_several_classes_are_one_problem_against_the_rest_each(name):
 @EVERY_CASE
 def test_shapes(make, name):
     loss, decisions = make(name, 0.5)
-    total, slopes, curvatures = bends(loss, decisions)
+    total, slopes, curvatures = derivatives(loss, decisions)
     assert slopes.shape == curvatures.shape == decisions.shape == (60, loss.n_outputs)
     assert total.shape == (1 if loss.coupled else loss.n_outputs,)
     near = loss.near(decisions, 1.0, 1)
@@ -124,7 +124,7 @@ def test_the_core_computes_the_formulas(make, name, n_threads):
     loss, decisions = make(name, 0.3)
     plain = formula(loss)
     c = np.random.default_rng(1).uniform(0.5, 2.0, 60)
-    total, slopes, curvatures = loss.bends(decisions, c, n_threads)
+    total, slopes, curvatures = loss.derivatives(decisions, c, n_threads)
     expected_slopes, expected_curvatures = plain.derivatives(decisions)
     assert_allclose(total, c @ plain.values(decisions), rtol=1e-12)
     assert_allclose(slopes, c[:, None] * expected_slopes, rtol=1e-12, atol=1e-15)
@@ -146,8 +146,8 @@ def test_derivatives_along_a_change_are_those_of_the_formulas(make, name):
     assert_allclose(first, expected, rtol=1e-10, atol=1e-12)
     if loss.coupled:  # exact, unlike the bound
         matrices = plain.second(decisions + 0.5 * change)
-        bend = np.einsum("i,io,iop,ip->", c, change, matrices, change)
-        assert_allclose(second.sum(), bend, rtol=1e-10)
+        curvature = np.einsum("i,io,iop,ip->", c, change, matrices, change)
+        assert_allclose(second.sum(), curvature, rtol=1e-10)
     else:
         expected = (c[:, None] * change**2 * curvatures).sum(axis=0)
         assert_allclose(second, expected, rtol=1e-12)
@@ -162,7 +162,7 @@ def test_derivatives_along_a_change_are_those_of_the_formulas(make, name):
 @pytest.mark.parametrize("width", [0.05, 0.5])
 def test_slopes_and_curvatures_are_finite_differences(make, name, width):
     loss, decisions = make(name, width)
-    _, slopes, curvatures = bends(loss, decisions)
+    _, slopes, curvatures = derivatives(loss, decisions)
     step, smooth_share = 1e-6, []
     for k in range(loss.n_outputs):
         change = np.zeros_like(decisions)
@@ -170,22 +170,25 @@ def test_slopes_and_curvatures_are_finite_differences(make, name, width):
         above, below = decisions + change, decisions - change
         rise = (values(loss, above) - values(loss, below)).sum(axis=1)
         assert_allclose(slopes[:, k], rise / (2 * step), atol=1e-4)
-        (_, slope_above, after), (_, slope_below, before) = bends(loss, above), bends(loss, below)
-        bend = (slope_above - slope_below)[:, k] / (2 * step)
+        (_, slope_above, after), (_, slope_below, before) = (
+            derivatives(loss, above),
+            derivatives(loss, below),
+        )
+        curvature = (slope_above - slope_below)[:, k] / (2 * step)
         smooth = np.isclose(before[:, k], after[:, k], atol=1e-4)  # no kink of the slope in between
         smooth_share.append(smooth.mean())
         if loss.coupled:
-            assert (curvatures[:, k] >= bend - 1e-6).all()  # a bound
+            assert (curvatures[:, k] >= curvature - 1e-6).all()  # a bound
         else:
-            assert_allclose(curvatures[smooth, k], bend[smooth], atol=1e-3)
-        assert (bend <= loss.largest_curvature + 1e-3).all()
+            assert_allclose(curvatures[smooth, k], curvature[smooth], atol=1e-3)
+        assert (curvature <= loss.largest_curvature + 1e-3).all()
     assert np.count_nonzero(curvatures) or name == "quantile"  # 0.05 around one of 60 numbers
     assert np.min(smooth_share) > 0.9
 
 
 def test_the_bound_of_a_coupled_loss_is_above_its_second_derivative():
     loss, decisions = three_classes("log_loss", 0.5)
-    _, _, bounds = bends(loss, decisions)
+    _, _, bounds = derivatives(loss, decisions)
     for bound, matrix in zip(bounds, formula(loss).second(decisions), strict=True):
         assert np.linalg.eigvalsh(np.diag(bound) - matrix).min() > -1e-12
 
@@ -193,7 +196,7 @@ def test_the_bound_of_a_coupled_loss_is_above_its_second_derivative():
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 1.0])
 def test_largest_curvature_is_reached(epsilon):
     loss = VALUE_LOSSES["epsilon_insensitive"].of(np.zeros((1001, 1)), [epsilon], [0.5])
-    _, _, curvatures = bends(loss, np.linspace(-2, 2, 1001)[:, None])
+    _, _, curvatures = derivatives(loss, np.linspace(-2, 2, 1001)[:, None])
     assert curvatures.max() == loss.largest_curvature
 
 
@@ -201,9 +204,9 @@ def test_largest_curvature_is_reached(epsilon):
 @pytest.mark.parametrize("chosen", [np.arange(0, 60, 3), slice(10, 20)], ids=["array", "slice"])
 def test_losses_of_chosen_rows(make, name, chosen):
     loss, decisions = make(name, 0.5)
-    total, *derivatives = bends(loss.take(chosen), decisions[chosen])
+    total, *some_rows = derivatives(loss.take(chosen), decisions[chosen])
     assert_allclose(total, formula(loss).values(decisions)[chosen].sum(axis=0), rtol=1e-12)
-    for some, of_all in zip(derivatives, bends(loss, decisions)[1:], strict=True):
+    for some, of_all in zip(some_rows, derivatives(loss, decisions)[1:], strict=True):
         assert_array_equal(some, of_all[chosen])
 
 
@@ -213,7 +216,7 @@ def test_rows_that_are_not_near_have_no_slope_and_get_none_soon(name, width):
     loss, decisions = case(name, width)
     far = ~loss.near(decisions, 2.0, 1)
     for change in (-0.99 * width, 0.0, 0.99 * width):
-        assert not bends(loss, decisions + change)[1][far].any()
+        assert not derivatives(loss, decisions + change)[1][far].any()
     assert far.any() == (width < 0.1 or name in CLASS_LOSSES)
     assert (loss.near(decisions, 1.0, 1) <= loss.near(decisions, 2.0, 1)).all()
 
@@ -305,7 +308,7 @@ def test_small_slopes_are_not_near():
         positives = [1] if n_classes == 2 else [0, 1, 2]
         loss = CLASS_LOSSES["log_loss"].of(codes, positives, 0.5)
         decisions = 4 * np.random.default_rng(0).normal(size=shape)
-        slopes = np.abs(bends(loss, decisions)[1]).max(axis=1)
+        slopes = np.abs(derivatives(loss, decisions)[1]).max(axis=1)
         near = loss.near(decisions, 2.0, 1)
         assert slopes[~near].max() < 0.05 < 2 * slopes[near].min()
 

@@ -41,18 +41,18 @@ def solved(vectors, sample, fit_intercept=True, n_threads=1, **limits):
 def resumed(vectors, sample, decisions, fit_intercept=True, n_threads=1):
     """Return the solution from the decision values of other vectors."""
     problem = Problem(vectors, sample, fit_intercept, Native(n_threads))
-    place = problem.place(problem.newton_point(decisions, np.random.default_rng(0)))
-    return minimise(problem, place, np.random.default_rng(0))
+    iterate = problem.iterate(problem.newton_point(decisions, np.random.default_rng(0)))
+    return minimise(problem, iterate, np.random.default_rng(0))
 
 
 def assert_optimal(solution, objective):
-    value, gradient = objective(solution.place.point)
+    value, gradient = objective(solution.iterate.point)
     # The solver's kernel values are float32.
     assert_allclose(solution.objective, value, rtol=5e-5)
     scale = np.abs(objective.c).sum()
-    assert_allclose(solution.bends.gradient / scale, gradient / scale, atol=1e-5)
+    assert_allclose(solution.derivatives.gradient / scale, gradient / scale, atol=1e-5)
     with threadpool_limits(1):
-        point, error = objective.minimum(solution.place.point)
+        point, error = objective.minimum(solution.iterate.point)
     best, _ = objective(point)
     assert error <= 1e-5 * best
     assert best - error <= value <= best * CLOSE
@@ -71,7 +71,7 @@ def test_an_independent_solver_does_not_find_a_better_solution(make, fit_interce
     assert_optimal(solution, Objective(vectors, sample, fit_intercept))
     assert solution.remaining <= newton.TOLERANCE
     assert 0 < solution.steps < MOST_STEPS
-    assert solution.place.point[:, -1].any() == fit_intercept
+    assert solution.iterate.point[:, -1].any() == fit_intercept
 
 
 @pytest.mark.parametrize("make", [class_problem, value_problem])
@@ -120,7 +120,7 @@ def test_intercept_is_found_if_no_row_bends_at_first(share, C):
     solution = solved(vectors, sample)
     assert_optimal(solution, Objective(vectors, sample))
     # After the vectors have moved, the solution is found again.
-    again = resumed(vectors + 0.05, sample, solution.place.decisions)
+    again = resumed(vectors + 0.05, sample, solution.iterate.decisions)
     assert_optimal(again, Objective(vectors + 0.05, sample))
 
 
@@ -129,9 +129,9 @@ def test_intercept_is_found_if_no_row_bends_at_first(share, C):
 def test_losses_may_couple_outputs_and_bend_everywhere(C, fit_intercept):
     vectors, sample = coupled_problem(C=C)
     solution = solved(vectors, sample, fit_intercept)
-    assert solution.bends.objective.shape == (1,)
+    assert solution.derivatives.objective.shape == (1,)
     assert_optimal(solution, Objective(vectors, sample, fit_intercept))
-    again = resumed(vectors + 0.02, sample, solution.place.decisions, fit_intercept)
+    again = resumed(vectors + 0.02, sample, solution.iterate.decisions, fit_intercept)
     assert_optimal(again, Objective(vectors + 0.02, sample, fit_intercept))
 
 
@@ -178,7 +178,7 @@ def test_products_do_not_depend_on_threads_or_layout(layout, products):
         for each in (np.asarray, layout)
     ]
     one, three = (solved(*each, n_threads=n) for each, n in zip(given, (1, 3), strict=True))
-    assert_array_equal(one.place.point, three.place.point)
+    assert_array_equal(one.iterate.point, three.iterate.point)
     assert products
 
 
@@ -189,9 +189,9 @@ def test_directions_of_products_are_close_to_those_of_factors(products, monkeypa
         monkeypatch.setattr(Native, "prefers_products", lambda *_, given=preferred: given)
         monkeypatch.setattr(conjugate, "LEAST_GAIN", 1e-9)
         problem = Problem(vectors, sample, True, Native())
-        place = first_place(problem)
-        bends = problem.bends(place)
-        found.append(problem.newton_direction(place, bends, np.random.default_rng(0)))
+        iterate = first_place(problem)
+        derivatives = problem.derivatives(iterate)
+        found.append(problem.newton_direction(iterate, derivatives, np.random.default_rng(0)))
     assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-3 * np.abs(found[1]).max())
 
 
@@ -206,8 +206,8 @@ def test_many_outputs_share_the_hessians_of_first_steps(monkeypatch, most_kept):
         problem = Problem(vectors, sample, True, Native())
         assert problem._shares_first
         problem._shares_first = shares
-        place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
-        solution = minimise(problem, place, np.random.default_rng(0))
+        iterate = problem.iterate(np.random.default_rng(0).normal(size=problem.shape))
+        solution = minimise(problem, iterate, np.random.default_rng(0))
         assert_optimal(solution, Objective(vectors, sample))
         counts.append(len(made))
         made.clear()
@@ -223,17 +223,17 @@ def test_steps_that_follow_a_newton_point_change_its_hessians(monkeypatch):
         RowHessian, "add", lambda *given: counts.append(np.count_nonzero(given[2])) or add(*given)
     )
     random = np.random.default_rng(0)
-    place = problem.place(problem.newton_point(solution.place.decisions, random))
+    iterate = problem.iterate(problem.newton_point(solution.iterate.decisions, random))
     n_first = sum(counts)
     counts.clear()
-    minimise(problem, place, random)
+    minimise(problem, iterate, random)
     assert sum(counts) < 0.2 * n_first
 
 
 def test_the_tilt_moves_the_intercept():
     vectors, sample = class_problem()
     points = [
-        solved(vectors, replace(sample, tilt=tilt)).place.point[0, -1]
+        solved(vectors, replace(sample, tilt=tilt)).iterate.point[0, -1]
         for tilt in (-50.0, 0.0, 50.0)
     ]
     assert points[0] > points[1] > points[2]
@@ -242,7 +242,7 @@ def test_the_tilt_moves_the_intercept():
 def test_equal_vectors_are_solved():
     vectors, sample = class_problem(n_vectors=12)
     solution = solved(np.repeat(vectors[:3], 4, axis=0), sample)
-    assert np.isfinite(solution.place.point).all()
+    assert np.isfinite(solution.iterate.point).all()
     assert_allclose(solution.objective, solved(vectors[:3], sample).objective, rtol=1e-3)
 
 
@@ -250,7 +250,7 @@ def test_nothing_is_gained_where_no_row_has_a_loss():
     vectors, sample = value_problem(epsilon=100.0)
     solution = solved(vectors, sample)
     assert (solution.objective, solution.remaining) == (0.0, 0.0)
-    assert not solution.place.point.any()
+    assert not solution.iterate.point.any()
 
 
 def test_what_remains_is_reported_at_the_limit_of_steps():
@@ -274,8 +274,8 @@ def test_each_output_is_optimal_in_its_own_units(C, spread):
     for o in range(2):
         loss = EpsilonInsensitive.of(targets[:, o : o + 1], [0.0], widths[o : o + 1])
         objective = Objective(vectors, replace(sample, loss=loss))
-        value, _ = objective(solution.place.point[o : o + 1])
-        point, _ = objective.minimum(solution.place.point[o : o + 1])
+        value, _ = objective(solution.iterate.point[o : o + 1])
+        point, _ = objective.minimum(solution.iterate.point[o : o + 1])
         assert value <= CLOSE * objective(point)[0]
 
 
@@ -291,7 +291,7 @@ def test_a_smaller_tolerance_makes_more_steps():
 def test_steps_end_where_one_gains_a_share_of_the_first():
     vectors, sample = class_problem(C=100.0)
     problem = Problem(vectors, sample, True, Native())
-    start = problem.place(0.1 * np.ones(problem.shape))
+    start = problem.iterate(0.1 * np.ones(problem.shape))
     random = np.random.default_rng(0)
     first = minimise(problem, start, random, most_steps=0).remaining
     found = [minimise(problem, start, random, forcing=forcing) for forcing in (0.0, 0.1)]
@@ -320,7 +320,7 @@ def test_the_objective_never_rises(make):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_resuming_after_vectors_moved_finds_their_solution(make, fit_intercept):
     vectors, sample = make()
-    decisions = solved(vectors, sample, fit_intercept).place.decisions
+    decisions = solved(vectors, sample, fit_intercept).iterate.decisions
     moved = vectors + 0.05 * np.random.default_rng(1).normal(size=vectors.shape)
     solution = resumed(moved, sample, decisions, fit_intercept)
     assert_optimal(solution, Objective(moved, sample, fit_intercept))
@@ -330,15 +330,15 @@ def test_resuming_after_vectors_moved_finds_their_solution(make, fit_intercept):
 def test_the_best_start_is_that_of_the_objective():
     vectors, sample = PROBLEMS["four classes"](C=10.0)
     problem = Problem(vectors, sample, True, Native())
-    place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
+    iterate = problem.iterate(np.random.default_rng(0).normal(size=problem.shape))
     objective = Objective(vectors, sample)
     lengths = np.linspace(0.0, 1.0, 201)
-    best = best_start(problem, place)
+    best = best_start(problem, iterate)
     for o in range(4):
         values = []
         for length in lengths:
             point = np.zeros(problem.shape)
-            point[o] = length * place.point[o]
+            point[o] = length * iterate.point[o]
             values.append(objective(point)[0])
         point[o] = best.point[o]
         assert objective(point)[0] <= min(values) * (1 + 1e-3)
@@ -348,19 +348,19 @@ def test_the_best_start_is_that_of_the_objective():
 
 
 def first_place(problem):
-    return problem.place(np.random.default_rng(0).normal(size=problem.shape))
+    return problem.iterate(np.random.default_rng(0).normal(size=problem.shape))
 
 
 @EVERY_PROBLEM
 @pytest.mark.parametrize("times", [1e-4, 1.0, 1e4])
 def test_line_search_ends_where_the_objective_is_nearly_flat(make, times):
     problem = Problem(*make(C=100.0), True, Native())
-    place = first_place(problem)
-    gradient = problem.bends(place).gradient
-    step = problem.place(-1e-3 * times * gradient)
-    length = line_search(problem, place, step)
+    iterate = first_place(problem)
+    gradient = problem.derivatives(iterate).gradient
+    step = problem.iterate(-1e-3 * times * gradient)
+    length = line_search(problem, iterate, step)
     before = row_products(gradient, step.point)
-    after = row_products(problem.bends(place.plus(length, step)).gradient, step.point)
+    after = row_products(problem.derivatives(iterate.plus(length, step)).gradient, step.point)
     assert (length > 0).all()
     assert (np.abs(after) <= -newton.FLAT * before * (1 + 1e-6)).all()
 
@@ -368,21 +368,21 @@ def test_line_search_ends_where_the_objective_is_nearly_flat(make, times):
 @pytest.mark.parametrize("times", [1.0, 1e2, 1e4])
 def test_a_line_search_lowers_the_objective_however_steep_it_was(times):
     problem = Problem(*class_problem(C=1e3), True, Native())
-    place = problem.place(np.random.default_rng(0).normal(size=problem.shape))
+    iterate = problem.iterate(np.random.default_rng(0).normal(size=problem.shape))
     # Beyond its kinks, the objective may be flat compared with the start, and yet larger.
-    step = problem.place(-times * place.point)
-    after = problem.objective(place.plus(line_search(problem, place, step), step))
-    assert (after <= problem.objective(place)).all()
-    best = best_start(problem, place.plus(np.array([times]), place))
+    step = problem.iterate(-times * iterate.point)
+    after = problem.objective(iterate.plus(line_search(problem, iterate, step), step))
+    assert (after <= problem.objective(iterate)).all()
+    best = best_start(problem, iterate.plus(np.array([times]), iterate))
     assert (problem.objective(best) <= problem.objective(problem.zero())).all()
 
 
 def test_uphill_directions_get_no_length():
     problem = Problem(*PROBLEMS["four classes"](), True, Native())
-    place = first_place(problem)
+    iterate = first_place(problem)
     signs = 1e-3 * np.array([-1.0, 1.0, -1.0, 0.0])
     length = line_search(
-        problem, place, problem.place(signs[:, None] * problem.bends(place).gradient)
+        problem, iterate, problem.iterate(signs[:, None] * problem.derivatives(iterate).gradient)
     )
     assert_array_equal(length > 0, [True, False, True, False])
 
@@ -391,10 +391,10 @@ def test_a_line_search_that_ends_early_does_not_raise_the_objective(monkeypatch)
     monkeypatch.setattr(newton, "MOST_TRIALS", 1)
     monkeypatch.setattr(newton, "FLAT", 0.0)
     problem = Problem(*PROBLEMS["four classes"](C=100.0), True, Native())
-    place = first_place(problem)
-    step = problem.place(-10.0 * problem.bends(place).gradient)
-    after = problem.objective(place.plus(line_search(problem, place, step), step))
-    assert (after <= problem.objective(place)).all()
+    iterate = first_place(problem)
+    step = problem.iterate(-10.0 * problem.derivatives(iterate).gradient)
+    after = problem.objective(iterate.plus(line_search(problem, iterate, step), step))
+    assert (after <= problem.objective(iterate)).all()
 
 
 def test_conjugate_directions_solve_a_quadratic_in_as_many_steps_as_it_has_variables():
@@ -430,19 +430,19 @@ def test_result_does_not_depend_on_threads_or_layout(make, layout, monkeypatch):
     vectors, sample = make(n=1000, n_vectors=40, dtype=np.float32)
     twin = make(n=1000, n_vectors=40, dtype=np.float32, layout=layout)[1]
     one, three = solved(vectors, sample), solved(vectors, twin, n_threads=3)
-    assert_array_equal(one.place.point, three.place.point)
-    assert_array_equal(one.place.decisions, three.place.decisions)
-    assert_array_equal(one.bends.objective, three.bends.objective)
+    assert_array_equal(one.iterate.point, three.iterate.point)
+    assert_array_equal(one.iterate.decisions, three.iterate.decisions)
+    assert_array_equal(one.derivatives.objective, three.derivatives.objective)
     again, once = (
-        resumed(vectors, each, one.place.decisions, n_threads=n)
+        resumed(vectors, each, one.iterate.decisions, n_threads=n)
         for each, n in ((twin, 3), (sample, 1))
     )
-    assert_array_equal(once.place.point, again.place.point)
+    assert_array_equal(once.iterate.point, again.iterate.point)
 
 
 @pytest.mark.parametrize("C", [1e-4, 1e-3, 1e-2])
 def test_products_with_hessians_of_no_rows_are_regular(C):
-    """With a small C no row bends: without its least curvature, the intercept has none."""
+    """With a small C no row curves: without its least curvature, the intercept has none."""
     random = np.random.default_rng(0)
     X = random.normal(size=(20_000, 2))
     y = (X[:, 0] > 0).astype(int)
@@ -465,15 +465,15 @@ def test_outputs_that_do_not_move_keep_their_derivatives():
     vectors, sample = class_problem(n_classes=4)
     problem = Problem(vectors, sample, True, Native())
     point = np.random.default_rng(0).normal(size=problem.shape)
-    place = problem.place(point)
+    iterate = problem.iterate(point)
     step = np.where(np.arange(4)[:, None] == 2, 0.1 * point, 0.0)
-    along = problem.place(step)
-    full = problem.place(step + 0.0 * point + np.finfo(float).tiny)
+    along = problem.iterate(step)
+    full = problem.iterate(step + 0.0 * point + np.finfo(float).tiny)
     assert_allclose(along.decisions, full.decisions, atol=1e-12)
     assert not along.decisions[:, [0, 1, 3]].any()
-    before, moved = problem.bends(place), step.any(axis=1)
-    place = place.plus(np.ones(4), along)
-    found, expected = problem.bends(place, before, moved), problem.bends(place)
+    before, moved = problem.derivatives(iterate), step.any(axis=1)
+    iterate = iterate.plus(np.ones(4), along)
+    found, expected = problem.derivatives(iterate, before, moved), problem.derivatives(iterate)
     assert_allclose(found.gradient, expected.gradient, rtol=1e-12)
     assert_array_equal(found.objective, expected.objective)
     assert not np.array_equal(found.gradient, before.gradient)

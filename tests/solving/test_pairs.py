@@ -1,4 +1,4 @@
-"""Sums over pairs: against brute force and finite differences; parts, factors and readings."""
+"""Sums over pairs: against brute force and finite differences; parts, factors and scans."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def listed(loss, decisions):
 
 
 def value_of(loss, decisions):
-    return loss.bends(decisions, ones(loss), 1)[0].sum()
+    return loss.derivatives(decisions, ones(loss), 1)[0].sum()
 
 
 @pytest.mark.parametrize("spread", [0.3, 1.0, 10.0])
@@ -43,11 +43,11 @@ def test_sums_are_those_of_all_pairs(spread, kind):
     y = np.random.default_rng(5).permutation(72) if kind == "all different" else None
     loss, decisions = some_loss(spread=spread, y=y)
     value, slopes, second = listed(loss, decisions)
-    total, found, bounds = loss.bends(decisions, ones(loss), 1)
+    total, found, bounds = loss.derivatives(decisions, ones(loss), 1)
     assert_allclose(total.sum(), value, rtol=1e-12)
     assert_allclose(found[:, 0], slopes, rtol=0, atol=1e-11)
     assert_allclose(bounds[:, 0], 2 * np.diag(second), rtol=0, atol=1e-10)
-    products = loss.bent_products(decisions, None, np.full(72, 2.0))[:, 0]
+    products = loss.curvature_products(decisions, None, np.full(72, 2.0))[:, 0]
     assert_allclose(products, 2 * second @ decisions[:, 0], atol=1e-9)
     assert np.linalg.eigvalsh(np.diag(bounds[:, 0]) - second).min() > -1e-9
     assert bounds.max() <= loss.largest_curvature
@@ -56,7 +56,7 @@ def test_sums_are_those_of_all_pairs(spread, kind):
 def test_slopes_are_finite_differences():
     loss, decisions = some_loss()
     step = 1e-6
-    _, slopes, _ = loss.bends(decisions, ones(loss), 1)
+    _, slopes, _ = loss.derivatives(decisions, ones(loss), 1)
     for row in range(0, 72, 7):
         change = np.zeros_like(decisions)
         change[row] = step
@@ -67,8 +67,8 @@ def test_slopes_are_finite_differences():
 def test_a_large_offset_of_the_decision_values_changes_nothing():
     loss, decisions = some_loss()
     for mine, other in zip(
-        loss.bends(decisions + 1e6, ones(loss), 1),
-        loss.bends(decisions, ones(loss), 1),
+        loss.derivatives(decisions + 1e6, ones(loss), 1),
+        loss.derivatives(decisions, ones(loss), 1),
         strict=True,
     ):
         assert_allclose(mine, other, rtol=0, atol=1e-6)
@@ -76,11 +76,13 @@ def test_a_large_offset_of_the_decision_values_changes_nothing():
 
 def test_parts_are_whole_queries_and_have_the_same_sums():
     loss, decisions = some_loss()
-    total, slopes, curvatures = loss.bends(decisions, ones(loss), 1)
+    total, slopes, curvatures = loss.derivatives(decisions, ones(loss), 1)
     for n_rows in (1, 13, 30, 1000):
         parts = loss.queries.slices(n_rows)
         assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
-        each = [loss.take(at).bends(decisions[at], np.ones(at.stop - at.start), 1) for at in parts]
+        each = [
+            loss.take(at).derivatives(decisions[at], np.ones(at.stop - at.start), 1) for at in parts
+        ]
         totals, *others = zip(*each, strict=True)
         assert_allclose(sum(totals), total)
         for mine, expected in zip(others, (slopes, curvatures), strict=True):
@@ -95,15 +97,15 @@ def test_weighted_sums_are_those_of_all_pairs(n_threads, monkeypatch):
     c = random.uniform(0.5, 2.0, 6)[loss.queries.numbers]  # one weight for each query
     change, length = random.normal(size=(72, 1)), np.array([0.3])
     value, slopes, second = pairs.weighted(decisions, c)
-    total, weighted, bounds = loss.bends(decisions, c, n_threads)
+    total, weighted, bounds = loss.derivatives(decisions, c, n_threads)
     assert_allclose(total, value)
     assert_allclose(weighted[:, 0], slopes, atol=1e-11)
     assert_allclose(bounds[:, 0], 2 * second.diagonal(), atol=1e-10)
     _, slopes, _ = pairs.weighted(decisions + length * change, c)
-    _, _, bounds = loss.bends(decisions + length * change, c, 1)
-    first, bend = loss.along(decisions, change, length, c, n_threads)
+    _, _, bounds = loss.derivatives(decisions + length * change, c, 1)
+    first, curvature = loss.along(decisions, change, length, c, n_threads)
     assert_allclose(first, slopes @ change[:, 0])
-    assert_allclose(bend, bounds[:, 0] @ change[:, 0] ** 2)
+    assert_allclose(curvature, bounds[:, 0] @ change[:, 0] ** 2)
 
 
 def test_near_queries_are_whole_and_those_with_a_pair_within_reach():
@@ -117,12 +119,12 @@ def test_partners_bend_together_and_are_drawn_equally_often():
     loss, decisions = some_loss()
     random, row = np.random.default_rng(0), 3
     _, _, second = listed(loss, decisions)
-    bent = np.flatnonzero(second[row])
+    curved = np.flatnonzero(second[row])
     partners = loss.partners(np.full(6000, row), decisions, random)
     counts = np.bincount(partners, minlength=72)
-    assert_array_equal(np.flatnonzero(counts), bent[bent != row])
-    expected = 6000 / (len(bent) - 1)
-    assert np.abs(counts[bent[bent != row]] - expected).max() < 5 * np.sqrt(expected)
+    assert_array_equal(np.flatnonzero(counts), curved[curved != row])
+    expected = 6000 / (len(curved) - 1)
+    assert np.abs(counts[curved[curved != row]] - expected).max() < 5 * np.sqrt(expected)
     levels, numbers = loss.queries.levels, loss.queries.numbers
     anywhere = loss.partners(np.arange(72), None, random)
     assert_array_equal(numbers[anywhere], numbers)
@@ -146,8 +148,8 @@ def test_a_partner_is_the_drawn_one_of_all_rows_that_bend(n_levels, is_sorted, w
         at = np.arange(*begins[np.searchsorted(begins, row, side="right") + np.array([-1, 0])])
         sign = np.where(levels[row] > levels[at], 1, -1)
         excess = 1 - sign * (f[row] - f[at])
-        bent = at[(levels[at] != levels[row]) & (np.abs(excess) <= width)]
-        assert partner == (bent[int(draw * len(bent))] if len(bent) else row)
+        curved = at[(levels[at] != levels[row]) & (np.abs(excess) <= width)]
+        assert partner == (curved[int(draw * len(curved))] if len(curved) else row)
 
 
 def test_bad_input_of_the_core_is_refused():

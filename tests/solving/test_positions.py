@@ -11,7 +11,7 @@ from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
-from pocketsvm.solving import readings, solve
+from pocketsvm.solving import scans, solve
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
@@ -29,7 +29,7 @@ MAKERS = PROBLEMS | {
 
 def solved(vectors, sample):
     problem = Problem(vectors, sample, True, Native())
-    return minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).place.point
+    return minimise(problem, problem.zero(), np.random.default_rng(0), 1e-6).iterate.point
 
 
 def positions_of(vectors, sample, tolerance=0.0, n_threads=1):
@@ -179,7 +179,7 @@ def test_classifier_moves_its_vectors_and_reports_it(capsys):
 
 
 def test_only_near_rows_and_some_others_take_part(paths, monkeypatch):
-    monkeypatch.setattr(readings, "LEAST_OTHERS", 0)
+    monkeypatch.setattr(scans, "LEAST_OTHERS", 0)
     X, y = chequered()
     chequered_svc().fit(X, y)
     (n_near,) = paths

@@ -36,15 +36,15 @@ def ranking_problem(n_vectors=12):
 
 
 def some_place(problem, seed=0, scale=1.0):
-    return problem.place(scale * np.random.default_rng(seed).normal(size=problem.shape))
+    return problem.iterate(scale * np.random.default_rng(seed).normal(size=problem.shape))
 
 
 def bending_place(problem):
-    """Return a place where many rows bend."""
+    """Return an iterate with a large working set."""
     is_class = hasattr(problem.sample.loss, "codes")
-    place = some_place(problem, scale=1.0 if is_class else 0.1)
-    assert np.count_nonzero(problem.bends(place).curvatures) > 50
-    return place
+    iterate = some_place(problem, scale=1.0 if is_class else 0.1)
+    assert np.count_nonzero(problem.derivatives(iterate).curvatures) > 50
+    return iterate
 
 
 def random():
@@ -60,32 +60,32 @@ def test_objective_and_gradient_are_those_of_the_formula(make, fit_intercept, mo
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 64)  # several parts
     vectors, sample = make()
     problem = Problem(vectors, sample, fit_intercept, Native())
-    place = some_place(problem)
-    bends = problem.bends(place)
-    value, gradient = Objective(vectors, sample, fit_intercept)(place.point)
-    assert bends.objective.shape == (problem.n_losses,)
-    assert_allclose(bends.objective.sum(), value, rtol=1e-6)
-    assert_allclose(bends.gradient, gradient, atol=1e-4)
-    assert_array_equal(problem.objective(place), bends.objective)
+    iterate = some_place(problem)
+    derivatives = problem.derivatives(iterate)
+    value, gradient = Objective(vectors, sample, fit_intercept)(iterate.point)
+    assert derivatives.objective.shape == (problem.n_losses,)
+    assert_allclose(derivatives.objective.sum(), value, rtol=1e-6)
+    assert_allclose(derivatives.gradient, gradient, atol=1e-4)
+    assert_array_equal(problem.objective(iterate), derivatives.objective)
 
 
 def test_objective_and_gradient_of_pairs_are_those_of_all_pairs():
     vectors, sample = ranking_problem()
     problem = Problem(vectors, sample, False, Native())
-    place = some_place(problem)
-    bends = problem.bends(place)
-    value, gradient = Objective(vectors, sample, False)(place.point)
-    assert_allclose(bends.objective.sum(), value, rtol=1e-6)
-    assert_allclose(bends.gradient, gradient, atol=1e-4)
+    iterate = some_place(problem)
+    derivatives = problem.derivatives(iterate)
+    value, gradient = Objective(vectors, sample, False)(iterate.point)
+    assert_allclose(derivatives.objective.sum(), value, rtol=1e-6)
+    assert_allclose(derivatives.gradient, gradient, atol=1e-4)
 
 
 def test_the_tilt_adds_to_the_objective_with_the_intercept():
     vectors, sample = class_problem()
     tilted = Problem(vectors, replace(sample, tilt=3.0), True, Native())
-    place, level = some_place(tilted), Problem(vectors, sample, True, Native())
-    added = 3.0 * place.point[:, -1]
-    assert_allclose(tilted.objective(place), level.objective(place) + added)
-    change = tilted.bends(place).gradient - level.bends(place).gradient
+    iterate, level = some_place(tilted), Problem(vectors, sample, True, Native())
+    added = 3.0 * iterate.point[:, -1]
+    assert_allclose(tilted.objective(iterate), level.objective(iterate) + added)
+    change = tilted.derivatives(iterate).gradient - level.derivatives(iterate).gradient
     assert_allclose(change[:, -1], 3.0)
 
 
@@ -96,13 +96,13 @@ def test_a_corrected_problem_has_the_gradient_given_and_the_same_curvature(make)
     here, there = some_place(plain), some_place(plain, 1)
     wanted = random().normal(size=plain.shape)
     known = corrected.corrected(here, wanted)
-    bends = corrected.bends(here)
+    derivatives = corrected.derivatives(here)
     assert_array_equal(known.gradient, wanted)
-    assert_allclose(bends.gradient, wanted, atol=1e-9)
-    assert_allclose(known.objective, bends.objective)
-    assert_array_equal(known.slopes, bends.slopes)
-    change = corrected.bends(there).gradient - bends.gradient
-    plain_change = plain.bends(there).gradient - plain.bends(here).gradient
+    assert_allclose(derivatives.gradient, wanted, atol=1e-9)
+    assert_allclose(known.objective, derivatives.objective)
+    assert_array_equal(known.slopes, derivatives.slopes)
+    change = corrected.derivatives(there).gradient - derivatives.gradient
+    plain_change = plain.derivatives(there).gradient - plain.derivatives(here).gradient
     assert_allclose(change, plain_change, atol=1e-9)
     # The objective has this gradient.
     step = some_place(plain, 2, 1e-6)
@@ -114,10 +114,10 @@ def test_a_corrected_problem_has_the_gradient_given_and_the_same_curvature(make)
 @EVERY_PROBLEM
 def test_the_zero_model_needs_no_kernel_values(make):
     problem = Problem(*make(), True, Native())
-    zero, place = problem.zero(), problem.place(np.zeros(problem.shape))
-    assert_array_equal(zero.point, place.point)
-    assert_array_equal(zero.penalised, place.penalised)
-    assert_array_equal(zero.decisions, place.decisions)
+    zero, iterate = problem.zero(), problem.iterate(np.zeros(problem.shape))
+    assert_array_equal(zero.point, iterate.point)
+    assert_array_equal(zero.penalised, iterate.penalised)
+    assert_array_equal(zero.decisions, iterate.decisions)
 
 
 @EVERY_PROBLEM
@@ -125,22 +125,22 @@ def test_slope_along_a_step_is_a_finite_difference(make):
     vectors, sample = make()
     problem = Problem(vectors, sample, True, Native())
     problem.corrected(some_place(problem), random().normal(size=problem.shape))
-    place, step = some_place(problem), some_place(problem, 1, 0.1)
+    iterate, step = some_place(problem), some_place(problem, 1, 0.1)
     length, small = np.full(problem.n_losses, 0.3), 1e-5
-    slope, bend = problem.slope_along(place, step, length)
-    above, below = (problem.objective(place.plus(length + s * small, step)) for s in (1, -1))
+    slope, curvature = problem.slope_along(iterate, step, length)
+    above, below = (problem.objective(iterate.plus(length + s * small, step)) for s in (1, -1))
     assert_allclose(slope, (above - below) / (2 * small), rtol=1e-4, atol=1e-2)
-    steeper, flatter = (problem.slope_along(place, step, length + s * small)[0] for s in (1, -1))
+    steeper, flatter = (problem.slope_along(iterate, step, length + s * small)[0] for s in (1, -1))
     change = (steeper - flatter) / (2 * small)
-    assert_allclose(bend, change, rtol=0.05, atol=0.1)
+    assert_allclose(curvature, change, rtol=0.05, atol=0.1)
 
 
 def test_places_add_up():
     vectors, sample = PROBLEMS["four classes"]()
     problem = Problem(vectors, sample, True, Native())
-    place, step, length = some_place(problem), some_place(problem, 1), np.arange(4.0)
-    found = place.plus(length, step)
-    expected = problem.place(place.point + length[:, None] * step.point)
+    iterate, step, length = some_place(problem), some_place(problem, 1), np.arange(4.0)
+    found = iterate.plus(length, step)
+    expected = problem.iterate(iterate.point + length[:, None] * step.point)
     assert_array_equal(found.point, expected.point)
     assert_allclose(found.decisions, expected.decisions, atol=1e-10)
     assert_allclose(found.penalised, expected.penalised, atol=1e-10)
@@ -154,11 +154,11 @@ def test_places_add_up():
 def test_a_step_is_that_of_the_exact_hessian(make, fit_intercept):
     vectors, sample = make(n=1000)
     problem = Problem(vectors, sample, fit_intercept, Native())
-    place = bending_place(problem)
-    bends = problem.bends(place)
-    step = problem.newton_direction(place, bends, random())
+    iterate = bending_place(problem)
+    derivatives = problem.derivatives(iterate)
+    step = problem.newton_direction(iterate, derivatives, random())
     objective = Objective(vectors, sample, fit_intercept)
-    expected = objective.newton_step(place.point, objective(place.point)[1])
+    expected = objective.newton_step(iterate.point, objective(iterate.point)[1])
     assert_allclose(step, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
     assert step[:, -1].any() == fit_intercept
 
@@ -167,22 +167,22 @@ def test_a_step_is_that_of_the_exact_hessian(make, fit_intercept):
 def test_steps_go_downhill(make):
     problem = Problem(*make(C=100.0), True, Native())
     for seed in range(5):
-        place = some_place(problem, seed)
-        bends = problem.bends(place)
+        iterate = some_place(problem, seed)
+        derivatives = problem.derivatives(iterate)
         for step in (
-            problem.newton_direction(place, bends, random()),
-            problem.bounded_direction(bends, random()),
+            problem.newton_direction(iterate, derivatives, random()),
+            problem.bounded_direction(derivatives, random()),
         ):
-            assert (row_products(step, bends.gradient) < 0).all()
+            assert (row_products(step, derivatives.gradient) < 0).all()
 
 
 @EACH_OUTPUT
 def test_outputs_that_are_not_active_stay(make):
     problem = Problem(*make(), True, Native())
-    place = some_place(problem)
-    bends, active = problem.bends(place), np.arange(problem.shape[0]) == 0
-    found = problem.newton_direction(place, bends, random(), active)
-    every = problem.newton_direction(place, bends, random())
+    iterate = some_place(problem)
+    derivatives, active = problem.derivatives(iterate), np.arange(problem.shape[0]) == 0
+    found = problem.newton_direction(iterate, derivatives, random(), active)
+    every = problem.newton_direction(iterate, derivatives, random())
     assert_array_equal(found[0], every[0])
     assert not found[1:].any()
 
@@ -193,11 +193,12 @@ def test_pairs_stand_for_all_pairs():
         Problem(vectors, sample, False, Native()),
         Objective(vectors, sample, False),
     )
-    place = some_place(problem, scale=0.3)
-    bends = problem.bends(place)
-    expected = objective.newton_step(place.point, objective(place.point)[1])
+    iterate = some_place(problem, scale=0.3)
+    derivatives = problem.derivatives(iterate)
+    expected = objective.newton_step(iterate.point, objective(iterate.point)[1])
     steps = [
-        problem.newton_direction(place, bends, np.random.default_rng(seed)) for seed in range(100)
+        problem.newton_direction(iterate, derivatives, np.random.default_rng(seed))
+        for seed in range(100)
     ]
     cosine = np.sum(np.mean(steps, axis=0) * expected)
     cosine /= np.linalg.norm(np.mean(steps, axis=0)) * np.linalg.norm(expected)
@@ -214,10 +215,10 @@ def test_hessians_follow_curvatures(make, kept, monkeypatch):
     vectors, sample = make(n=1000)
     problem = Problem(vectors, sample, True, Native())
     for seed in range(4):
-        place = some_place(problem, scale=0.2 * seed)
-        changed = problem.newton_direction(place, problem.bends(place), random())
+        iterate = some_place(problem, scale=0.2 * seed)
+        changed = problem.newton_direction(iterate, problem.derivatives(iterate), random())
         anew = Problem(vectors, sample, True, Native())
-        fresh = anew.newton_direction(place, anew.bends(place), random())
+        fresh = anew.newton_direction(iterate, anew.derivatives(iterate), random())
         assert_allclose(changed, fresh, rtol=1e-6, atol=1e-6 * np.abs(fresh).max())
         assert bool(problem._hessians) == kept
 
@@ -226,10 +227,10 @@ def test_hessians_follow_curvatures(make, kept, monkeypatch):
 def test_a_newton_point_is_where_a_step_from_the_same_decision_values_goes(make):
     vectors, sample = make(n=1000)
     problem = Problem(vectors, sample, True, Native())
-    place = bending_place(problem)
-    step = problem.newton_direction(place, problem.bends(place), random())
-    point = Problem(vectors, sample, True, Native()).newton_point(place.decisions, random())
-    assert_allclose(point, place.point + step, rtol=1e-3, atol=1e-4 * np.abs(point).max())
+    iterate = bending_place(problem)
+    step = problem.newton_direction(iterate, problem.derivatives(iterate), random())
+    point = Problem(vectors, sample, True, Native()).newton_point(iterate.decisions, random())
+    assert_allclose(point, iterate.point + step, rtol=1e-3, atol=1e-4 * np.abs(point).max())
 
 
 def test_losses_in_numpy_give_the_same_steps():
@@ -237,8 +238,8 @@ def test_losses_in_numpy_give_the_same_steps():
     steps = []
     for each in (sample, in_numpy(sample)):
         problem = Problem(vectors, each, True, Native())
-        place = some_place(problem)
-        steps.append(problem.newton_direction(place, problem.bends(place), random()))
+        iterate = some_place(problem)
+        steps.append(problem.newton_direction(iterate, problem.derivatives(iterate), random()))
     assert_allclose(steps[0], steps[1], rtol=1e-9)
 
 

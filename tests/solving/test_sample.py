@@ -22,7 +22,7 @@ def decided(request):
 def test_the_core_and_numpy_give_the_same_losses_and_derivatives(decided):
     sample, decisions, _ = decided
     for mine, other in zip(
-        sample.bends(decisions, 1), in_numpy(sample).bends(decisions, 1), strict=True
+        sample.derivatives(decisions, 1), in_numpy(sample).derivatives(decisions, 1), strict=True
     ):
         assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
 
@@ -43,7 +43,7 @@ def test_bits_of_losses_do_not_depend_on_threads():
     decisions, change = np.random.default_rng(0).normal(size=(2, 20_000, 4))
     for n_threads in (2, 5):
         for one, many in [
-            (sample.bends(decisions, 1), sample.bends(decisions, n_threads)),
+            (sample.derivatives(decisions, 1), sample.derivatives(decisions, n_threads)),
             (
                 sample.along(decisions, change, np.ones(4), 1),
                 sample.along(decisions, change, np.ones(4), n_threads),
@@ -56,9 +56,15 @@ def test_bits_of_losses_do_not_depend_on_threads():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: r.bends(np.ones((9, 1)), np.ones(10), 1), "10 rows and 1 columns, got 9 and 1"),
-        (lambda r: r.bends(np.ones((10, 2)), np.ones(10), 1), "10 rows and 1 columns, got 10 and"),
-        (lambda r: r.bends(np.ones((10, 1)), np.ones(9), 1), "one entry per row, 10, got 9"),
+        (
+            lambda r: r.derivatives(np.ones((9, 1)), np.ones(10), 1),
+            "10 rows and 1 columns, got 9 and 1",
+        ),
+        (
+            lambda r: r.derivatives(np.ones((10, 2)), np.ones(10), 1),
+            "10 rows and 1 columns, got 10 and",
+        ),
+        (lambda r: r.derivatives(np.ones((10, 1)), np.ones(9), 1), "one entry per row, 10, got 9"),
         (
             lambda r: r.along(np.ones((10, 1)), np.ones((9, 1)), np.ones(1), np.ones(10), 1),
             "10 rows and 1 columns, got 9 and 1",

@@ -12,8 +12,8 @@ from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.source import ChunkSource, Scanner
 from pocketsvm.rows.survey import AtHand
 from pocketsvm.solving import scores
-from pocketsvm.solving.readings import Readings, Recipe, in_memory
 from pocketsvm.solving.sample import sample_of
+from pocketsvm.solving.scans import Recipe, Scans, in_memory
 from pocketsvm.solving.scores import lower_quantile, score_quantile
 
 N = 1000
@@ -21,7 +21,7 @@ SHARES = [0.0, 0.01, 0.3, 0.5, 0.999, 1.0]
 
 
 class Scored:
-    """Rows, their weights and scores, and their readings in one chunk and in chunks."""
+    """Rows, their weights and scores, and their scans in one chunk and in chunks."""
 
     def __init__(self, X, weight=None, coefficients=None, size=77):
         self.vectors = X[:9].copy()
@@ -46,15 +46,15 @@ class Scored:
         nothing = targets.take(np.arange(0), np.empty(0))
         recipe = Recipe(nothing, 0.5, ready.core.dtype, len(X), settings)
         scanner = Scanner(ChunkSource(read))
-        self.many = Readings(scanner, recipe, len(X), 1.0, Native(), is_one_chunk=False)
+        self.many = Scans(scanner, recipe, len(X), 1.0, Native(), is_one_chunk=False)
         self.weight = np.ones(len(X)) if weight is None else weight
         self.scores = decision_values(
             self.vectors, self.dual_coef, np.zeros(1), 0.5, ready.checked, Native()
         )[:, 0]
 
     def quantile(self, share, *, is_one_chunk=False):
-        readings = self.one if is_one_chunk else self.many
-        return score_quantile(readings, self.vectors, self.dual_coef, share)
+        scans = self.one if is_one_chunk else self.many
+        return score_quantile(scans, self.vectors, self.dual_coef, share)
 
     def share_below(self, value):
         return np.average(self.scores < value, weights=self.weight)

@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.solving import all_rows, newton, solve
-from pocketsvm.solving.readings import Readings
 from pocketsvm.solving.sample import Sample
+from pocketsvm.solving.scans import Scans
 from pocketsvm.solving.solve import Solver
 from pocketsvm.tasks.classification import class_targets
 from pocketsvm.tasks.regression import value_targets
@@ -239,9 +239,9 @@ def _patch_choices(monkeypatch, **changes):
 def test_rows_are_read_few_times(monkeypatch):
     X, y = moons(6000, noise=0.3)
     few_kept(monkeypatch, 300, 20)
-    counted, first, along = [], Readings.first, Readings.along
-    monkeypatch.setattr(Readings, "first", lambda *given: counted.append("first") or first(*given))
-    monkeypatch.setattr(Readings, "along", lambda *given: counted.append("along") or along(*given))
+    counted, first, along = [], Scans.first, Scans.along
+    monkeypatch.setattr(Scans, "first", lambda *given: counted.append("first") or first(*given))
+    monkeypatch.setattr(Scans, "along", lambda *given: counted.append("along") or along(*given))
     BudgetedSVC(20, random_state=0).fit(X, y)
     assert 2 <= len(counted) <= 5
     assert counted[0] == "first"

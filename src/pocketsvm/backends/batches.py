@@ -103,7 +103,7 @@ class Batches:
         decisions = np.concatenate(
             [self._decided(self._rows(part, some))[2] for some in self._slices(part)]
         )
-        losses, _, _ = part.bends(decisions, self._n_threads)
+        losses, _, _ = part.derivatives(decisions, self._n_threads)
         return float(losses.sum())
 
     def _slices(self, part: Any) -> list[slice]:
@@ -136,7 +136,9 @@ class Batches:
         def sums(some: slice) -> list[Array]:
             Z, kernel, decisions = self._decided(self._rows(part, some))
             losses = part.loss.take(some)
-            slopes = (of_rows * losses.bends(decisions, part.c[some], 1)[1]).astype(np.float32)
+            slopes = (of_rows * losses.derivatives(decisions, part.c[some], 1)[1]).astype(
+                np.float32
+            )
             weights = (slopes @ beta.T) * kernel
             squares = weights.sum(axis=1) @ np.square(Z)
             return [

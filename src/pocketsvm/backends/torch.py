@@ -221,9 +221,9 @@ class _Reading:
             losses = DeviceLosses(self.formula, at, self.device)
             if self.lengths:
                 start, step = decisions.chunk(2, dim=1)
-                found = [losses.bends(start + length * step) for length in self.lengths]
+                found = [losses.derivatives(start + length * step) for length in self.lengths]
             else:
-                found = [losses.bends(decisions)]
+                found = [losses.derivatives(decisions)]
                 nears.append(losses.near(decisions, self.reach))
                 slopes = found[0].slopes * c[:, None]
                 pulls = pulls + torch.cat([slopes.T @ kernel, slopes.sum(dim=0)[:, None]], dim=1)

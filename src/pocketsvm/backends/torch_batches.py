@@ -79,7 +79,7 @@ class TorchBatches:
             for some in slices(len(chosen), max(1, n_values // len(self._now[1]))):
                 at = places[some]
                 _, _, decisions = self._decided(at)
-                values = self._losses.take(at).bends(decisions).values
+                values = self._losses.take(at).derivatives(decisions).values
                 found += float((self._c[at] @ values).sum())
             return found
 
@@ -115,7 +115,7 @@ class TorchBatches:
         u = vectors * factors
         c, losses = self._c[self._chosen], self._losses.take(self._chosen)
         Z, kernel, decisions = self._decided(self._chosen)
-        slopes = (losses.bends(decisions).slopes * (c / c.sum())[:, None]).float()
+        slopes = (losses.derivatives(decisions).slopes * (c / c.sum())[:, None]).float()
         weights = (slopes @ beta.T) * kernel
         pull, total = weights.T @ Z, weights.sum(dim=0)
         squares = weights.sum(dim=1) @ Z.square()

@@ -27,7 +27,7 @@ N_PAIRS = 10
 LEAST_GAIN, LEAST_TURN = 1e-3, 0.9
 MOST_TRIALS = 20
 # A pair counts if the curvature of the objective is more than this.
-LEAST_BEND = 2.2e-16
+LEAST_CURVATURE = 2.2e-16
 
 
 class Pairs:
@@ -39,7 +39,7 @@ class Pairs:
         self.device, self._order = device, list[int]()
         self._steps = torch.zeros(shape, device=device, dtype=torch.float64)
         self._changes = torch.zeros(shape, device=device, dtype=torch.float64)
-        self._bends, self._squares = np.zeros((2, n_pairs, n_pairs))  # S Y' and Y Y'
+        self._curvatures, self._squares = np.zeros((2, n_pairs, n_pairs))  # S Y' and Y Y'
 
     def __len__(self) -> int:
         return len(self._order)
@@ -50,8 +50,8 @@ class Pairs:
 
     def add(self, step: Any, change: Any) -> None:
         """Add a pair, tensors, which replaces the oldest one if there are too many."""
-        bend, square = imported().stack([step @ change, change @ change]).tolist()
-        if bend <= LEAST_BEND * square:
+        curvature, square = imported().stack([step @ change, change @ change]).tolist()
+        if curvature <= LEAST_CURVATURE * square:
             return
         n_pairs = len(self._steps)
         k = self._order.pop(0) if len(self) == n_pairs else len(self)
@@ -59,7 +59,7 @@ class Pairs:
         self._order.append(k)
         now = self._order
         products = imported().stack([self._steps @ change, self._changes @ change]).cpu().numpy()
-        self._bends[now, k], self._squares[now, k] = products[:, now]
+        self._curvatures[now, k], self._squares[now, k] = products[:, now]
         self._squares[k, now] = self._squares[now, k]
 
     def direction(self, gradient: Any) -> Any:
@@ -69,12 +69,12 @@ class Pairs:
         now, last = self._order, self._order[-1]
         products = imported().stack([self._steps @ gradient, self._changes @ gradient])
         along_steps, along_changes = products.cpu().numpy()[:, now]
-        bends, squares = (each[np.ix_(now, now)] for each in (self._bends, self._squares))
-        h = self._bends[last, last] / self._squares[last, last]
-        inner = solve_triangular(bends, along_steps)
-        outer = np.diag(bends) * inner + h * (squares @ inner) - h * along_changes
+        curvatures, squares = (each[np.ix_(now, now)] for each in (self._curvatures, self._squares))
+        h = self._curvatures[last, last] / self._squares[last, last]
+        inner = solve_triangular(curvatures, along_steps)
+        outer = np.diag(curvatures) * inner + h * (squares @ inner) - h * along_changes
         weights = np.zeros((2, len(self._steps)))
-        weights[0, now] = solve_triangular(bends, outer, trans=1)
+        weights[0, now] = solve_triangular(curvatures, outer, trans=1)
         weights[1, now] = -h * inner
         of_steps, of_changes = tensor(weights, self.device)
         return -(h * gradient + of_steps @ self._steps + of_changes @ self._changes)
@@ -118,8 +118,8 @@ def searched(
         found, after = look(there)
         if not found <= value + LEAST_GAIN * length * falls:
             high = length
-            bend = 2 * (found - value - length * falls) / length**2  # of a parabola
-            guess = -falls / bend if np.isfinite(bend) and bend > 0 else 0.0
+            curvature = 2 * (found - value - length * falls) / length**2  # of a parabola
+            guess = -falls / curvature if np.isfinite(curvature) and curvature > 0 else 0.0
             margin = 0.1 * (high - low)
             length = min(max(guess, low + margin), high - margin)
             continue

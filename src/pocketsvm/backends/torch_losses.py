@@ -9,7 +9,7 @@ from .torch_rows import imported, tensor
 
 
 @dataclass(frozen=True, eq=False)
-class Bends:
+class Derivatives:
     """Losses of rows, their slopes and curvatures (n_rows, n_outputs).
 
     The losses are one for each row if outputs are coupled.
@@ -48,10 +48,10 @@ class DeviceLosses:
         """Whether a row has one loss of all its decision values."""
         return self.formula.name == "softmax"
 
-    def bends(self, f: Any) -> Bends:
+    def derivatives(self, f: Any) -> Derivatives:
         """Return the losses at decision values, and their derivatives."""
-        bends: Bends = getattr(self, f"_{self.formula.name}")(f)
-        return bends
+        derivatives: Derivatives = getattr(self, f"_{self.formula.name}")(f)
+        return derivatives
 
     def near(self, f: Any, reach: float) -> Any:
         """Tell which rows have a slope, or would have one within `reach` widths of the loss."""
@@ -70,34 +70,34 @@ class DeviceLosses:
         is_near = ((self.down > 0) & (below > least)) | ((self.up > 0) & (above > least))
         return is_near.any(dim=1)
 
-    def _hinge(self, f: Any) -> Bends:
+    def _hinge(self, f: Any) -> Derivatives:
         ramp = _ramp(1 - self.y * f, self.formula.width)  # type: ignore[union-attr]
-        return Bends(ramp.values, -self.y * ramp.slopes, ramp.curvatures)
+        return Derivatives(ramp.values, -self.y * ramp.slopes, ramp.curvatures)
 
-    def _squared_hinge(self, f: Any) -> Bends:
+    def _squared_hinge(self, f: Any) -> Derivatives:
         excess = (1 - self.y * f).clamp_min(0)
-        return Bends(excess.square(), -2 * self.y * excess, 2.0 * (excess > 0))
+        return Derivatives(excess.square(), -2 * self.y * excess, 2.0 * (excess > 0))
 
-    def _log_loss(self, f: Any) -> Bends:
+    def _log_loss(self, f: Any) -> Derivatives:
         torch, u = imported(), -self.y * f
         share = torch.sigmoid(u)
-        return Bends(
+        return Derivatives(
             torch.nn.functional.softplus(u, threshold=1e3),
             -self.y * share,
             share * torch.sigmoid(-u),
         )
 
-    def _softmax(self, f: Any) -> Bends:
+    def _softmax(self, f: Any) -> Derivatives:
         shares = imported().softmax(f, dim=1)
         slopes = shares.scatter_add(1, self.y, -shares.new_ones(self.y.shape))
-        return Bends(self._own_loss(f), slopes, 2 * shares * (1 - shares))
+        return Derivatives(self._own_loss(f), slopes, 2 * shares * (1 - shares))
 
     def _own_loss(self, f: Any) -> Any:
         return f.logsumexp(dim=1, keepdim=True) - f.gather(1, self.y)
 
-    def _tube(self, f: Any) -> Bends:
+    def _tube(self, f: Any) -> Derivatives:
         below, above = (_ramp(u, self.widths) for u in self._sides(f))
-        return Bends(
+        return Derivatives(
             self.down * below.values + self.up * above.values,
             self.up * above.slopes - self.down * below.slopes,
             self.down * below.curvatures + self.up * above.curvatures,
@@ -107,17 +107,17 @@ class DeviceLosses:
         epsilon = self.formula.epsilon  # type: ignore[union-attr]
         return self.y - epsilon - f, f - self.y - epsilon
 
-    def _huber(self, f: Any) -> Bends:
+    def _huber(self, f: Any) -> Derivatives:
         epsilon = self.formula.epsilon  # type: ignore[union-attr]
         residuals = f - self.y
         slopes = residuals.clamp(-epsilon, epsilon)
-        return Bends(
+        return Derivatives(
             slopes * (residuals - slopes / 2), slopes, (residuals.abs() <= epsilon).double()
         )
 
 
-def _ramp(u: Any, width: Any) -> Bends:
+def _ramp(u: Any, width: Any) -> Derivatives:
     """Return max(0, u) with its kink rounded off."""
     slopes = ((u + width) / (2 * width)).clamp(0, 1)
     values = width * slopes.square() + (u - width).clamp_min(0)
-    return Bends(values, slopes, (u.abs() < width) / (2 * width))
+    return Derivatives(values, slopes, (u.abs() < width) / (2 * width))

@@ -130,16 +130,16 @@ class FitProgress:
         return False
 
 
-class ReadingProgress:
+class ScanProgress:
     """Follows the scans of rows in batches."""
 
-    def __init__(self, task: Task, n_readings: int) -> None:
-        self.task, self.n_readings, self.done = task, n_readings, 0.0
+    def __init__(self, task: Task, n_scans: int) -> None:
+        self.task, self.n_scans, self.done = task, n_scans, 0.0
 
     def __call__(self, progress: Any) -> None:
         """Count what has been read since the last call."""
         done = progress.reading - 1 + progress.share
-        self.task.total = max(self.n_readings, progress.reading)
+        self.task.total = max(self.n_scans, progress.reading)
         note = (
             f"scan {progress.reading}, {progress.share * progress.n_bytes / 1e6:,.0f} of "
             f"{progress.n_bytes / 1e6:,.0f} MB"

@@ -18,7 +18,7 @@ from ..files import DataFile
 from ..files.reader import number
 from ..rows.feature_scales import checked_feature_scales
 from ..training.settings import Choices
-from .console import FitProgress, ReadingProgress, Reporter, print_json, show
+from .console import FitProgress, Reporter, ScanProgress, print_json, show
 from .options import LearnerOptions, MachineOptions, OutputOptions, TaskOptions
 from .saved import Saved, save_model, spelled
 from .scores import new_scores, score_files
@@ -31,7 +31,7 @@ DEFAULTS = {"C": 1.0, "alpha": None, "fit_intercept": True, "loss": None}
 POLISH: dict[str, bool | str] = {"yes": True, "thorough": "thorough", "no": False}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 # Scans of rows in batches that a fit usually makes.
-READINGS = 3
+SCANS = 3
 
 
 def new_estimator(
@@ -192,18 +192,18 @@ def fit(
 ) -> float:
     """Fit an estimator; return the seconds it took."""
     begin, rows = time.perf_counter(), data.whole
-    n_parts = READINGS if rows is None else estimator.max_iter + bool(estimator.polish)
+    n_parts = SCANS if rows is None else estimator.max_iter + bool(estimator.polish)
     with reporter.task("training", total=n_parts) as task:
-        data.files.on_batch = ReadingProgress(task, READINGS)
+        data.files.on_batch = ScanProgress(task, SCANS)
         passes = [] if rows is None else [FitProgress(task, rows.n_rows)]
         estimator.set_callbacks(*passes, *callbacks)
         estimator.fit(data, None)
     estimator.set_callbacks()
     if rows is None:
-        n_readings = data.files.n_readings
-        counted = f"{n_readings} scan{'s' if n_readings > 1 else ''}"
+        n_scans = data.files.n_scans
+        counted = f"{n_scans} scan{'s' if n_scans > 1 else ''}"
         label = f"; label: {data.label}" if estimator._uses_y else ""
-        reporter.say(f"read {data.n_rows * n_readings:,} rows in {counted}{label}")
+        reporter.say(f"read {data.n_rows * n_scans:,} rows in {counted}{label}")
         most = Choices().most_sampled(int(estimator.budget))
         if estimator._task == "novelty" and data.n_rows > most:
             found = "the support vectors are fitted to a sample"

@@ -16,8 +16,8 @@ from sklearn.metrics import get_scorer_names
 from ..search import BudgetedSVCCV, BudgetedSVRCV
 from ..search.scores import ScoreMap, written
 from ..training.settings import SEARCH_CHOICES
-from .console import ReadingProgress, Reporter, Task, show
-from .fitting import READINGS
+from .console import Reporter, ScanProgress, Task, show
+from .fitting import SCANS
 from .pictures import picture
 from .training import TrainingData
 
@@ -149,13 +149,13 @@ class _SearchProgress:
         self.shown.close()
         self.task = self.shown.enter_context(self.reporter.task(name, total=total))
         if self.rows.whole is None:
-            readings = 1 if name == "sampling" else READINGS
-            self.rows.files.on_batch = ReadingProgress(self.task, readings)
+            scans = 1 if name == "sampling" else SCANS
+            self.rows.files.on_batch = ScanProgress(self.task, scans)
 
     def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None) -> None:
         """Begin a round, or the last fit."""
         if context.source_task_name is not None:
-            n_parts = context.max_subtasks if self.rows.whole is not None else READINGS
+            n_parts = context.max_subtasks if self.rows.whole is not None else SCANS
             self._begin("training", n_parts)
         elif context.task_name == "candidate-split-evaluation" or context.parent is None:
             return

@@ -109,7 +109,7 @@ class TrainingData(Dataset):
         if self.source.spellings is not None:
             return False
         first = next(self.source.read(), None)
-        self.files.n_readings = 0  # this was none
+        self.files.n_scans = 0  # this was none
         return first is not None and first.y.dtype.kind == "U"
 
     @property

@@ -21,7 +21,7 @@ from ..model.file import MAX_BYTES, errors_naming
 from ..profile import Profile
 from ..rows.chunk import Chunk
 from ..rows.source import Trace
-from ..solving.readings import PartOfFirst
+from ..solving.scans import PartOfFirst
 from ..training.state import PassState, VectorSet
 
 Array = NDArray[Any]

@@ -130,7 +130,7 @@ class Dataset(ABC):
     name: str
     preparing: Preparing
     say: Callable[[str], object] | None = None
-    n_readings: int = 0
+    n_scans: int = 0
     n_rows: int = 0
 
     @property
@@ -173,10 +173,10 @@ class Dataset(ABC):
 
     def _counted(self, read: Callable[[], Iterator[Chunk]]) -> Callable[[], Iterator[Chunk]]:
         """Return a scan that takes note of itself."""
-        self.n_readings = self.n_rows = 0
+        self.n_scans = self.n_rows = 0
 
         def count() -> Iterator[Chunk]:
-            self.n_readings += 1
+            self.n_scans += 1
             n_rows = 0
             for chunk in read():
                 yield chunk
@@ -216,7 +216,7 @@ class FileDataset(Dataset):
     on_batch : callable or None
         Called with a `Progress` after each batch.
 
-    n_readings, n_rows : int
+    n_scans, n_rows : int
         Scans so far, and the number of rows that the last one found.
 
     layout : Layout or None
@@ -234,7 +234,7 @@ class FileDataset(Dataset):
     memory: int = 0
     say: Callable[[str], object] | None = None
     on_batch: Callable[[Progress], object] | None = None
-    n_readings: int = field(default=0, init=False)
+    n_scans: int = field(default=0, init=False)
     n_rows: int = field(default=0, init=False)
     layout: Layout | None = field(default=None, init=False)
     spellings: list[str] | None = field(default=None, init=False)
@@ -337,7 +337,7 @@ class FileDataset(Dataset):
                 yield batch
                 n_rows += batch.n_rows
                 share = n_rows / self.n_rows if self.n_rows else self._ends[batch.place]
-                self._tell(self.n_readings, batch.n_rows, share)
+                self._tell(self.n_scans, batch.n_rows, share)
 
         return self._counted(follow)
 

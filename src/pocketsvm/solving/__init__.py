@@ -6,7 +6,7 @@
   and `pairs` have the losses, whose formulas are native.
 - `newton` minimises it on rows whose decision values fit into memory (`sample`), with the Hessian
   of the rows whose loss is curved; `exact` does so if all rows fit into the budget.
-- `all_rows` does so for any number of rows, which it sees only through `readings`: sums over all
+- `all_rows` does so for any number of rows, which it sees only through `scans`: sums over all
   rows, in memory or not. `scores` finds quantiles of the scores of all rows.
 - `positions` optimises the vectors themselves.
 - `coverage` shifts quantiles such that they cover the share of rows that was asked for.

@@ -14,8 +14,8 @@ from ..backends.base import Backend, Penalty
 from .conjugate import row_products
 from .newton import TOLERANCE, Solution, minimise
 from .problem import Array, Problem
-from .readings import LENGTHS, First, Limits, Readings
 from .sample import Sample
+from .scans import LENGTHS, First, Limits, Scans
 
 # The largest number of rounds.
 MOST_ROUNDS = 20
@@ -86,13 +86,13 @@ class AllRows:
         self,
         vectors: Array,
         gamma: float,
-        readings: Readings,
+        scans: Scans,
         fit_intercept: bool,
         backend: Backend,
         penalty: Penalty | None = None,
         tolerance: float = TOLERANCE,
     ) -> None:
-        self.vectors, self.readings, self.tolerance = vectors, readings, tolerance
+        self.vectors, self.scans, self.tolerance = vectors, scans, tolerance
         self.fit_intercept, self.backend = fit_intercept, backend
         self.penalty = penalty or backend.penalty(vectors, gamma)
 
@@ -111,16 +111,16 @@ class AllRows:
                 drawn = min(2 * drawn, most)
                 limits = most, drawn
             problem = self._problem(here)
-            place = problem.place(here.point)
-            bends = problem.corrected(place, here.gradient)
+            iterate = problem.iterate(here.point)
+            derivatives = problem.corrected(iterate, here.gradient)
             solution = minimise(
                 problem,
-                place,
+                iterate,
                 random,
                 self.tolerance,
                 objective=here.objective,
                 forcing=FORCING,
-                bends=bends,
+                derivatives=derivatives,
             )
             del problem  # its kernel values take memory
             if not solution.steps:
@@ -130,7 +130,7 @@ class AllRows:
             expected = ratio * last
             if k and expected <= TRUSTED * self.tolerance and not here.first.is_complete:
                 return self._expected(here, solution, expected, steps)
-            before, here = here, self._scan(solution.place.point, limits, random)
+            before, here = here, self._scan(solution.iterate.point, limits, random)
             if (here.objective > before.objective).any():
                 here = self._between(before, here, limits, random)
                 if np.array_equal(here.point, before.point):
@@ -152,8 +152,8 @@ class AllRows:
     ) -> Refined:
         """Return the result of a round whose gain need not be confirmed by a scan."""
         objective = float((here.objective - solution.gained).sum())
-        first, point = here.first, solution.place.point
-        found = objective, solution.bends.gradient, remaining, steps
+        first, point = here.first, solution.iterate.point
+        found = objective, solution.derivatives.gradient, remaining, steps
         return Refined(point, first.near, first.is_complete, first.n_near, *found)
 
     def _problem(self, here: _Scanned) -> Problem:
@@ -161,7 +161,7 @@ class AllRows:
         return Problem(*given, is_part=True)
 
     def _scan(self, point: Array, limits: Limits, random: np.random.Generator) -> _Scanned:
-        first = self.readings.first(self.vectors, point, limits, int(random.integers(2**63)))
+        first = self.scans.first(self.vectors, point, limits, int(random.integers(2**63)))
         penalised = self.penalty.product(point[:, :-1])
         gradient = first.pull.copy()
         gradient[:, :-1] += penalised
@@ -178,7 +178,7 @@ class AllRows:
     ) -> _Scanned:
         """Go only a part of the way if the objective of all rows has grown."""
         direction = after.point - before.point
-        losses = self.readings.along(self.vectors, before.point, direction)
+        losses = self.scans.along(self.vectors, before.point, direction)
         tried = [before.objective]
         for length, loss in zip(LENGTHS, losses, strict=True):
             moved = before.point[:, :-1] + length * direction[:, :-1]

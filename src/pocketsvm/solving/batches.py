@@ -95,7 +95,7 @@ def start_of(
     vectors = rows[np.sort(random.permutation(len(rows))[: settings.budget])]
     vectors = vectors.astype(part.rows.core.dtype)
     problem = Problem(vectors, part, settings.fit_intercept, settings.backend)
-    point = minimise(problem, problem.zero(), random).place.point
+    point = minimise(problem, problem.zero(), random).iterate.point
     unknowns = Unknowns(
         np.zeros(rows.shape[1]), (vectors - centre) * unit, point[:, :-1].T, point[:, -1]
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from .newton import minimise
-from .problem import Place, Problem
+from .problem import Iterate, Problem
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -69,7 +69,7 @@ def covering(
     if not have_moved:
         calibrated = with_others(held, min(sample.n_rows, MOST_HELD_OUT), random)
     problem, rows = Problem(vectors, sample, True, backend), np.flatnonzero(calibrated)
-    place, few = problem.place(point), sample.take(rows)
+    iterate, few = problem.iterate(point), sample.take(rows)
     levels, targets = sample.loss.levels, sample.loss.targets  # type: ignore[attr-defined]
     assert levels is not None
 
@@ -78,37 +78,37 @@ def covering(
         return np.array([conformal_quantile(column, weights, level) for column, level in columns])
 
     if are_folds_solved:  # all solutions are equally accurate
-        place = minimise(problem, place, random, TOLERANCE).place
-    seen = targets - place.decisions
+        iterate = minimise(problem, iterate, random, TOLERANCE).iterate
+    seen = targets - iterate.decisions
     unseen = seen[rows]
     if are_folds_solved:
-        unseen = targets[rows] - decisions_without_folds(problem, place, rows, random)
+        unseen = targets[rows] - decisions_without_folds(problem, iterate, rows, random)
     shifts = quantiles(unseen, few.c)
     if not have_moved:  # then these rows are like all rows: what their choice adds cancels
         shifts += quantiles(seen, sample.c) - quantiles(seen[rows], few.c)
     unseen, c = (unseen - shifts)[held[rows]], few.c[held[rows]]
     losses = np.maximum(levels * unseen, (levels - 1) * unseen)
-    shifted = place.point.copy()
+    shifted = iterate.point.copy()
     shifted[:, -1] += shifts
     return shifted, float(c @ losses.sum(axis=1))
 
 
 def decisions_without_folds(
-    problem: Problem, place: Place, rows: Array, random: np.random.Generator
+    problem: Problem, iterate: Iterate, rows: Array, random: np.random.Generator
 ) -> Array:
     """Return the decision values of some rows by models of which each has not seen its fold.
 
-    The place is the solution with all rows.
+    The iterate is the solution with all rows.
     """
     vectors, sample = problem.rows.vectors, problem.sample
-    decisions = np.empty((len(rows), len(place.point)))
+    decisions = np.empty((len(rows), len(iterate.point)))
     for fold in folds_of(len(rows), sample.n_rows - len(vectors), random):
         seen = np.ones(sample.n_rows)
         seen[rows[fold]] = 0.0
         others = Problem(vectors, sample.weighted(seen), True, problem.backend, problem.penalty)
         others.rows = problem.rows  # whose kernel values are known
-        solution = minimise(others, place, random, TOLERANCE, least_steps=1)
-        decisions[fold] = solution.place.decisions[rows[fold]]
+        solution = minimise(others, iterate, random, TOLERANCE, least_steps=1)
+        decisions[fold] = solution.iterate.decisions[rows[fold]]
     return decisions
 
 

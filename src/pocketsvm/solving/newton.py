@@ -1,7 +1,7 @@
 """Newton's method: the coefficients of fixed support vectors.
 
 The problem (`problem.py`) is convex, and nearly piecewise quadratic. The Hessian is that of the
-working set: the rows whose loss bends at the current point. A step with an exact line search
+working set: the rows whose loss is curved at the current point. A step with an exact line search
 follows, and the next working set. This is the primal Newton method for support vector machines
 (Chapelle, 2007; Keerthi, Chapelle and DeCoste, 2006), with a Hessian of at most some rows
 (sub-sampled Newton).
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..training.settings import Choices
 from .conjugate import row_products
-from .problem import Bends, Place, Problem
+from .problem import Derivatives, Iterate, Problem
 
 Array = NDArray[Any]
 
@@ -29,7 +29,7 @@ LEAST_SHARE = 0.005
 # The largest number of steps.
 MOST_STEPS = 200
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
-# Where few rows bend, a step may be thousands of times too long.
+# Where the working set is small, a step may be thousands of times too long.
 FLAT = 0.1
 MOST_TRIALS = 30
 
@@ -40,10 +40,10 @@ class Solution:
 
     Attributes
     ----------
-    place : Place
+    iterate : Iterate
         Where the method ended.
 
-    bends : Bends
+    derivatives : Derivatives
         The objective and its derivatives there.
 
     steps : int
@@ -59,8 +59,8 @@ class Solution:
         How much lower the objectives are than at the start.
     """
 
-    place: Place
-    bends: Bends
+    iterate: Iterate
+    derivatives: Derivatives
     steps: int
     remaining: float
     first: float
@@ -69,46 +69,46 @@ class Solution:
     @property
     def objective(self) -> float:
         """The sum of the objectives of all outputs."""
-        return float(self.bends.objective.sum())
+        return float(self.derivatives.objective.sum())
 
 
-def best_start(problem: Problem, place: Place) -> Place:
-    """Return the best multiple of a place."""
+def best_start(problem: Problem, iterate: Iterate) -> Iterate:
+    """Return the best multiple of an iterate."""
     zero = problem.zero()
-    return zero.plus(line_search(problem, zero, place), place)
+    return zero.plus(line_search(problem, zero, iterate), iterate)
 
 
 def minimise(
     problem: Problem,
-    place: Place,
+    iterate: Iterate,
     random: np.random.Generator,
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     objective: Array | None = None,
     forcing: float = 0.0,
     least_steps: int = 0,
-    bends: Bends | None = None,
+    derivatives: Derivatives | None = None,
 ) -> Solution:
-    """Minimise the objective from a place on.
+    """Minimise the objective from an iterate on.
 
     The tolerance is a share of each output's objective, or of the one given: that of the problem
     itself means nothing if there is a linear term. An objective below the mean of all outputs
     counts as this mean. Steps also end where one gains less than this share (`forcing`) of the
-    first. The derivatives at the place may be known.
+    first. The derivatives at the iterate may be known.
     """
     least, first, active = 0.0, None, np.ones(problem.shape[0], dtype=bool)
     predicted = np.zeros(problem.shape[0])
-    bends, steps, conjugate = bends or problem.bends(place), 0, Conjugate()
-    start = bends.objective
+    derivatives, steps, conjugate = derivatives or problem.derivatives(iterate), 0, Conjugate()
+    start = derivatives.objective
     least_total = LEAST_SHARE * problem.objective(problem.zero()) if problem.has_bound else 0.0
     while True:
-        total = problem.comparable(bends.objective if objective is None else objective)
-        if place.point.any():
+        total = problem.comparable(derivatives.objective if objective is None else objective)
+        if iterate.point.any():
             negligible = max(tolerance, least) * float(total[0]) if steps >= least_steps else 0.0
-            direction = problem.newton_direction(place, bends, random, active, negligible)
-        else:  # few rows bend at zero
-            direction = problem.bounded_direction(bends, random)
-        predicted = np.where(active, -row_products(bends.gradient, direction), predicted)
+            direction = problem.newton_direction(iterate, derivatives, random, active, negligible)
+        else:  # the working set is small at zero
+            direction = problem.bounded_direction(derivatives, random)
+        predicted = np.where(active, -row_products(derivatives.gradient, direction), predicted)
         gains = problem.per_loss(predicted) / total  # shares of the objectives
         if problem.has_bound:
             gains *= BOUND_FACTOR * total / np.maximum(total, least_total)
@@ -116,18 +116,20 @@ def minimise(
         first = remaining if first is None else first
         least = least or forcing * remaining
         is_solved = remaining <= max(tolerance, least) and steps >= least_steps
-        if (is_solved and place.point.any()) or steps == most_steps:
-            return Solution(place, bends, steps, remaining, first, start - bends.objective)
-        if steps >= least_steps and place.point.any() and not problem.sample.loss.coupled:
+        if (is_solved and iterate.point.any()) or steps == most_steps:
+            return Solution(
+                iterate, derivatives, steps, remaining, first, start - derivatives.objective
+            )
+        if steps >= least_steps and iterate.point.any() and not problem.sample.loss.coupled:
             # Outputs have problems of their own, some of which are solved sooner.
             active = gains > max(tolerance, least)
             direction[~active] = 0.0
         if problem.has_bound:
-            direction = conjugate.direction(direction, bends.gradient, predicted)
-        along = problem.place(direction)
-        place = place.plus(line_search(problem, place, along), along)
+            direction = conjugate.direction(direction, derivatives.gradient, predicted)
+        along = problem.iterate(direction)
+        iterate = iterate.plus(line_search(problem, iterate, along), along)
         moved = None if problem.sample.loss.coupled else direction.any(axis=1)
-        bends, steps = problem.bends(place, bends, moved), steps + 1
+        derivatives, steps = problem.derivatives(iterate, derivatives, moved), steps + 1
 
 
 class Conjugate:
@@ -154,21 +156,21 @@ class Conjugate:
         return direction
 
 
-def line_search(problem: Problem, place: Place, step: Place) -> Array:
+def line_search(problem: Problem, iterate: Iterate, step: Iterate) -> Array:
     """Return the length of the step for each output, one for all if a loss couples them.
 
     The objective is convex along the step. Newton's method on its slope, kept within a bracket of
     the minimum, finds a length at which the objective is nearly flat. A length beyond the minimum
     counts only if half of it is not beyond: else it may be worse than no step.
     """
-    start, _ = problem.slope_along(place, step, np.zeros(problem.n_losses))
+    start, _ = problem.slope_along(iterate, step, np.zeros(problem.n_losses))
     length = np.where(start < 0, 1.0, 0.0)
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
     is_high_flat = start >= 0
     for _ in range(MOST_TRIALS):
-        slope, bend = problem.slope_along(place, step, length)
+        slope, curvature = problem.slope_along(iterate, step, length)
         if not problem.knows_bends:
-            bend = np.divide(slope - start, length, out=bend, where=length > 0)
+            curvature = np.divide(slope - start, length, out=curvature, where=length > 0)
         is_before, is_flat = slope <= 0, np.abs(slope) <= -FLAT * start
         low, high = np.where(is_before, length, low), np.where(is_before, high, length)
         is_high_flat = np.where(is_before, is_high_flat, is_flat)
@@ -176,7 +178,7 @@ def line_search(problem: Problem, place: Place, step: Place) -> Array:
         if (is_done := takes_high | (is_before & is_flat)).all():
             break
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            newton = length - slope / bend
+            newton = length - slope / curvature
             middle = np.where(np.isinf(high), 2 * length, (low + high) / 2)
         is_inside = (newton > low) & (newton < high) & ~is_high_flat
         length = np.where(is_done, length, np.where(is_inside, newton, middle))

@@ -61,7 +61,7 @@ class PairwiseHinge(Loss):
         """Return the loss of the chosen rows, which should be those of whole queries."""
         return replace(self, queries=self.queries.take(chosen))
 
-    def bends(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
+    def derivatives(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
         """Return the sums of the losses of rows with the weights c, and their derivatives."""
         slopes, curvatures = np.empty_like(decisions), np.empty_like(decisions)
 
@@ -81,9 +81,9 @@ class PairwiseHinge(Loss):
         def read(at: slice, loss: Self) -> Array:
             some = change[at]
             weighted = some * c[at, None]
-            _, slopes, bends, _ = loss._sums(decisions[at] + length * some, self.width)
+            _, slopes, curvatures, _ = loss._sums(decisions[at] + length * some, self.width)
             return np.stack(
-                [(slopes * weighted).sum(axis=0), (bends * some * weighted).sum(axis=0)]
+                [(slopes * weighted).sum(axis=0), (curvatures * some * weighted).sum(axis=0)]
             )
 
         first, second = reduce(np.add, self._parts(read, n_threads))
@@ -94,7 +94,7 @@ class PairwiseHinge(Loss):
         parts = self.queries.slices(ROWS_AT_ONCE)
         return in_order(lambda at: read(at, self.take(at)), parts, n_threads)
 
-    def bent_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:
+    def curvature_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:
         """Return the second derivative of the weighted losses times the decision values."""
         return self._sums(decisions, self.width)[3] * c[:, None]
 

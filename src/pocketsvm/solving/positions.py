@@ -21,7 +21,7 @@ from ..backends.base import Backend
 from ..training.settings import Choices
 from .conjugate import row_products
 from .newton import minimise
-from .problem import Place, Problem
+from .problem import Iterate, Problem
 from .sample import Sample
 
 Array = NDArray[Any]
@@ -58,12 +58,12 @@ class Positions:
         self.X, self.centre = backend.centred(sample.rows, sample.is_sparse)
         self.gain, self.best, self.steps, self.point = 0.0, 0.0, 0, point
         problem = Problem(vectors, sample, fit_intercept, backend)
-        place = problem.place(point)
-        self.decisions = place.decisions
-        losses, slopes, _ = sample.bends(place.decisions, backend.n_threads)
-        penalty = 0.5 * row_products(point[:, :-1], place.penalised)
+        iterate = problem.iterate(point)
+        self.decisions = iterate.decisions
+        losses, slopes, _ = sample.derivatives(iterate.decisions, backend.n_threads)
+        penalty = 0.5 * row_products(point[:, :-1], iterate.penalised)
         self.first = float(losses.sum() + penalty.sum()) or 1.0  # no loss: nothing to gain
-        gradient = self._gradient(problem, vectors - self.centre, place, slopes) / self.unit
+        gradient = self._gradient(problem, vectors - self.centre, iterate, slopes) / self.unit
         self.slope: Array = (gradient / self.first).ravel()
         self.origin = self.seen = self.position(vectors)
 
@@ -100,20 +100,20 @@ class Positions:
             return 1.0, self.slope
         vectors = self.vectors(position)
         problem = Problem(vectors, self.sample, self.fit_intercept, self.backend)
-        place = problem.place(problem.newton_point(self.decisions, self.random))
-        solution = minimise(problem, place, self.random, self.precision)
-        self.point = solution.place.point
+        iterate = problem.iterate(problem.newton_point(self.decisions, self.random))
+        solution = minimise(problem, iterate, self.random, self.precision)
+        self.point = solution.iterate.point
         self.steps += solution.steps + 1
         self.seen, self.gain = position, 1.0 - solution.objective / self.first
-        if self.gain >= self.best:  # a step that was too long is no place to start from
-            self.best, self.decisions = self.gain, solution.place.decisions
-        found = solution.place, solution.bends.slopes
+        if self.gain >= self.best:  # a step that was too long is no point to start from
+            self.best, self.decisions = self.gain, solution.iterate.decisions
+        found = solution.iterate, solution.derivatives.slopes
         gradient = self._gradient(problem, vectors - self.centre, *found) / self.unit
         return solution.objective / self.first, (gradient / self.first).ravel()
 
-    def _gradient(self, problem: Problem, vectors: Array, place: Place, slopes: Array) -> Array:
+    def _gradient(self, problem: Problem, vectors: Array, iterate: Iterate, slopes: Array) -> Array:
         """Return the slope in the positions, which are given without the centre."""
-        beta = place.point[:, :-1]
+        beta = iterate.point[:, :-1]
         forces = problem.rows.forces(problem.penalty, self.X, slopes, beta, vectors)
         gradient: Array = 2 * self.gamma * forces
         return gradient

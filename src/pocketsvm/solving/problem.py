@@ -46,12 +46,12 @@ SMALL_CHANGE = 0.1
 MOST_HESSIANS = 2**23
 # So many outputs share the Hessians of the first steps, which saves time.
 MANY_OUTPUTS = 8
-# About as many products take the place of the Hessians: if the rows stand for more, and else.
+# About as many products replace the Hessians: if the rows stand for more, and else.
 PRODUCTS_OF_PART, PRODUCTS = 16, 32
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Iterate:
     """A point, or a direction, and what is linear in it.
 
     Attributes
@@ -70,9 +70,9 @@ class Place:
     penalised: Array
     decisions: Array
 
-    def plus(self, length: Array, direction: "Place") -> "Place":
+    def plus(self, length: Array, direction: "Iterate") -> "Iterate":
         """Go some length along a direction: one for every output, or one for all."""
-        return Place(
+        return Iterate(
             self.point + length[:, None] * direction.point,
             self.penalised + length[:, None] * direction.penalised,
             self.decisions + length * direction.decisions,
@@ -80,8 +80,8 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Bends:
-    """The objective at a place, and its derivatives.
+class Derivatives:
+    """The objective at an iterate, and its derivatives.
 
     Attributes
     ----------
@@ -174,64 +174,66 @@ class Problem:
         """Whether second derivatives along a step are known."""
         return not self.sample.loss.has_pairs
 
-    def corrected(self, place: Place, gradient: Array) -> Bends:
-        """Add the linear term that gives the objective this gradient at a place.
+    def corrected(self, iterate: Iterate, gradient: Array) -> Derivatives:
+        """Add the linear term that gives the objective this gradient at an iterate.
 
         Returns the objective and its derivatives there.
         """
-        bends = self.bends(place)
-        change = gradient - bends.gradient
+        derivatives = self.derivatives(iterate)
+        change = gradient - derivatives.gradient
         self.linear += change
-        objective = bends.objective + self.per_loss(row_products(place.point, change))
-        return replace(bends, objective=objective, gradient=gradient)
+        objective = derivatives.objective + self.per_loss(row_products(iterate.point, change))
+        return replace(derivatives, objective=objective, gradient=gradient)
 
-    def place(self, point: Array) -> Place:
-        """Return the place of a point."""
+    def iterate(self, point: Array) -> Iterate:
+        """Return the iterate of a point."""
         used = point.any(axis=1)
         if not used.all():  # the outputs of zeros cost nothing
-            place = self.zero()
+            iterate = self.zero()
             if used.any():
-                some = self.place(point[used])
-                place.point[used], place.penalised[used] = some.point, some.penalised
-                place.decisions[:, used] = some.decisions
-            return place
+                some = self.iterate(point[used])
+                iterate.point[used], iterate.penalised[used] = some.point, some.penalised
+                iterate.decisions[:, used] = some.decisions
+            return iterate
         if self.uses_products:
             rows = self.sample.rows
             given = np.ascontiguousarray(point[:, :-1]), point[:, -1].copy(), rows.gamma
             decisions = self.backend.decide(self.rows.vectors, *given, rows.checked)
         else:
             (decisions,) = self.rows.decisions_of([point])
-        return Place(point, self.penalty.product(point[:, :-1]), decisions)
+        return Iterate(point, self.penalty.product(point[:, :-1]), decisions)
 
-    def zero(self) -> Place:
-        """Return the place of zero, at which no kernel value matters."""
+    def zero(self) -> Iterate:
+        """Return the iterate of zero, at which no kernel value matters."""
         n_outputs, n_rows = self.shape[0], len(self.sample.c)
         point = np.zeros(self.shape)
-        return Place(point, point[:, :-1].copy(), np.zeros((n_rows, n_outputs)))
+        return Iterate(point, point[:, :-1].copy(), np.zeros((n_rows, n_outputs)))
 
-    def objective(self, place: Place) -> Array:
-        """Return the objective at a place, one for every loss of a row."""
-        losses, _, _ = self.sample.bends(place.decisions, self.n_threads)
-        return self._objective(place, losses)
+    def objective(self, iterate: Iterate) -> Array:
+        """Return the objective at an iterate, one for every loss of a row."""
+        losses, _, _ = self.sample.derivatives(iterate.decisions, self.n_threads)
+        return self._objective(iterate, losses)
 
-    def bends(self, place: Place, before: Bends | None = None, moved: Any = None) -> Bends:
-        """Return the objective at a place, and its derivatives.
+    def derivatives(
+        self, iterate: Iterate, before: Derivatives | None = None, moved: Any = None
+    ) -> Derivatives:
+        """Return the objective at an iterate, and its derivatives.
 
         Those before the last step are enough for the outputs that it has not moved, if others are.
         """
-        losses, slopes, curvatures = self.sample.bends(place.decisions, self.n_threads)
+        losses, slopes, curvatures = self.sample.derivatives(iterate.decisions, self.n_threads)
         if self.uses_products:
-            pull = self._pull_at(place.point, slopes != 0)
+            pull = self._pull_at(iterate.point, slopes != 0)
         elif before is None or moved is None or moved.all():
             pull = self.rows.pull_of(slopes, self._changing(curvatures))
         else:
             pull = np.zeros(self.shape)
             some = np.ascontiguousarray(slopes[:, moved])
             pull[moved] = self.rows.pull_of(some, self._changing(curvatures))
-        gradient = self._gradient(place, pull)
+        gradient = self._gradient(iterate, pull)
         if before is not None and moved is not None:
             gradient[~moved] = before.gradient[~moved]
-        return Bends(self._objective(place, losses), gradient, slopes, curvatures)
+        return Derivatives(self._objective(iterate, losses), gradient, slopes, curvatures)
 
     def _pull_at(self, point: Array, has_slope: Array) -> Array:
         """Return the derivative of the losses at a point; only some rows have a slope."""
@@ -244,9 +246,9 @@ class Problem:
         pull: Array = self.backend.read(*given)[1]
         return pull
 
-    def _gradient(self, place: Place, pull: Array) -> Array:
+    def _gradient(self, iterate: Iterate, pull: Array) -> Array:
         gradient = pull + self.linear
-        gradient[:, :-1] += place.penalised
+        gradient[:, :-1] += iterate.penalised
         if not self.fit_intercept:
             gradient[:, -1] = 0.0
         return gradient
@@ -264,20 +266,22 @@ class Problem:
         changes: Use = self.rows.changes(self._hessians, curvatures, least)
         return changes
 
-    def _objective(self, place: Place, losses: Array) -> Array:
-        quadratic = 0.5 * row_products(place.point[:, :-1], place.penalised)
-        penalty = self.per_loss(quadratic + row_products(place.point, self.linear))
+    def _objective(self, iterate: Iterate, losses: Array) -> Array:
+        quadratic = 0.5 * row_products(iterate.point[:, :-1], iterate.penalised)
+        penalty = self.per_loss(quadratic + row_products(iterate.point, self.linear))
         objective: Array = penalty + losses
         return objective
 
-    def slope_along(self, place: Place, step: Place, length: Array) -> tuple[Array, Array]:
+    def slope_along(self, iterate: Iterate, step: Iterate, length: Array) -> tuple[Array, Array]:
         """Return the objective's first and second derivative along a step, at some lengths."""
-        slope, bend = self.sample.along(place.decisions, step.decisions, length, self.n_threads)
+        slope, curvature = self.sample.along(
+            iterate.decisions, step.decisions, length, self.n_threads
+        )
         coefficients = step.point[:, :-1]
         quadratic = row_products(coefficients, step.penalised)
-        slope = slope + row_products(coefficients, place.penalised) + length * quadratic
+        slope = slope + row_products(coefficients, iterate.penalised) + length * quadratic
         slope = slope + row_products(self.linear, step.point)
-        return self.per_loss(slope), self.per_loss(bend + quadratic)
+        return self.per_loss(slope), self.per_loss(curvature + quadratic)
 
     @property
     def n_losses(self) -> int:
@@ -296,8 +300,8 @@ class Problem:
 
     def newton_direction(
         self,
-        place: Place,
-        bends: Bends,
+        iterate: Iterate,
+        derivatives: Derivatives,
         random: np.random.Generator,
         active: NDArray[np.bool_] | None = None,
         negligible: float = 0.0,
@@ -307,65 +311,68 @@ class Problem:
         A direction that gains no more than half of what is negligible need not be precise.
         """
         if self._shares_hessians and self._whitened is not None:
-            return self._white_direction(bends, random, active)
+            return self._white_direction(derivatives, random, active)
         if self.uses_products:
-            return self._truncated_direction(bends, random, negligible)
+            return self._truncated_direction(derivatives, random, negligible)
         if self._shares_first:
-            direction = self._shared_direction(bends, random)
-            gain = -float(row_products(bends.gradient, direction).sum())
-            if gain > float(np.abs(bends.objective).sum()):
+            direction = self._shared_direction(derivatives, random)
+            gain = -float(row_products(derivatives.gradient, direction).sum())
+            if gain > float(np.abs(derivatives.objective).sum()):
                 return direction
             self._shares_first = False
-            changes = self._changing(bends.curvatures)
+            changes = self._changing(derivatives.curvatures)
             assert changes is not None
             for at, kernel in self.rows.blocks():
                 changes(at, kernel)
-        direction, n_bent = np.zeros(self.shape), np.count_nonzero(bends.curvatures, axis=0)
+        direction, n_curved = np.zeros(self.shape), np.count_nonzero(derivatives.curvatures, axis=0)
         outputs = np.arange(self.shape[0]) if active is None else np.flatnonzero(active)
-        are_few = n_bent[outputs] <= self.shape[1]
+        are_few = n_curved[outputs] <= self.shape[1]
         if self.is_stiff and are_few.any() and self._whitened is not None:
             for o in outputs[are_few]:
-                direction[o] = self._directions_of_rows([o], bends)[0]
+                direction[o] = self._directions_of_rows([o], derivatives)[0]
             outputs = outputs[~are_few]
-        given = bends.curvatures, random, place.decisions
-        direction[outputs] = -self._solved(outputs, bends.gradient[outputs], *given)
+        given = derivatives.curvatures, random, iterate.decisions
+        direction[outputs] = -self._solved(outputs, derivatives.gradient[outputs], *given)
         return direction
 
     def _white_direction(
-        self, bends: Bends, random: np.random.Generator, active: NDArray[np.bool_] | None
+        self,
+        derivatives: Derivatives,
+        random: np.random.Generator,
+        active: NDArray[np.bool_] | None,
     ) -> Array:
-        """Return Newton's direction; outputs of which many rows bend share a Hessian."""
+        """Return Newton's direction; outputs with large working sets share a Hessian."""
         direction = np.zeros(self.shape)
         chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
-        is_small = 2 * np.count_nonzero(bends.curvatures, axis=0) < self.shape[1]
+        is_small = 2 * np.count_nonzero(derivatives.curvatures, axis=0) < self.shape[1]
         if len(few := np.flatnonzero(chosen & is_small)):
-            direction[few] = self._directions_of_rows(few, bends)
+            direction[few] = self._directions_of_rows(few, derivatives)
         if len(many := np.flatnonzero(chosen & ~is_small)):
-            direction[many] = self._shared_direction(bends, random, many)
+            direction[many] = self._shared_direction(derivatives, random, many)
         return direction
 
     def _shared_direction(
-        self, bends: Bends, random: np.random.Generator, outputs: Any = slice(None)
+        self, derivatives: Derivatives, random: np.random.Generator, outputs: Any = slice(None)
     ) -> Array:
         """Return the directions of some outputs that share the mean of their Hessians."""
-        curvatures = bends.curvatures[:, outputs].mean(axis=1)
+        curvatures = derivatives.curvatures[:, outputs].mean(axis=1)
         shared = self._rough_factor(0, curvatures, random)
-        direction: Array = -shared.solve(bends.gradient[outputs])
+        direction: Array = -shared.solve(derivatives.gradient[outputs])
         return direction
 
     def _truncated_direction(
-        self, bends: Bends, random: np.random.Generator, negligible: float
+        self, derivatives: Derivatives, random: np.random.Generator, negligible: float
     ) -> Array:
         """Return nearly Newton's direction, by preconditioned conjugate gradients."""
-        curvatures = bends.curvatures[:, 0]
+        curvatures = derivatives.curvatures[:, 0]
         if self.penalty.preconditioner is None:
             self.penalty.preconditioner = self._rough_factor(0, curvatures, random)
-        bent = np.flatnonzero(curvatures)
-        rows, weights = self.sample.rows.take(bent, self.n_threads), curvatures[bent]
+        curved = np.flatnonzero(curvatures)
+        rows, weights = self.sample.rows.take(curved, self.n_threads), curvatures[curved]
         direction, has_ended = conjugate_gradients(
             lambda along: self._hessian_product(along, rows, weights),
             self.penalty.preconditioner.solve,
-            -bends.gradient,
+            -derivatives.gradient,
             negligible / 2,
         )
         if not has_ended:
@@ -373,7 +380,7 @@ class Problem:
         return direction
 
     def _hessian_product(self, point: Array, rows: Rows, curvatures: Array) -> Array:
-        """Return the Hessian times a point, from the rows that bend.
+        """Return the Hessian times a point, from the rows of the working set.
 
         It is the gradient of the squared decision values of these rows, with their curvatures.
         """
@@ -386,24 +393,24 @@ class Problem:
             product[:, -1] = 0.0
         return product
 
-    def _directions_of_rows(self, outputs: Any, bends: Bends) -> Array:
-        """Return Newton's directions of outputs, solved in the space of the rows that bend."""
+    def _directions_of_rows(self, outputs: Any, derivatives: Derivatives) -> Array:
+        """Return Newton's directions of outputs, solved in the space of their working sets."""
         factors = [
             self._whitened.factor(
-                bends.curvatures[:, o], self._least_curvature(o), self.fit_intercept
+                derivatives.curvatures[:, o], self._least_curvature(o), self.fit_intercept
             )
             for o in outputs
         ]
-        found: Array = -self._whitened.solve(factors, bends.gradient[outputs])
+        found: Array = -self._whitened.solve(factors, derivatives.gradient[outputs])
         return found
 
-    def bounded_direction(self, bends: Bends, random: np.random.Generator) -> Array:
+    def bounded_direction(self, derivatives: Derivatives, random: np.random.Generator) -> Array:
         """Return Newton's direction for the largest curvatures that the losses can have."""
         direction, bounds = np.zeros(self.shape), self.sample.loss.largest_curvatures
         for o in np.unique(bounds, return_index=True)[1]:  # outputs with the same bound share it
             same = bounds == bounds[o]
             factor = self._rough_factor(int(o), self.sample.c * bounds[o], random)
-            direction[same] = -factor.solve(bends.gradient[same])
+            direction[same] = -factor.solve(derivatives.gradient[same])
         return direction
 
     @property
@@ -423,10 +430,10 @@ class Problem:
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
         """Return the point where Newton's method goes from decision values, in one step."""
-        _, slopes, curvatures = self.sample.bends(decisions, self.n_threads)
-        bent = self.sample.loss.bent_products(decisions, curvatures, self.sample.c)
+        _, slopes, curvatures = self.sample.derivatives(decisions, self.n_threads)
+        curved = self.sample.loss.curvature_products(decisions, curvatures, self.sample.c)
         self._shares_first = False  # the steps that follow need few changes of these Hessians
-        right = self.rows.pull_of(bent - slopes, self._changing(curvatures)) - self.linear
+        right = self.rows.pull_of(curved - slopes, self._changing(curvatures)) - self.linear
         return self._solved(np.arange(len(right)), right, curvatures, random, decisions)
 
     def _solved(
@@ -480,9 +487,9 @@ class Problem:
         """Return the Hessian of rows with these weighted curvatures."""
         hessian = self.backend.row_hessian(self.shape[1] - 1, len(curvatures))
         rows = self.rows
-        if self.uses_products:  # only those that bend
-            bent = np.flatnonzero(curvatures)
-            curvatures, some = curvatures[bent], self.sample.rows.take(bent, self.n_threads)
+        if self.uses_products:  # only those of the working set
+            curved = np.flatnonzero(curvatures)
+            curvatures, some = curvatures[curved], self.sample.rows.take(curved, self.n_threads)
             rows = self.backend.kernel_rows(rows.vectors, some, 1, rows.dtype)
         for at, kernel in rows.blocks():
             hessian.add(kernel, curvatures[at])
@@ -518,11 +525,11 @@ def prefers_products(vectors: Array, sample: Sample, backend: Backend, is_part: 
 def thinned(
     curvatures: Array, n_rows: int, random: np.random.Generator, n_threads: int = 1
 ) -> Array:
-    """Draw rows among those that bend; the others get no curvature, the drawn ones more."""
-    bends = curvatures != 0
-    if np.count_nonzero(bends) <= n_rows:
+    """Draw rows of the working set; the others get no curvature, the drawn ones more."""
+    is_curved = curvatures != 0
+    if np.count_nonzero(is_curved) <= n_rows:
         return curvatures
-    drawn = draw_members(bends, n_rows, int(random.integers(2**63)), n_threads)
+    drawn = draw_members(is_curved, n_rows, int(random.integers(2**63)), n_threads)
     found = curvatures[drawn]
     thin = np.zeros_like(curvatures)
     thin[drawn] = found * (_core.total(curvatures, n_threads) / found.sum(dtype=float))

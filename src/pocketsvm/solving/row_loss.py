@@ -74,7 +74,7 @@ class Loss(ABC):
         """Return the loss of the chosen rows."""
 
     @abstractmethod
-    def bends(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
+    def derivatives(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
         """Return the sums of the losses of rows with the weights c, and their derivatives.
 
         The sums are one for each output, or one for all if outputs are coupled. The derivatives are
@@ -99,7 +99,7 @@ class Loss(ABC):
         """Draw a row that is curved together with each of the chosen ones; None: at any values."""
         raise NotImplementedError(f"{self.name} is a loss of single rows.")
 
-    def bent_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:
+    def curvature_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:
         """Return the second derivative of the weighted losses times the decision values."""
         return curvatures * decisions
 
@@ -122,9 +122,9 @@ class RowLoss(Loss):
     def formula(self) -> Formula:
         """The name and the parameters of the loss."""
 
-    def bends(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
+    def derivatives(self, decisions: Array, c: Array, n_threads: int) -> tuple[Array, Array, Array]:
         """Return the sums of the losses of rows with the weights c, and their derivatives."""
-        return self.core.bends(decisions, c, n_threads)
+        return self.core.derivatives(decisions, c, n_threads)
 
     def near(self, decisions: Array, reach: float, n_threads: int) -> NDArray[np.bool_]:
         """Tell which rows have a slope, or would have one within `reach` widths of the loss."""

@@ -72,9 +72,9 @@ class Sample:
         """Return the same rows with their weights times some factors."""
         return replace(self, c=self.c * factors)
 
-    def bends(self, decisions: Array, n_threads: int) -> tuple[Array, Array, Array]:
+    def derivatives(self, decisions: Array, n_threads: int) -> tuple[Array, Array, Array]:
         """Return the weighted losses of all rows, and the slope and curvature of each row."""
-        return self.loss.bends(decisions, self.c, n_threads)
+        return self.loss.derivatives(decisions, self.c, n_threads)
 
     def along(
         self, decisions: Array, change: Array, length: Array, n_threads: int

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..model.prediction import decision_values
-from .readings import Readings
 from .sample import Sample
+from .scans import Scans
 
 Array = NDArray[Any]
 
@@ -76,28 +76,28 @@ class CountScores(ReadScores):
         return sum(counts), sum(weights), sum(below), sum(total)
 
 
-def score_quantile(readings: Readings, vectors: Array, dual_coef: Array, share: float) -> float:
+def score_quantile(scans: Scans, vectors: Array, dual_coef: Array, share: float) -> float:
     """Return a number with this share of the weight of all rows below it, in the middle of a gap.
 
     If very many rows have nearly equal scores there, it is not larger than these.
     """
-    low, high, given = -np.inf, np.inf, (readings.encode, vectors, dual_coef)
-    n_rows = 0 if readings.is_one_chunk else readings.n_rows  # scores of a chunk are in memory
+    low, high, given = -np.inf, np.inf, (scans.encode, vectors, dual_coef)
+    n_rows = 0 if scans.is_one_chunk else scans.n_rows  # scores of a chunk are in memory
     for _ in range(MOST_NARROWED):
         if n_rows <= MOST_COMPARED:
             break
         if low == -np.inf:
             low, high = _bounds(dual_coef)
-        count = CountScores(*given, low, high, readings.backend)
-        counts, weights, below, total = readings.rows.scan(count)
+        count = CountScores(*given, low, high, scans.backend)
+        counts, weights, below, total = scans.rows.scan(count)
         k = _first_above(below + np.cumsum(weights), share, total)
         k = min(k, int(np.flatnonzero(counts)[-1]))
         low, high = count.edges[k : k + 2].tolist()
         n_rows = int(counts[k])
     if n_rows > MOST_COMPARED:
         return low
-    read = ReadScores(*given, low, high, readings.backend)
-    scores, weights, below, total = readings.rows.scan(read)
+    read = ReadScores(*given, low, high, scans.backend)
+    scores, weights, below, total = scans.rows.scan(read)
     return lower_quantile(scores, weights, share, below, total)
 
 

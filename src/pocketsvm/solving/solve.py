@@ -26,9 +26,9 @@ from .exact import MOST_ROWS, solve_exactly
 from .newton import Solution, best_start, minimise
 from .positions import Positions
 from .problem import Problem, prefers_products
-from .readings import Readings, read, standing_for
 from .row_loss import REACH
 from .sample import ROWS_TO_COUNT, Sample, sample_of
+from .scans import Scans, read, standing_for
 
 Array = NDArray[Any]
 
@@ -46,7 +46,7 @@ def solve(
     rows: Rows,
     targets: Targets,
     settings: Settings,
-    whole: Readings | None = None,
+    whole: Scans | None = None,
     start: Array | None = None,
 ) -> Model:
     """Solve for the coefficients and the intercept, and move the vectors if that pays.
@@ -65,8 +65,8 @@ def solve(
     settings : Settings
         How to train; without `polish`, the model is the last iterate of the passes.
 
-    whole : Readings, default=None
-        The readings of all rows, if the rows given are only a sample of them.
+    whole : Scans, default=None
+        The scans of all rows, if the rows given are only a sample of them.
 
     start : ndarray of shape (n_vectors, n_features), default=None
         Vectors that are better than those of the passes, if there are any. They have been moved,
@@ -174,10 +174,10 @@ def placed(coefficients: Array, vectors: Array, points: Array) -> Array:
         found[:, :n_vectors] = coefficients
         return found
     zero = vectors.dtype.type(0)  # added, it turns a negative zero into zero
-    places = {point.tobytes(): k for k, point in enumerate(points + zero)}
+    indices = {point.tobytes(): k for k, point in enumerate(points + zero)}
     for vector, each in zip(vectors + zero, coefficients.T, strict=True):
-        if (place := places.get(vector.tobytes())) is not None:
-            found[:, place] += each
+        if (k := indices.get(vector.tobytes())) is not None:
+            found[:, k] += each
     return found
 
 
@@ -206,14 +206,14 @@ class Solver:
         As many of the rows as have kernel values that fit into memory. Some of those of quantiles
         are held out when vectors move.
 
-    whole : Readings or None
+    whole : Scans or None
         All rows; None if the part is all rows.
     """
 
     def __init__(
         self,
         part: Sample,
-        whole: Readings | None,
+        whole: Scans | None,
         settings: Settings,
         random: np.random.Generator,
         *,
@@ -238,7 +238,7 @@ class Solver:
         targets: Targets,
         settings: Settings,
         random: np.random.Generator,
-        whole: Readings | None = None,
+        whole: Scans | None = None,
     ) -> "Solver":
         """Return the solver of rows, or of more rows of which these are a sample."""
         settings = targets.solver_settings(settings)
@@ -311,17 +311,17 @@ class Solver:
         """
         is_part = self.whole is not None
         problem = Problem(vectors, self.part, *self._common, is_part=is_part)
-        place = problem.place(last)
-        before = float(problem.objective(place).sum())
+        iterate = problem.iterate(last)
+        before = float(problem.objective(iterate).sum())
         choices = self._settings.choices
         tolerance = choices.tolerance if self.whole is None else choices.sample_tolerance
-        start = best_start(problem, place)
+        start = best_start(problem, iterate)
         solution = minimise(problem, start, self._random, tolerance, least_steps=2)
         if self.whole is None:
             return before, self._answer(vectors, solution)
         penalty = problem.penalty
         del problem  # its kernel values take memory
-        answer = self._refined(vectors, solution.place.point, penalty)
+        answer = self._refined(vectors, solution.iterate.point, penalty)
         return before, replace(answer, steps=answer.steps + solution.steps)
 
     def _solve_from(self, vectors: Array, point: Array) -> Answer:
@@ -330,16 +330,16 @@ class Solver:
             return self._refined(vectors, point)
         problem = Problem(vectors, self.part, *self._common)
         tolerance = self._settings.choices.tolerance
-        solution = minimise(problem, problem.place(point), self._random, tolerance)
+        solution = minimise(problem, problem.iterate(point), self._random, tolerance)
         return self._answer(vectors, solution)
 
     def _answer(self, vectors: Array, solution: Solution) -> Answer:
-        point, objective = solution.place.point, solution.objective
-        norm = self._norm(solution.bends.gradient)
+        point, objective = solution.iterate.point, solution.objective
+        norm = self._norm(solution.derivatives.gradient)
         if self._moving is not None:
             found = objective, norm, solution.remaining, solution.steps
             return Answer(vectors, point, *found, self._moving, self._moving.n_rows)
-        is_near = self.part.loss.near(solution.place.decisions, REACH, self._settings.n_threads)
+        is_near = self.part.loss.near(solution.iterate.decisions, REACH, self._settings.n_threads)
         near = standing_for(self.part, is_near, self._random)
         return Answer(
             vectors,
@@ -424,7 +424,7 @@ class Solver:
         """
         shape = len(self.part.c), self.part.loss.n_outputs
         losses = [
-            self.part.bends(np.full(shape, value), self._settings.n_threads)[0]
+            self.part.derivatives(np.full(shape, value), self._settings.n_threads)[0]
             for value in (-2.0, 2.0)
         ]
         return float(np.min(losses, axis=0).sum())

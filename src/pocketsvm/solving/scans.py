@@ -1,6 +1,6 @@
 """Scans: sums over all rows, wherever they are.
 
-The solver sees large data only through `Readings`: one scan sums at a point, another one along a
+The solver sees large data only through `Scans`: one scan sums at a point, another one along a
 direction. The functions of a chunk are pure, so that a worker of a cluster can compute them: they
 take rows and return small sums and few rows. `encode` turns the rows of a chunk into a `Sample`;
 rows in memory are one chunk, which is a `Sample` already.
@@ -72,7 +72,7 @@ class First:
     is_complete: bool
 
 
-class Scans(Protocol):
+class Scanned(Protocol):
     """Rows that can be scanned several times."""
 
     def scan(self, reading: Any, /) -> Any:
@@ -275,12 +275,12 @@ class ReadAlong:
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class Scans:
     """Sums over all rows.
 
     Attributes
     ----------
-    rows : Scans
+    rows : Scanned
         The rows.
 
     encode : callable
@@ -302,7 +302,7 @@ class Readings:
         A sample of the rows, which predicts how many are near.
     """
 
-    rows: Scans
+    rows: Scanned
     encode: Callable[[Any], Sample]
     n_rows: int
     total_c: float
@@ -344,10 +344,10 @@ class Readings:
         return losses
 
 
-def in_memory(sample: Sample, backend: Backend) -> Readings:
+def in_memory(sample: Sample, backend: Backend) -> Scans:
     """Return the scans of rows in memory."""
     total_c = _core.total(sample.c, backend.n_threads)
-    return Readings(OneChunk(sample), as_it_is, sample.n_rows, total_c, backend)
+    return Scans(OneChunk(sample), as_it_is, sample.n_rows, total_c, backend)
 
 
 def standing_for(sample: Sample, near: NDArray[np.bool_], random: np.random.Generator) -> Sample:
@@ -375,7 +375,7 @@ def read(
     """Return the losses of a chunk, their pull, and which rows are near."""
     if chunk.loss.core is None:
         rows, (decisions,) = _decisions(vectors, [point], chunk, backend)
-        losses, slopes, _ = chunk.bends(decisions, backend.n_threads)
+        losses, slopes, _ = chunk.derivatives(decisions, backend.n_threads)
         near = chunk.loss.near(decisions, REACH, backend.n_threads)
         return losses, rows.pull_of(slopes), near
     losses, pull, near = _read_rows(vectors, point, chunk, NO_LENGTHS, backend)
@@ -389,7 +389,9 @@ def read_along(
     """Return the losses of a chunk at all lengths."""
     if chunk.loss.core is None:
         _, (start, step) = _decisions(vectors, [point, direction], chunk, backend)
-        tried = [chunk.bends(start + length * step, backend.n_threads)[0] for length in LENGTHS]
+        tried = [
+            chunk.derivatives(start + length * step, backend.n_threads)[0] for length in LENGTHS
+        ]
         return np.stack(tried)
     both = np.concatenate([point, direction])
     losses, _, _ = _read_rows(vectors, both, chunk, LENGTHS, backend)

@@ -1,4 +1,4 @@
-"""Readings: sums over all rows, in one chunk or in many."""
+"""Scans: sums over all rows, in one chunk or in many."""
 
 from dataclasses import replace
 
@@ -17,18 +17,18 @@ from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.runs import ByRelevance, Runs
 from pocketsvm.rows.source import ChunkSource, Scanner
 from pocketsvm.rows.survey import AtHand
-from pocketsvm.solving import readings as readings_module
-from pocketsvm.solving.readings import (
+from pocketsvm.solving import scans as scans_module
+from pocketsvm.solving.sample import sample_of
+from pocketsvm.solving.scans import (
     LENGTHS,
-    Readings,
     Recipe,
+    Scans,
     in_memory,
     read,
     read_along,
     shares_of,
     standing_for,
 )
-from pocketsvm.solving.sample import sample_of
 
 SEED = 7
 
@@ -52,7 +52,7 @@ def places(part, sample):
 @pytest.fixture
 def sample(monkeypatch):
     """A sample of which some rows are near at `somewhere`."""
-    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 50)
+    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 50)
     return PROBLEMS["two classes"](n=1000)[1]
 
 
@@ -95,7 +95,7 @@ def test_shares_keep_the_number_of_rows_within_the_limit():
             n_drawn = near_share * n_near + other_share * (100_000 - n_near)
             assert 0 <= near_share <= 1
             assert 0 < other_share <= 1
-            assert n_drawn <= max(most_near, readings_module.LEAST_OTHERS + 0.8 * most_near) + 1
+            assert n_drawn <= max(most_near, scans_module.LEAST_OTHERS + 0.8 * most_near) + 1
             assert (near_share == 1) == (n_near <= most_near / 1.25)
 
 
@@ -122,7 +122,7 @@ def test_a_model_for_which_no_row_is_near_is_read(sample):
 
 
 def test_some_rows_stand_for_those_that_are_not_near(monkeypatch):
-    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 50)
+    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 50)
     sample = PROBLEMS["two classes"](n=1000)[1]
     near = np.arange(1000) % 10 == 0
     found = standing_for(sample, near, np.random.default_rng(0))
@@ -298,7 +298,7 @@ TASKS = [
 
 
 class Case:
-    """The readings of the same rows in one chunk and in many, at a point and along a direction."""
+    """The scans of the same rows in one chunk and in many, at a point and along a direction."""
 
     def __init__(self, task, size):
         machine, X, y, weight, qid = machine_and_data(task)
@@ -325,7 +325,7 @@ class Case:
         nothing = replace(targets, **self._learnt(targets)).take(np.arange(0), np.empty(0))
         recipe = Recipe(nothing, 0.5, "float64", rows.n_rows, settings)
         total_c = self.sample.total_c
-        self.many = Readings(
+        self.many = Scans(
             scanner, recipe, rows.n_rows, total_c, Native(), is_one_chunk=False, part=self.sample
         )
         self.vectors, self.point = somewhere(self.sample)
@@ -357,7 +357,9 @@ def assert_same_rows(one, many, sample):
     assert_array_equal(places(one, sample), places(many, sample))
     assert_allclose(one.c, many.c)
     decisions = np.random.default_rng(0).normal(size=(one.n_rows, sample.loss.n_outputs))
-    for mine, other in zip(one.bends(decisions, 1), many.bends(decisions, 1), strict=True):
+    for mine, other in zip(
+        one.derivatives(decisions, 1), many.derivatives(decisions, 1), strict=True
+    ):
         assert_allclose(mine, other, rtol=1e-9)
 
 
@@ -374,8 +376,8 @@ def test_sums_of_chunks_are_those_of_all_rows(task, size):
 @SIZES
 @pytest.mark.parametrize("n_others", [0, 40, N])
 def test_near_rows_of_chunks_are_those_of_all_rows(task, size, n_others, monkeypatch):
-    monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
-    monkeypatch.setattr(readings_module, "LEAST_OTHERS", n_others)
+    monkeypatch.setattr(scans_module, "OTHERS_PER_NEAR", 0.0)
+    monkeypatch.setattr(scans_module, "LEAST_OTHERS", n_others)
     case = Case(task, size)
     one, many = case.first(N)
     assert one.n_near == many.n_near
@@ -388,7 +390,7 @@ def test_near_rows_of_chunks_are_those_of_all_rows(task, size, n_others, monkeyp
 
 @SIZES
 def test_shares_of_the_near_rows_of_chunks_are_those_of_all_rows(task, size, monkeypatch):
-    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 40)
+    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 40)
     case = Case(task, size)
     one, many = case.first(100)
     assert one.n_near == many.n_near > 100
@@ -402,8 +404,8 @@ def test_shares_of_the_near_rows_of_chunks_are_those_of_all_rows(task, size, mon
 
 
 def test_chunks_without_a_near_row_are_represented_by_the_sample(monkeypatch):
-    monkeypatch.setattr(readings_module, "LEAST_OTHERS", 0)
-    monkeypatch.setattr(readings_module, "OTHERS_PER_NEAR", 0.0)
+    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 0)
+    monkeypatch.setattr(scans_module, "OTHERS_PER_NEAR", 0.0)
     case = Case("novelty", 77)
     case.point[:, -1] = 1e3
     found = case.many.first(case.vectors, case.point, (N, N), SEED)
