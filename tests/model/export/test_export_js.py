@@ -28,7 +28,7 @@ from pocketsvm.model.export import export_js
 PROGRAM = """\
 import * as model from "./model.mjs";
 import { readFileSync } from "node:fs";
-const rows = JSON.parse(readFileSync("rows.json")).map((row) => row.map((x) => x ?? NaN));
+const rows = JSON.parse(readFileSync("rows.json"));
 const answers = rows.map((row) => ({
     decision: model.decision(row),
     predict: model.predict(row),
@@ -39,11 +39,17 @@ console.log(JSON.stringify({ answers, labels: model.labels ?? null, names: model
 
 
 @pytest.fixture
-def run_js(tmp_path):
-    """Run model.mjs on rows with node."""
-    node = shutil.which("node")
-    if node is None:
+def node():
+    """The path of node."""
+    found = shutil.which("node")
+    if found is None:
         pytest.skip("there is no node")
+    return found
+
+
+@pytest.fixture
+def run_js(tmp_path, node):
+    """Run model.mjs on rows with node."""
 
     def run(X):
         rows = X.astype(object).where(X.notna(), None).to_numpy() if hasattr(X, "notna") else X
@@ -124,7 +130,7 @@ def test_js_prepares_rows(tmp_path, run_js):
     assert_allclose(columns(found, "decision")[:, 0], clf.decision_function(rows), atol=1e-4)
     assert found["names"] == list(rows.columns)
     assert "</script>" not in (tmp_path / "model.mjs").read_text()
-    assert "number | string | null" in (tmp_path / "model.d.mts").read_text()
+    assert "number | string | null | undefined" in (tmp_path / "model.d.mts").read_text()
 
 
 def test_js_scales_features(tmp_path, run_js):
@@ -151,6 +157,73 @@ def test_js_refuses_rows_of_another_length(tmp_path, run_js):
     export_js(clf, tmp_path / "model.mjs")
     with pytest.raises(AssertionError, match="a row has 2 features, not 3"):
         run_js(np.zeros((1, 3)))
+
+
+@pytest.fixture
+def pens(tmp_path):
+    """A model whose width is imputed, whose length is not, and which ignores a note."""
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(random.normal(size=(200, 2)), columns=["width", "length"])
+    rows["ink"], rows["note"] = random.choice(["red", "blue"], 200), "?"
+    y = np.where(rows["width"] + rows["length"] > 0, "good", "bad")
+    branches = [
+        ("width", make_pipeline(SimpleImputer(), StandardScaler()), ["width"]),
+        ("length", StandardScaler(), ["length"]),
+        ("ink", OneHotEncoder(handle_unknown="ignore"), ["ink"]),
+    ]
+    steps = ColumnTransformer(branches, sparse_threshold=0), PCA(3)
+    clf = make_pipeline(*steps, BudgetedSVC(20, random_state=0)).fit(rows, y)
+    export_js(clf, tmp_path / "model.mjs")
+    return clf
+
+
+def decide(node, tmp_path, row):
+    """Return the decision value of a row of JavaScript, or the error."""
+    program = f"""\
+import {{ decision, predict }} from "./model.mjs";
+const row = {row};
+try {{ predict(row); console.log(JSON.stringify(decision(row)[0])); }}
+catch (error) {{ console.log(JSON.stringify(`${{error.name}}: ${{error.message}}`)); }}
+"""
+    (tmp_path / "one.mjs").write_text(program)
+    done = subprocess.run(
+        [node, "one.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("missing", ["null", "undefined", "NaN"])
+def test_js_takes_missing_numbers_where_they_are_imputed(tmp_path, node, pens, missing):
+    row = pd.DataFrame([[np.nan, 0.5, "red", "?"]], columns=pens.feature_names_in_)
+    row["width"] = row["width"].astype(float)
+    found = decide(node, tmp_path, f"[{missing}, 0.5, 'red', {missing}]")
+    assert_allclose(found, pens.decision_function(row)[0], atol=1e-4)
+    assert decide(node, tmp_path, f"[1, {missing}, 'red', '?']") == (
+        f'TypeError: column "length" is {missing}, but must be a number: '
+        "the model fills in no missing value here"
+    )
+    assert isinstance(decide(node, tmp_path, f"[1, 1, {missing}, '?']"), float)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("['thin', 1, 'red', 0]", 'column "width" is "thin", but must be a number or missing'),
+        ("[1, '1', 'red', 0]", 'column "length" is "1", but must be a number'),
+        ("[1, Infinity, 'red', 0]", 'column "length" is Infinity, but must be a number'),
+        ("[1, 1, 7, 0]", 'column "ink" is 7, but must be a string'),
+    ],
+)
+def test_js_refuses_values_of_another_kind(tmp_path, node, pens, row, message):
+    assert decide(node, tmp_path, row) == f"TypeError: {message}"
+
+
+def test_js_refuses_missing_values_without_a_preparation(tmp_path, node):
+    clf, _ = models.fitted()
+    export_js(clf, tmp_path / "model.mjs")
+    message = "TypeError: column 1 is null, but must be a number: "
+    assert decide(node, tmp_path, "[1, null]").startswith(message)
+    assert "ReadonlyArray<number>" in (tmp_path / "model.d.mts").read_text()
 
 
 def test_js_in_a_browser(tmp_path):

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_array, eye_array
 
 from ..._replacing import PathLike, replacing
 from ..calibrated import Calibrated
 from ..container import Array
 from ..model import Model
-from ..steps.operations import Operation
+from ..steps.operations import Operation, spread
 from ..steps.program import Inputs, Program
 
 INT32 = (-(2**31), 2**31 - 1)
@@ -91,6 +92,21 @@ class Exportable:
     def dtype(self) -> np.dtype[Any]:
         """The precision of the kernel."""
         return self.model.vectors.dtype
+
+    @property
+    def takes_missing(self) -> NDArray[np.bool_]:
+        """Which columns may be missing: the preparation fills in or encodes missing values."""
+        every = csr_array(eye_array(self.inputs.n_inputs, dtype=bool))
+        return np.asarray(spread(self.operations[0], every).sum(axis=0) == 0)
+
+    @property
+    def is_used(self) -> NDArray[np.bool_]:
+        """Which columns the model uses."""
+        if self.model.preparation is None:
+            return np.ones(self.inputs.n_inputs, dtype=bool)
+        used = self.inputs.are_numbers.copy()
+        used[list(self.inputs.codes)] = True
+        return used
 
     @classmethod
     def of(cls, estimator: Any) -> "Exportable":

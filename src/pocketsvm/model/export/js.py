@@ -40,23 +40,37 @@ function {name}_search(sorted, begin, end, x) {{
 }}
 
 """
-PREPARE = """\
-function prepare(x) {{
-{texts}{statements}    return {row};
+CHECKED = """\
+// What columns take: "string", "number or missing" or "any"; the others take "number".
+const kinds = {column_kinds};
+const texts = {texts};
+
+function checked(row) {{
+    if (row.length !== {n_inputs})
+        throw new RangeError(`a row has {n_inputs} features, not ${{row.length}}`);
+    return Array.from(row, (value, i) => {{
+        const kind = kinds[i] ?? "number";
+        const isMissing = value === null || value === undefined || Number.isNaN(value);
+        if (kind === "any" || (isMissing && kind !== "number")) return NaN;
+        if (kind === "string" && typeof value === "string") return texts[i].indexOf(value);
+        if (kind !== "string" && Number.isFinite(value)) return value;
+        const name = featureNames ? JSON.stringify(featureNames[i]) : i;
+        const found = typeof value === "string" ? JSON.stringify(value) : String(value);
+        const right = isMissing ? "number: the model fills in no missing value here" : kind;
+        throw new TypeError(`column ${{name}} is ${{found}}, but must be a ${{right}}`);
+    }});
 }}
 
 """
-TEXTS = """\
-    x = x.map((value, i) => {{
-        if (!(i in texts)) return value;
-        return value === null || Number.isNaN(value) ? NaN : texts[i].indexOf(value);
-    }});
+PREPARE = """\
+function prepare(x) {{
+{statements}    return {row};
+}}
+
 """
 DECISION = """\
 /** The decision values of a row of {n_inputs} {kinds}. */
 export function decision(row) {{
-    if (row.length !== {n_inputs})
-        throw new RangeError(`a row has {n_inputs} features, not ${{row.length}}`);
     const x = {prepared};
     const values = intercepts.slice();
     for (let j = 0; j < {n_vectors}; ++j) {{
@@ -160,8 +174,10 @@ def export_js(estimator: Any, path: PathLike) -> Exported:
     Notes
     -----
     The preparation of a pipeline is part of the module: a row holds the features as they are in
-    data files, numbers and strings; ``NaN`` or ``null`` stands for a missing value. A
-    QuantileTransformer and a CalibratedClassifierCV cannot be written.
+    data files, numbers and strings; ``null``, ``undefined`` and ``NaN`` stand for a missing value.
+    Another value in a column, or a missing one that the pipeline does not fill in or encode, is a
+    TypeError that names the column. A QuantileTransformer and a CalibratedClassifierCV cannot be
+    written.
 
     The module computes in float64. Decision values differ from those in Python by the rounding
     errors of float32, about 1e-5 times the sum of the sizes of the coefficients.
@@ -197,7 +213,7 @@ def export_js(estimator: Any, path: PathLike) -> Exported:
     ]
     functions = "".join(SEARCH_JS.format(name="js") for _ in code.functions)
     text = HEADER + "".join(table.text for table in tables).replace("{", "{{").replace("}", "}}")
-    body = (text + "{functions}{prepare}" + DECISION + _predict(model)).format(
+    body = (text + CHECKED + "{functions}{prepare}" + DECISION + _predict(model)).format(
         **words, functions=functions, prepare=prepare
     )
     size = sum(table.size for table in tables)
@@ -250,19 +266,20 @@ class _JsCode(Code):
 
 def _prepare(found: Exportable, code: _JsCode) -> str:
     """Return the function that prepares a row; empty if nothing is done to it."""
-    texts, operations = found.inputs.texts, found.operations[0]
-    if not operations and not texts:
+    operations = found.operations[0]
+    if not operations:
         return ""
     row = code.write(operations, "x")
-    known = _json({str(i): each for i, each in texts.items()})
     lines = "".join(f"{line}\n" for line in code.lines)
-    written = PREPARE.format(texts=TEXTS.format() if texts else "", statements=lines, row=row)
-    return f"const texts = {known};\n{written}" if texts else written
+    return PREPARE.format(statements=lines, row=row)
 
 
 def _words(found: Exportable) -> dict[str, Any]:
-    model, names = found.model, found.model.feature_names
-    has_texts = bool(found.inputs.texts)
+    model, names, texts = found.model, found.model.feature_names, found.inputs.texts
+    kinds = _kinds(found)
+    given = ["number"]
+    given += ["string"] if {"string", "any"} & {*kinds.values()} else []
+    given += ["null", "undefined"] if kinds else []
     return {
         "version": version("pocketsvm"),
         "n_vectors": len(model.vectors),
@@ -272,14 +289,30 @@ def _words(found: Exportable) -> dict[str, Any]:
         "s": "" if len(model.intercept) == 1 else "s",
         "names": _json(None if names is None else list(map(str, names))),
         "labels": "",
-        "kinds": "numbers and strings" if has_texts else "numbers",
-        "given": "number | string | null" if has_texts else "number",
-        "prepared": "prepare(row)" if has_texts or found.operations[0] else "row",
+        "kinds": "numbers and strings" if texts else "numbers",
+        "column_kinds": _json(kinds),
+        "texts": _json({str(i): each for i, each in texts.items()}),
+        "given": " | ".join(given),
+        "prepared": "prepare(checked(row))" if found.operations[0] else "checked(row)",
         "gamma": _number(model.gamma),
         "bound": _number(max_exponent(model)),
         "above": ">=" if model.task == "novelty" else ">",
         "sort": ".sort((a, b) => a - b)" if isinstance(model.quantile, tuple) else "",
     }
+
+
+def _kinds(found: Exportable) -> dict[str, str]:
+    """Return what columns take, by their positions; columns that take only numbers are left out."""
+    kinds = {}
+    columns = zip(found.is_used.tolist(), found.takes_missing.tolist(), strict=True)
+    for i, (is_used, takes_missing) in enumerate(columns):
+        if i in found.inputs.texts:
+            kinds[str(i)] = "string"
+        elif not is_used:
+            kinds[str(i)] = "any"
+        elif takes_missing:
+            kinds[str(i)] = "number or missing"
+    return kinds
 
 
 def _predict(model: Model) -> str:

@@ -11,11 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_array, vstack
 
 from .quantiles import COEFFICIENTS, LIMIT, NORMAL_QUANTILE, THRESHOLD, WIDTH
 
 Numbers = NDArray[np.float64]
 Positions = NDArray[np.int64]
+Flags = csr_array[np.bool_, tuple[int, int]]  # (columns, inputs)
 SEARCH = """\
 /* The last position up to `end` whose value is not above x, or below x if `below` is 1. */
 static inline int {name}_search(const {given} *sorted, int begin, int end, {given} x, int below)
@@ -80,6 +82,10 @@ class Operation:
         """Whether rows must be float64 for the results to be right."""
         return False
 
+    def spread(self, reached: Flags) -> Flags:
+        """Return with which missing inputs each column is missing, from the same flags before."""
+        return reached
+
     def c(self, code: Code, row: str) -> str:
         """Write the operation in C; return the array that it fills."""
         raise NotImplementedError
@@ -94,6 +100,9 @@ class Take(Operation):
     """Some of the columns."""
 
     columns: Positions
+
+    def spread(self, reached: Flags) -> Flags:
+        return reached[self.columns]
 
     def c(self, code: Code, row: str) -> str:
         return code.each(len(self.columns), f"{row}[{code.table(self.columns)}[i]]")
@@ -111,6 +120,9 @@ class Join(Operation):
     @property
     def needs_double(self) -> bool:
         return any(each.needs_double for branch in self.branches for each in branch)
+
+    def spread(self, reached: Flags) -> Flags:
+        return vstack([spread(branch, reached) for branch in self.branches], format="csr")
 
     def c(self, code: Code, row: str) -> str:
         return code.joined([code.write(branch, row) for branch in self.branches])
@@ -159,6 +171,9 @@ class Fill(Operation):
 
     values: Numbers
 
+    def spread(self, reached: Flags) -> Flags:
+        return csr_array(reached.shape, dtype=bool)
+
     def c(self, code: Code, row: str) -> str:
         return code.each(
             len(self.values), f"isnan({row}[i]) ? {code.table(self.values)}[i] : {row}[i]"
@@ -174,6 +189,9 @@ class Missing(Operation):
     """Ones where some of the columns are missing."""
 
     columns: Positions
+
+    def spread(self, reached: Flags) -> Flags:
+        return csr_array((len(self.columns), reached.shape[1]), dtype=bool)
 
     def c(self, code: Code, row: str) -> str:
         return code.each(len(self.columns), f"isnan({row}[{code.table(self.columns)}[i]]) ? 1 : 0")
@@ -193,6 +211,9 @@ class Indicate(Operation):
     @property
     def needs_double(self) -> bool:
         return _collide(self.sources, self.keys)
+
+    def spread(self, reached: Flags) -> Flags:
+        return csr_array((len(self.sources), reached.shape[1]), dtype=bool)
 
     def c(self, code: Code, row: str) -> str:
         sources, keys = code.table(self.sources), code.table(self.keys)
@@ -238,6 +259,9 @@ class LookUp(Operation):
         begins = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)
         return cls(keys, values, begins, ends, unknown, missing)
 
+    def spread(self, reached: Flags) -> Flags:
+        return csr_array(reached.multiply(np.isnan(self.missing)[:, None]))
+
     def c(self, code: Code, row: str) -> str:
         code.function(SEARCH)
         keys, values = code.table(self.keys), code.table(self.values)
@@ -262,6 +286,9 @@ class Product(Operation):
     """Products with the rows of a matrix (n_outputs, n_inputs)."""
 
     matrix: Numbers
+
+    def spread(self, reached: Flags) -> Flags:
+        return csr_array(np.tile(reached.sum(axis=0) > 0, (len(self.matrix), 1)))
 
     def c(self, code: Code, row: str) -> str:
         n_outputs, n_inputs = self.matrix.shape
@@ -394,6 +421,13 @@ class Interpolate(Operation):
         value = graph.node("Where", above, graph.table(np.float64(1)), value)
         value = graph.node("Where", below, graph.table(np.float64(0)), value)
         return _normal_quantile(graph, value) if self.is_normal else value
+
+
+def spread(operations: Sequence[Operation], reached: Flags) -> Flags:
+    """Return with which missing inputs each column is missing after some operations."""
+    for operation in operations:
+        reached = operation.spread(reached)
+    return reached
 
 
 def _collide(columns: Positions, keys: Numbers) -> bool:
