@@ -78,6 +78,27 @@ def test_learnt_scales_are_kept_shown_and_drawn(succeed, noisy):
 
 
 @pytest.mark.parametrize(
+    ("data", "given", "begin"),
+    [
+        ("noisy.csv", "auto", "learnt: "),
+        ("noisy.csv", "learn", "learnt: "),
+        ("blobs.csv", "auto", "one gamma: fewer than"),
+    ],
+)
+def test_what_was_decided_is_told(succeed, noisy, blobs, data, given, begin):
+    train = ("train", data, "m.psvm", *FAST, "--feature-scales", given)
+    found = json.loads(succeed(*train, "--json"))["feature_scales"]
+    assert found == load_model("m.psvm")[-1].profile_.scales
+    assert found.startswith(begin)
+    assert f"feature scales: {found}" in " ".join(succeed(*train).split())
+
+
+def test_nothing_is_told_if_nothing_was_to_be_learnt(succeed, blobs):
+    assert json.loads(succeed(*RUN, "--json"))["feature_scales"] is None
+    assert "feature scales" not in succeed(*RUN)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["m.psvm", "--plot", "m.doc"], "'m.doc' ends in none of"),

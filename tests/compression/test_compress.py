@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from pocketsvm import (
@@ -282,6 +283,67 @@ def test_pipelines_keep_their_steps():
     assert small[0] is pipeline[0]
     assert agreement(small, pipeline, X) > 0.98
     assert small.compression_.vectors == 20
+
+
+def mixed_frame(n_rows=1000):
+    """Return rows with two columns of numbers and one of words, and their classes."""
+    pd = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    numbers = random.normal(size=(2, n_rows))
+    job = random.choice(["x", "y"], n_rows)
+    X = pd.DataFrame({"a": numbers[0], "b": numbers[1], "job": job})
+    y = np.where((X.a**2 + X.b**2 > 1.4) ^ (X.job == "x"), "p", "q")
+    return X, pd.Series(y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": 20},
+        {"budget": 20, "targets": "labels"},
+        {"bytes": 600},
+        {"budget": 20, "dtype": "float16"},
+        {"tolerance": 0.05},
+    ],
+)
+@pytest.mark.parametrize("n_rows", [1000, 600])
+def test_pipelines_take_columns_by_name(options, n_rows, tmp_path):
+    X, y = mixed_frame()
+    by_name = [("n", StandardScaler(), ["a", "b"]), ("t", OneHotEncoder(), ["job"])]
+    pipeline = make_pipeline(ColumnTransformer(by_name), SVC(C=10)).fit(X, y)
+    some = slice(0, n_rows)
+    small = compress(pipeline, X.iloc[some], y.iloc[some], random_state=0, **options)
+    assert agreement(small, pipeline, X) > 0.9
+    save_model(small, tmp_path / "s.psvm")
+    again = compress(tmp_path / "s.psvm", X, budget=10, random_state=0)
+    assert agreement(again, small, X) > 0.9
+    assert_array_equal(load_model(tmp_path / "s.psvm").predict(X), small.predict(X))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]])
+@pytest.mark.parametrize("machine", [SVC(C=10), BudgetedSVC(80, C=10, feature_scales=[1.0, 2.0])])
+def test_pipelines_take_frames_of_numbers(steps, machine):
+    X, y = mixed_frame()
+    X = X[["a", "b"]]
+    pipeline = make_pipeline(*steps, machine).fit(X, y)
+    for frames in (False, True):
+        if frames and steps:
+            pipeline[0].set_output(transform="pandas")
+            pipeline.fit(X, y)
+        small = compress(pipeline, X, budget=20, random_state=0)
+        assert agreement(small, pipeline, X) > 0.9
+
+
+def test_rows_of_a_pipeline_are_checked():
+    X, y = mixed_frame()
+    X = X[["a", "b"]]
+    pipeline = make_pipeline(StandardScaler(), SVC(C=10)).fit(X, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        compress(pipeline, X[["b", "a"]], budget=20)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        compress(pipeline, X.where(X.a < 2), budget=20)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

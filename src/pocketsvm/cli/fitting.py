@@ -264,6 +264,7 @@ def describe(saved: Saved, path: str, n_rows: int, seconds: float) -> dict[str, 
         "classes": saved.labels or None,
         "vectors": len(svm.support_vectors_),
         "gamma": svm.gamma_,
+        "feature_scales": svm.profile_.scales or None,
         "seconds": seconds,
     }
 
@@ -274,6 +275,8 @@ def show_model(result: dict[str, Any]) -> None:
         f"{result['vectors']:,} support vectors from {result['rows']:,} rows in "
         f"{result['seconds']:.1f} s; {result['model']} has {result['bytes']:,} bytes"
     )
+    if result["feature_scales"]:
+        show(f"feature scales: {result['feature_scales']}")
 
 
 def show_trained(

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from ..estimators.loading import machine_of
 from ..model.model import Model, Training
+from ..model.preparation import split
 from ..profile import Profile
 from ..training.regularisation import ASSUMED_STREAM_ROWS
 from ..training.state import PassState, VectorSet
@@ -37,7 +38,8 @@ def finished(found: Given, model: Model, budget: int) -> Any:
     model = replace(model, training=training)
     if found.pipeline is None:
         return machine_of(model)
-    machine = machine_of(replace(model, feature_names=None, preparation=None))
+    names = getattr(split(found.pipeline)[1], "feature_names_in_", None)  # after the steps
+    machine = machine_of(replace(model, feature_names=names, preparation=None))
     return _exchanged(found.pipeline, machine)
 
 

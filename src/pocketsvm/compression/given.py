@@ -139,7 +139,7 @@ def given(model: Any) -> Given:
         steps, machine = split(model)
         preparation = Preparation.of(steps) if steps else None  # refuses what a file cannot keep
         found = given(machine)
-        names = getattr(steps[0], "feature_names_in_", None) if steps else None
+        names = getattr((*steps, machine)[0], "feature_names_in_", None)
         inner = replace(found.model, preparation=preparation, feature_names=names)
         return replace(found, model=inner, pipeline=model)
     if isinstance(model, SupportsModel):

@@ -1,7 +1,7 @@
 """The rows of a compression: those that a model learns from, and those it is measured on."""
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,17 @@ def checked_inputs(found: Given, X: Any, y: Any) -> tuple[Given, CheckedRows | N
     shape = np.shape(X)
     if found.from_libsvm and len(shape) == 2 and shape[1] > found.model.vectors.shape[1]:
         found = found.widened(shape[1])
-    probe = copy.copy(ESTIMATORS[found.model.task]())
-    probe._model = found.model
-    rows = check_rows(probe, X, reset=False, layout=found.model.layout)
-    if steps := found.model.steps:
+    model = found.model
+    if found.pipeline is not None and model.preparation is not None and not sp.issparse(X):
+        # The steps of a pipeline check rows themselves, and may take columns by name.
+        for step in model.preparation.steps:
+            X = step.transform(X)
+        X = X if sp.issparse(X) else np.asarray(X)
+        model = replace(model, preparation=None, feature_names=None)
+    probe = copy.copy(ESTIMATORS[model.task]())
+    probe._model = model
+    rows = check_rows(probe, X, reset=False, layout=model.layout)
+    if steps := model.steps:
         parts = list(in_parts(steps, rows.X))
         join = sp.vstack if sp.issparse(parts[0]) else np.concatenate
         rows = checked_rows(parts[0] if len(parts) == 1 else join(parts))

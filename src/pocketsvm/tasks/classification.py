@@ -197,8 +197,8 @@ class Classification(Task):
         assert before is not None
         if not np.array_equal(targets.classes, before):
             raise ValueError(
-                f"warm_start=True continues a model of the classes {before!r}, "
-                f"but y holds {targets.classes!r}."
+                f"warm_start=True continues a model of the classes {before.tolist()}, "
+                f"but y holds {targets.classes.tolist()}."
             )
         check_classes(targets.classes, parameters.budget)
         return rows, targets
