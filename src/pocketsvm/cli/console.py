@@ -59,7 +59,7 @@ class Reporter:
     ) -> Iterator["Task"]:
         """Follow a task with this number of parts; None if it is unknown.
 
-        The time left is shown only if the task is the last one of its kind.
+        Only the last task of a piece of work shows the time left.
         """
         if self.bars:
             with _bars(self.console) as bars:
