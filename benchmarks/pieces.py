@@ -89,7 +89,8 @@ def each(
 ) -> list[Any]:
     """Return `function(*unit)` of all units, some at a time in processes of their own.
 
-    Each unit is a piece, called by its values or by its name.
+    Each unit is a piece, called by its values or by its name. An error is raised when all other
+    units are stored.
     """
     pieces = _current or Pieces()
     names = names or [", ".join(map(str, unit)) for unit in units]
@@ -98,7 +99,10 @@ def each(
         with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
             started = {pool.submit(function, *units[k]): k for k in left}
             for future in as_completed(started):
-                pieces.add(names[started[future]], future.result())
+                if not future.exception():
+                    pieces.add(names[started[future]], future.result())
+            for future in started:
+                future.result()  # raises the error of a unit
     else:
         for k in left:
             pieces.add(names[k], function(*units[k]))

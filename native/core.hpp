@@ -353,7 +353,7 @@ struct Core {
     // The weighted losses of a chunk (n_losses), and the weighted slopes and curvatures of its
     // rows, from decision values (n_rows x n_outputs). All arrays start with the first row of all.
     void (*loss_derivatives)(const Losses& losses, const Chunk& chunk, const double* decisions,
-                       double* sums, double* slopes, double* curvatures);
+                             double* sums, double* slopes, double* curvatures);
     // Whether the rows of a chunk are near.
     void (*near_rows)(const Losses& losses, const Chunk& chunk, const double* decisions,
                       bool* near);

@@ -166,7 +166,8 @@ void check_decisions(const RowLosses& losses, const Matrix& decisions, std::size
                                      ", got " + std::to_string(n_weights));
 }
 
-nb::tuple loss_derivatives(const RowLosses& losses, Matrix decisions, Vector c, std::size_t n_threads) {
+nb::tuple loss_derivatives(const RowLosses& losses, Matrix decisions, Vector c,
+                           std::size_t n_threads) {
     check_decisions(losses, decisions, c.shape(0));
     const Losses view = losses.view();
     double *sums, *slopes, *curvatures;

@@ -42,7 +42,8 @@ struct RoundedRamp {
     POCKETSVM_INLINE Derivatives at(double u) const {
         const double slope = smaller(1.0, larger(0.0, (u + width) / (2 * width)));
         const bool curved = (u > -width) & (u < width);
-        return {width * slope * slope + larger(u - width, 0.0), slope, double(curved) / (2 * width)};
+        return {width * slope * slope + larger(u - width, 0.0), slope,
+                double(curved) / (2 * width)};
     }
 };
 

@@ -29,7 +29,7 @@ struct Softmax {
                 const double share = std::exp(f[o] - log_sum);
                 const bool is_own = o == own(row);
                 use(o, Derivatives{is_own ? log_sum - f[o] : 0, is_own ? share - 1 : share,
-                            2 * share * (1 - share)});
+                                   2 * share * (1 - share)});
             }
         }
         POCKETSVM_INLINE bool near(std::size_t row, const double* f, double reach) const {

@@ -16,7 +16,8 @@ struct Tube : TargetLoss {
     }
 
     POCKETSVM_INLINE Derivatives at(double f) const {
-        const Derivatives below = RoundedRamp{width}.at(low - f), above = RoundedRamp{width}.at(f - high);
+        const Derivatives below = RoundedRamp{width}.at(low - f),
+                          above = RoundedRamp{width}.at(f - high);
         return {down * below.value + up * above.value, up * above.slope - down * below.slope,
                 down * below.curvature + up * above.curvature};
     }

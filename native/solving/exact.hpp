@@ -80,7 +80,7 @@ class RowSolver {
         const Place& here = this->here();
         double losses;
         loss_derivatives(losses_, rows(), here.decisions.data(), &losses, slopes_.data(),
-                   curvatures_.data());
+                         curvatures_.data());
         const double penalty = sum_in_parts(0, n_rows_, [&](std::size_t i) {
             return here.coefficients[i] * (here.decisions[i] - here.intercept);
         });

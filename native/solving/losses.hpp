@@ -72,7 +72,7 @@ void with_losses(const Losses& losses, Function function) {
 // The losses of some rows, summed with their weights, and the weighted slopes and curvatures of
 // each row. Arrays start with the first row of all.
 inline void loss_derivatives(const Losses& losses, const Chunk& rows, const double* decisions,
-                       double* sums, double* slopes, double* curvatures) {
+                             double* sums, double* slopes, double* curvatures) {
     const std::size_t n_outputs = losses.n_outputs;
     // Not summed up in place: threads that write next to each other slow each other down.
     Buffer<double> totals(losses.n_losses());

@@ -131,7 +131,8 @@ class PairSums {
             advance(high_, high, end);
             const Powers linear = low_.above(level);
             const Powers curved = high_.above(level).less(linear);
-            out.slopes[j] += scale * (linear.count + (end * curved.count - curved.sum) / (2 * width_));
+            out.slopes[j] +=
+                scale * (linear.count + (end * curved.count - curved.sum) / (2 * width_));
             out.curvatures[j] += scale * curved.count / width_;
             out.products[j] += scale * (curved.count * f_[k] - curved.sum) / (2 * width_);
         }

@@ -179,7 +179,7 @@ void readings_are_sums_of_all_parts(const Core& core, std::size_t n_rows, std::s
                           problem.intercepts.data(), decisions.data());
     Numbers curvatures(n_rows * n_outputs);
     core.loss_derivatives(of_rows, all, decisions.data(), losses.data(), slopes.data(),
-                    curvatures.data());
+                          curvatures.data());
     core.kernel_pull(problem.rows(0, n_rows), n_outputs, slopes.data(), pull.data());
 
     const std::unique_ptr<Reader> reader(core.make_reader(precision, model, nullptr, 0));

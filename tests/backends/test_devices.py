@@ -249,7 +249,9 @@ def test_batches_share_the_matrix_of_their_vectors(device):
     dtype, vectors = backend.dtype("float32"), X[:5].copy()
     first = last.of(vectors, 0.5, backend.on, dtype)
     assert last.of(vectors, 0.5, backend.on, dtype) is first
-    assert last.of(vectors, 0.25, backend.on, dtype) is not first
-    assert last.of(vectors.copy(), 0.25, backend.on, dtype) is not first
-    del vectors
+    second = last.of(vectors, 0.25, backend.on, dtype)
+    assert second is not first
+    other = vectors.copy()
+    assert last.of(other, 0.25, backend.on, dtype) is not second
+    del other
     assert last._last is None

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from operator import truediv
 
 import numpy as np
 import pytest
@@ -172,6 +173,13 @@ def test_a_run_that_was_stopped_resumes(tmp_path):
     assert Pieces(path, "another commit").found == {}
     pieces.remove()
     assert not path.exists()
+
+
+def test_an_error_in_one_process_keeps_what_the_others_measured(tmp_path):
+    path = tmp_path / "pieces.json"
+    with pytest.raises(ZeroDivisionError), kept_in(Pieces(path, "one")):
+        each(truediv, [(1, 0), (4, 2), (1, 1)], 2)
+    assert Pieces(path, "one").found == {"4, 2": 2.0, "1, 1": 1.0}
 
 
 def test_nothing_is_kept_without_a_file():

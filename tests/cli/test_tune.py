@@ -13,6 +13,7 @@ from sklearn.metrics import balanced_accuracy_score
 from pocketsvm import (
     load_model,
 )
+from pocketsvm.cli import console
 from pocketsvm.cli.app import run
 
 X, Y = make_moons(600, noise=0.2, random_state=0)
@@ -57,6 +58,18 @@ def test_the_command_prints_a_map_and_the_best(csv, tmp_path, capsys):
     assert re.search(r"^best: C \S+, gamma 1, budget 20: accuracy 0.9\d+ \(3 folds\)", lines[4])
     assert "6 candidates on 3 folds of 400 training rows" in said
     assert "<svg" in plot.read_text()
+
+
+def test_the_progress_names_the_round_and_promises_no_end_of_it(csv, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0)
+    grid = ("--log2c", "-3,9,2", "-g", "2^-1,2^0")
+    assert pocketsvm("tune", csv, tmp_path / "a.psvm", *FEW, *grid) == 0
+    lines = capsys.readouterr().err.splitlines()
+    rounds = [line for line in lines if line.startswith("tuning")]
+    numbers = [int(re.match(r"tuning: round (\d+): \d+%, ", line)[1]) for line in rounds]
+    assert sorted(set(numbers)) == [1, 2, 3] == list(dict.fromkeys(numbers))
+    assert not any("left" in line for line in rounds)
+    assert any(re.match("training: .* left$", line) for line in lines)
 
 
 def test_the_command_speaks_json(csv, tmp_path, capsys):

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from pocketsvm.files import DataError
+from pocketsvm.rows import source as source_module
 from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.source import ChunkSource, Scanner, Trace
 
@@ -218,7 +219,9 @@ class Changing:
         return iter(next(self.scans))
 
 
-def test_later_scans_are_compared_with_the_first():
+@pytest.mark.parametrize("large", [0, source_module.LARGE], ids=["in a thread", "in line"])
+def test_later_scans_are_compared_with_the_first(large, monkeypatch):
+    monkeypatch.setattr(source_module, "LARGE", large)
     other = chunks_of(y=np.zeros(N, dtype=int))
     value, scanner = Scanner(ChunkSource(Changing(chunks_of(), chunks_of(), other))).first(Rows())
     assert scanner.scan(Rows()) == value
@@ -231,6 +234,20 @@ def test_rows_that_are_gone_are_noticed(later):
     _, scanner = Scanner(ChunkSource(Changing(chunks_of(), later))).first(Rows())
     with pytest.raises(DataError, match=r"the rows changed between two scans: .* found no rows"):
         scanner.scan(Rows())
+
+
+def test_errors_of_a_thread_and_of_the_reading_are_raised(monkeypatch):
+    monkeypatch.setattr(source_module, "LARGE", 0)
+    monkeypatch.setattr(Trace, "of", lambda chunk: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Scanner(ChunkSource(Changing(chunks_of()))).first(Rows())
+
+    class Refusing(Rows):
+        def __call__(self, chunk, first):
+            raise KeyError("reading")
+
+    with pytest.raises(KeyError, match="reading"):
+        Scanner(ChunkSource(Changing(chunks_of()))).first(Refusing())
 
 
 def test_a_first_scan_without_rows_is_not_a_change():

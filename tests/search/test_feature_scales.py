@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from models import friedman
 from numpy.testing import assert_array_equal
+from sklearn.metrics import accuracy_score, make_scorer
 
 from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVRCV, load_model
 from pocketsvm.callbacks import Checkpoint
@@ -99,6 +100,17 @@ def test_auto_makes_two_searches_and_takes_the_better_one(learner):
     assert found.best_score_ > plain.best_score_
     is_plain = np.array([each is None for each in tried])
     assert found.cv_results_["mean_test_score"][is_plain].max() == plain.best_score_
+
+
+def test_a_scorer_in_other_units_chooses_the_same_scales(learner):
+    X, y = problem()
+    noise = np.hstack([X[:, :2], 3 * X[:, 2:]])
+    percent = make_scorer(lambda true, found: 100 * accuracy_score(true, found))
+    found = few(feature_scales="auto", gammas=2, scoring=percent).fit(noise, y)
+    expected = few(feature_scales="auto", gammas=2, scoring="accuracy").fit(noise, y)
+    assert found.best_params_ == expected.best_params_
+    assert found.best_params_["feature_scales"] == "learn"
+    assert found.best_score_ == pytest.approx(100 * expected.best_score_)
 
 
 def test_scales_that_are_no_better_are_dropped_after_a_few_folds(monkeypatch):

@@ -53,6 +53,35 @@ def test_a_cell_shows_the_best_score_of_its_last_round():
     assert_array_equal(found.is_final, [[True, False]])
 
 
+def learns_scales(best, scores):
+    """A search that compared two gammas with learnt scales, whose gamma is 1."""
+    search = GridSearchCV(FAST, {})
+    tried = [(1, 0.5, None), (8, 0.5, None), (8, 1, None), (1, 1, "learn"), (8, 1, "learn")]
+    names = ("C", "gamma", "feature_scales")
+    params = [dict(zip(names, each, strict=True)) for each in tried]
+    search.best_params_, search.best_score_ = params[best], scores[best]
+    search.cv_results_ = {"params": params, "mean_test_score": np.array(scores)}
+    return search
+
+
+def test_learnt_scales_have_a_row_of_their_own():
+    found = ScoreMap.of(learns_scales(4, [0.5, 0.6, 0.7, 0.8, 0.9]))
+    assert (found.C, found.gamma) == ([1, 8], [0.5, 1, "scales"])
+    assert_array_equal(found.scores, [[0.5, 0.6], [np.nan, 0.7], [0.8, 0.9]])
+    assert found.best == (2, 1)
+    assert written(found.gamma) == ["2^-1", "2^0", "scales"]
+    assert [name for name, _ in found.at_border()] == ["C"]
+    found = ScoreMap.of(learns_scales(2, [0.5, 0.6, 0.7, 0.6, 0.6]))
+    assert [name for name, _ in found.at_border()] == ["C", "gamma"]
+
+
+def test_scales_that_all_candidates_learn_keep_their_gamma():
+    search = learns_scales(4, [0.5, 0.6, 0.7, 0.8, 0.9])
+    for name in ("params", "mean_test_score"):
+        search.cv_results_[name] = search.cv_results_[name][3:]
+    assert ScoreMap.of(search).gamma == [1]
+
+
 def test_the_map_of_one_parameter_has_one_column():
     search = GridSearchCV(FAST, {"gamma": ["scale", 2.0, 0.01]}, cv=2).fit(X, Y)
     found = ScoreMap.of(search)

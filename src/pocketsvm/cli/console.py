@@ -54,8 +54,13 @@ class Reporter:
             self.console.print(escaped(message), soft_wrap=True)
 
     @contextmanager
-    def task(self, name: str, total: float | None = None) -> Iterator["Task"]:
-        """Follow a task with this number of parts; None if it is unknown."""
+    def task(
+        self, name: str, total: float | None = None, *, is_last: bool = True
+    ) -> Iterator["Task"]:
+        """Follow a task with this number of parts; None if it is unknown.
+
+        Only the last task of a piece of work shows the time left.
+        """
         if self.bars:
             with _bars(self.console) as bars:
                 key = bars.add_task(name, total=total, text="")
@@ -63,23 +68,26 @@ class Reporter:
                 def update(done: float, total: float | None, text: str) -> None:
                     bars.update(key, completed=done, total=total, text=text)
 
-                yield Task(total, update)
+                yield Task(total, update, is_last)
         elif self.quiet:
-            yield Task(total, lambda done, total, text: None)
+            yield Task(total, lambda done, total, text: None, is_last)
         else:
-            yield Task(total, _Lines(self.say, name))
+            yield Task(total, _Lines(self.say, name), is_last)
 
 
 class Task:
-    """Counts parts and rows of a task, and estimates its speed and the time left.
+    """Counts parts and rows of a task, and estimates its speed and, for a last one, the time left.
 
     The total may be set again, if the task turns out to have more parts.
     """
 
     def __init__(
-        self, total: float | None, update: Callable[[float, float | None, str], None]
+        self,
+        total: float | None,
+        update: Callable[[float, float | None, str], None],
+        is_last: bool = True,
     ) -> None:
-        self.total, self.update = total, update
+        self.total, self.update, self.is_last = total, update, is_last
         self.begin = time.perf_counter()
         self.done, self.rows = 0.0, 0
 
@@ -92,8 +100,10 @@ class Task:
         if self.total is None:
             self.update(self.done, None, f"{self.rows:,} rows, {text}")
         else:
-            left = timedelta(seconds=round(seconds * (self.total / self.done - 1)))
-            self.update(self.done, self.total, f"{text}, {left} left")
+            if self.is_last:
+                left = timedelta(seconds=round(seconds * (self.total / self.done - 1)))
+                text = f"{text}, {left} left"
+            self.update(self.done, self.total, text)
 
 
 class _Lines:

@@ -121,7 +121,8 @@ def run(search: Any, rows: TrainingData, reporter: Reporter, callbacks: Sequence
 class _SearchProgress:
     """A scikit-learn callback that follows every round of a search, and the last fit.
 
-    A round knows how many fits it has; how many rounds there will be is not known.
+    A round knows how many fits it has; how many rounds there will be is not known. So the time left
+    is only that of the last fit.
     """
 
     max_propagation_depth = 1  # the last fit has the same callback
@@ -129,6 +130,7 @@ class _SearchProgress:
     def __init__(self, rows: TrainingData, reporter: Reporter) -> None:
         self.rows, self.reporter = rows, reporter
         self.shown, self.task = ExitStack(), Task(None, lambda *_: None)
+        self.n_rounds = 0
 
     def __enter__(self) -> "_SearchProgress":
         return self
@@ -139,15 +141,16 @@ class _SearchProgress:
     def setup(self, estimator: Any, context: Any) -> None:
         """Follow the first scan of rows that are not in memory."""
         if context.parent is None and self.rows.whole is None:
-            self._begin("sampling", 1)
+            self._begin("sampling", 1, is_last=False)
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """Do nothing; the protocol requires the method."""
 
-    def _begin(self, name: str, total: float) -> None:
+    def _begin(self, name: str, total: float, *, is_last: bool) -> None:
         """Begin the next task."""
         self.shown.close()
-        self.task = self.shown.enter_context(self.reporter.task(name, total=total))
+        task = self.reporter.task(name, total=total, is_last=is_last)
+        self.task = self.shown.enter_context(task)
         if self.rows.whole is None:
             scans = 1 if name == "sampling" else SCANS
             self.rows.files.on_batch = ScanProgress(self.task, scans)
@@ -156,7 +159,7 @@ class _SearchProgress:
         """Begin a round, or the last fit."""
         if context.source_task_name is not None:
             n_parts = context.max_subtasks if self.rows.whole is not None else SCANS
-            self._begin("training", n_parts)
+            self._begin("training", n_parts, is_last=True)
         elif context.task_name == "candidate-split-evaluation" or context.parent is None:
             return
         elif context.task_name != "pass":
@@ -165,7 +168,9 @@ class _SearchProgress:
                     f"settings are compared on {X.shape[0]:,} of {self.rows.n_rows:,} rows"
                 )
             self.reporter.say(context.task_name)
-            self._begin("tuning", max(context.max_subtasks, 1))
+            self.n_rounds += 1
+            n_fits = max(context.max_subtasks, 1)
+            self._begin(f"tuning: round {self.n_rounds}", n_fits, is_last=False)
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> None:
         """Count a fit of a candidate, or a pass of the last fit."""

@@ -7,8 +7,9 @@ of a chunk, so that a source may be anything: files, partitions of a cluster, an
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from threading import Thread
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ..files.columns import Layout
@@ -219,9 +220,13 @@ class Traced(Generic[T]):
         """Read a chunk; a thread computes the checksum of a large one meanwhile."""
         if chunk.X.size < LARGE:
             return self.reading(chunk, first), Trace.of(chunk)
-        with ThreadPoolExecutor(1) as pool:
-            trace = pool.submit(Trace.of, chunk)
+        trace: Future[Trace] = Future()
+        thread = Thread(target=_resolve, args=(trace, chunk))
+        thread.start()
+        try:
             return self.reading(chunk, first), trace.result()
+        finally:
+            thread.join()
 
     def merge(self, parts: Sequence[tuple[T, Trace]]) -> tuple[T, Trace]:
         """Merge the values and the traces."""
@@ -230,6 +235,14 @@ class Traced(Generic[T]):
         for each in traces[1:]:
             trace = trace.then(each)
         return self.reading.merge(values), trace
+
+
+def _resolve(trace: "Future[Trace]", chunk: Chunk) -> None:
+    """Trace a chunk in a thread; the result or an error goes to the one who waits for it."""
+    try:
+        trace.set_result(Trace.of(chunk))
+    except BaseException as error:
+        trace.set_exception(error)
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,9 +71,12 @@ class Search(NamedTuple):
 
     @property
     def least_gain(self) -> float:
-        """The share of the error that counts: of what is missing to one if scores are positive."""
-        best_possible = 1.0 if 0.0 < self.score < 1.0 else 0.0
-        return SEARCH_CHOICES.least_gain * (best_possible - self.score)
+        """The share of the error that counts: of what is missing to one, or to zero.
+
+        What is missing to larger scores is not known.
+        """
+        best_possible = 1.0 if self.score > 0.0 else 0.0
+        return SEARCH_CHOICES.least_gain * max(best_possible - self.score, 0.0)
 
     @property
     def parameters(self) -> dict[str, Any]:

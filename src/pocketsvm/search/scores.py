@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 # Colors begin at this quantile of the scores, so that they distinguish good scores.
 LOWEST_COLOR = 0.25
+# The row of candidates with learnt feature scales, which carry the width of the kernel.
+SCALES = "scales"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,8 @@ class ScoreMap:
         The values of C, ascending.
 
     gamma : list of float or str
-        The values of gamma, ascending.
+        The values of gamma, ascending. If candidates with and without learnt feature scales were
+        compared, those with them follow as "scales": their gamma is in another unit.
 
     scores : ndarray of shape (n_gammas, n_Cs)
         The mean score of the folds, or NaN if no candidate of the cell was tried. If a cell has
@@ -81,11 +84,13 @@ class ScoreMap:
         check_is_fitted(search, "cv_results_")
         results = search.cv_results_
         known = getattr(search, "estimator", search).get_params()
+        has_both = len({_learns(candidate) for candidate in results["params"]}) > 1
 
         def values(candidate: dict[str, Any]) -> tuple[Any, Any]:
             """Return gamma and C, also those of the last step of a pipeline."""
             found = known | candidate
-            return tuple(_named(found, name) for name in ("gamma", "C"))
+            gamma = SCALES if has_both and _learns(candidate) else _named(found, "gamma")
+            return gamma, _named(found, "C")
 
         if not any(name.split("__")[-1] in ("C", "gamma") for name in results["params"][0]):
             raise ValueError("The search has neither C nor gamma among its parameters.")
@@ -109,12 +114,19 @@ class ScoreMap:
             ("C", self.C, self.best[1]),
             ("gamma", self.gamma, self.best[0]),
         ):
-            if len(values) > 1 and place in (0, len(values) - 1):
+            compared = [value for value in values if value != SCALES]
+            if len(compared) > 1 and place in (0, len(compared) - 1):
                 yield name, f"the best {name} is the {'largest' if place else 'smallest'} one tried"
 
 
 def _named(parameters: dict[str, Any], name: str) -> Any:
     return next((v for key, v in parameters.items() if key.split("__")[-1] == name), None)
+
+
+def _learns(candidate: dict[str, Any]) -> bool:
+    """Whether a candidate learns feature scales."""
+    scales = _named(candidate, "feature_scales")
+    return isinstance(scales, str) and scales == "learn"
 
 
 def _order(value: Any) -> tuple[bool, Any]:

@@ -26,6 +26,9 @@ TOLERANCE = Choices.tolerance
 # zero.
 BOUND_FACTOR = 10
 LEAST_SHARE = 0.005
+# The passes give a start if their best multiple has an objective below this share of that of zero.
+# With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
+WORTH_A_START = 0.9
 # The largest number of steps.
 MOST_STEPS = 200
 # A line search ends if the slope is this share of the initial slope, or after this many trials.
@@ -73,9 +76,11 @@ class Solution:
 
 
 def best_start(problem: Problem, iterate: Iterate) -> Iterate:
-    """Return the best multiple of an iterate."""
+    """Return the best multiple of an iterate; zero if that gains little."""
     zero = problem.zero()
-    return zero.plus(line_search(problem, zero, iterate), iterate)
+    found = zero.plus(line_search(problem, zero, iterate), iterate)
+    gains = problem.objective(found).sum() < WORTH_A_START * problem.objective(zero).sum()
+    return found if gains else zero
 
 
 def minimise(

@@ -209,7 +209,7 @@ class Choices:
 
         Its vectors make as many moves as those of the whole budget would.
         """
-        return replace(self, moves=round(share * self.moves))
+        return replace(self, moves=round(share * self.moves), most_loss=share * self.most_loss)
 
     def for_folds(self) -> "Choices":
         """Return the choices for scales that only compare candidates: they are learnt faster."""
