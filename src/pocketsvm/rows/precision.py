@@ -21,9 +21,12 @@ LARGEST_ERROR = 2.0**-8
 FLOAT32_ROUNDING = 2.0**-24
 # Rows that are looked at for their mean distance.
 ROWS_FOR_DISTANCE = 1000
-# Beyond these, squared norms overflow, or gamma itself leaves float32's range.
-LARGEST_SQUARED_NORM = {"float32": 1e37, "float64": 1e300}
+# Beyond the first, squared norms in float32 overflow. Beyond the second, sums of the solver do: it
+# adds rows in float32 even if kernel values are in float64.
+LARGEST_SQUARED_NORM = {"float32": 1e37, "float64": 1e60}
+# Other values of gamma leave float32's range.
 FLOAT32_GAMMA = (1e-30, 1e30)
+STANDARDISE = "standardise X (sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse X)"
 
 # Entries are equal up to rounding if their variance, relative to their squares, is below this.
 CONSTANT = 1e-22
@@ -122,14 +125,23 @@ def _checked_for_float64(value: float | None, squared_norm: float) -> float:
     """Return gamma; refuse rows for which not even float64 is precise enough."""
     if value is None:
         value = 1.0  # as sklearn.svm.SVC does
-    if not _float64_is_enough(value, squared_norm):
+    if not squared_norm <= LARGEST_SQUARED_NORM["float64"]:
+        raise ValueError(
+            "The values of X are too large for the kernel: the largest squared norm of a row, "
+            f"{squared_norm:.3g}, is above {LARGEST_SQUARED_NORM['float64']:.0e}, and sums over "
+            f"rows would overflow. Divide X by a constant, or {STANDARDISE}."
+        )
+    if not math.isfinite(value):
+        raise ValueError(
+            "The values of X are too small for the kernel: gamma='scale' is the inverse of their "
+            f"variance, which overflows. Multiply X by a constant, or {STANDARDISE}."
+        )
+    if value * squared_norm > FLOAT64_SPREAD:
         raise ValueError(
             f"The values of X are too large for the kernel: gamma={value:.3g} times the largest "
             f"squared norm of a row, {squared_norm:.3g}, is above 2**40. Even in float64, the "
             "distances between rows would have rounding errors as large as the width of the "
-            "kernel. Subtract large offsets and standardise X "
-            "(sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse X), or choose a "
-            "smaller gamma."
+            f"kernel. Subtract large offsets and {STANDARDISE}, or choose a smaller gamma."
         )
     return value
 
@@ -152,12 +164,6 @@ def _mean_squared_distance(checked: CheckedRows) -> float:
     """Return the mean squared distance of two rows, estimated on evenly spaced ones."""
     some = checked.X[:: -(-checked.n_rows // ROWS_FOR_DISTANCE)]
     return 2.0 * float(Columns.of_rows(some).variances.sum())
-
-
-def _float64_is_enough(gamma: float, squared_norm: float) -> bool:
-    return gamma * squared_norm <= FLOAT64_SPREAD and (
-        squared_norm <= LARGEST_SQUARED_NORM["float64"] and math.isfinite(gamma)
-    )
 
 
 def _gamma_as_number(
