@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from exact_objective import Objective
 from models import ready_rows
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_friedman1
 from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem
 
 from pocketsvm import BudgetedSVC, BudgetedSVR
@@ -227,6 +228,15 @@ def test_vectors_stay_if_few_rows_are_near_for_each_unknown(paths):
     assert not paths
     chequered_svc().fit(X, y)
     assert paths
+
+
+def test_a_regression_moves_with_half_as_many_rows_as_unknowns():
+    X, y = make_friedman1(400, n_features=10, random_state=0)
+    moves = [
+        BudgetedSVR(budget, 10.0, random_state=0).fit(X, y).profile_.moves for budget in (60, 100)
+    ]
+    assert moves[0] > 0
+    assert moves[1] == 0
 
 
 def test_features_that_are_correlated_count_once():
