@@ -86,17 +86,6 @@ class Given:
         codes: Array = votes.argmax(axis=1)
         return codes
 
-    def of_classes(self, values: Array) -> Array:
-        """Return one decision value per output, from those of the pairs if these vote."""
-        if self.pairs is None:
-            return values
-        assert self.model.classes is not None
-        found = np.zeros((len(values), len(self.model.classes)))
-        for column, (first, second) in zip(values.T, self.winners, strict=True):
-            found[:, first] += column
-            found[:, second] -= column
-        return found
-
 
 def values_of(model: Model, rows: CheckedRows, backend: Backend) -> Array:
     """Return the decision values (n_rows, n_outputs) of rows after the preparation."""

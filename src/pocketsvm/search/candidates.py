@@ -58,7 +58,6 @@ class Grid:
         "gamma" or "C", of which larger values are tried on the folds themselves, and the factor
         between them; one if none are. Copies of folds have smaller budgets, which prefer smaller
         values.
-
     """
 
     gammas: tuple[float, ...]
