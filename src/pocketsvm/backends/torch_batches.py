@@ -26,8 +26,8 @@ class TorchBatches:
         self._losses = DeviceLosses(sample.loss.formula, slice(None), self.device)
         self._c = tensor(sample.c, self.device, torch.float64)
         self._weight, self._tilt = 1.0 / sample.total_c, sample.tilt
-        # Rows on the device have another centre.
-        self._unit, self._shift = start.unit, start.unit * (start.centre - rows.centre)
+        self.unit, self.centre = start.unit, start.centre
+        self._shift = start.unit * (start.centre - rows.centre)  # rows there have another centre
         self._now = [tensor(each, self.device) for each in _arrays(start.unknowns)]
         self._now[1] += tensor(self._shift, self.device, torch.float32)
         self._rates = [float(each) for each in _arrays(start.rates)]
@@ -90,7 +90,7 @@ class TorchBatches:
         """Return rows times their factors, kernel values, and decision values."""
         logs, vectors, coefficients, intercepts = self._now
         factors = logs.exp()
-        Z = self._rows.at(at) * (self._unit * factors)
+        Z = self._rows.at(at) * (self.unit * factors)
         kernel = kernel_of(Z, vectors * factors)
         return Z, kernel, (kernel @ coefficients + intercepts).double()
 
