@@ -119,7 +119,7 @@ VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
     "held_parts": (5, 100),
     "batches": (1000, 10_000),
     "batch_rows": (1024, NO_LIMIT),
-    "batch_widths": ((1.0,), (0.5, 1.0, 2.0, 4.0, 8.0)),
+    "batch_start": (1.0, 4.0),
     "batch_growing": (0.05, 0.5),
     "batch_scales": (0.03, 0.3),
     "batch_vectors": (0.01, 0.1),

@@ -253,7 +253,7 @@ class BudgetedSearch(CallbackSupportMixin, FittedModel):
             rest, learns = folds[len(own) :], isinstance(one.feature_scales, str)
             if learns:
                 own = running.with_scales(one, own)
-                grid = grid if self.gammas is not None else grid.with_scales()
+                grid = grid if self.gammas is not None else grid.with_one_gamma()
             if searches and not learns:  # another loss
                 grid = grid.at(searches[-1].best)
             run, most = partial(running, one), _most_rows(self.budget)

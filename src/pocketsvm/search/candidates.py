@@ -54,9 +54,10 @@ class Grid:
     reach : float
         The largest factor between the centre and a value that is tried.
 
-    raised : tuple of str
-        "gamma" or "C", or both: larger values of these are tried on the folds themselves. Copies of
-        folds have smaller budgets, which prefer smaller values.
+    raised : tuple of str and float
+        "gamma" or "C", of which larger values are tried on the folds themselves, and the factor
+        between them; one if none are. Copies of folds have smaller budgets, which prefer smaller
+        values.
     """
 
     gammas: tuple[float, ...]
@@ -65,7 +66,7 @@ class Grid:
     C_step: float
     centre: Candidate
     reach: float
-    raised: tuple[str, ...] = ("gamma",)
+    raised: tuple[str, float] = ("gamma", 1.0)
 
     @classmethod
     def of(
@@ -90,7 +91,8 @@ class Grid:
                 found.append((values, values[1] / values[0]))
         (some_gammas, gamma_step), (some_Cs, C_step) = found
         reach = 2.0**SEARCH_CHOICES.reach
-        return cls(some_gammas, some_Cs, gamma_step, C_step, Candidate(*units), reach)
+        raised = "gamma", math.sqrt(gamma_step)
+        return cls(some_gammas, some_Cs, gamma_step, C_step, Candidate(*units), reach, raised)
 
     def candidates(self) -> list[Candidate]:
         """Return all candidates of the grid."""
@@ -99,29 +101,25 @@ class Grid:
     def around(self, best: Candidate, share: float) -> list[Candidate]:
         """Return the neighbours of a candidate, at a share of the distance in the grid."""
         found = []
-        for name in ("gamma", "C"):
-            for power in (-share, share):
-                found += self.beside(best, name, power)
-        return found
+        for name, step in (("gamma", self.gamma_step), ("C", self.C_step)):
+            for power in (-share, share) if step != 1.0 else ():
+                found.append(best.times(name, step**power))
+        return [each for each in found if self.reaches("gamma", each) and self.reaches("C", each)]
 
-    def beside(self, best: Candidate, name: str, power: float) -> list[Candidate]:
-        """Return the neighbour in gamma or in C, if there is one within reach."""
-        step: float = getattr(self, f"{name}_step")
-        found = best.times(name, step**power)
-        is_near = all(
-            1 / self.reach <= value / middle <= self.reach
-            for value, middle in zip(found, self.centre, strict=True)
-        )
-        return [found] if step != 1.0 and is_near else []
+    def reaches(self, name: str, candidate: Candidate) -> bool:
+        """Whether a value of a candidate may be tried."""
+        ratio: float = getattr(candidate, name) / getattr(self.centre, name)
+        return 1 / self.reach <= ratio <= self.reach
 
     def at(self, best: Candidate) -> "Grid":
         """Return the grid for another loss, whose best values are close to these ones."""
         gammas = (best.gamma,) if self.gamma_step != 1.0 else self.gammas
         return replace(self, gammas=gammas, Cs=(best.C,) if self.C_step != 1.0 else self.Cs)
 
-    def with_scales(self) -> "Grid":
-        """Return the grid for learnt feature scales, which carry the width: gamma is about one."""
-        return replace(self, gammas=(1.0,), raised=("gamma", "C"))
+    def with_one_gamma(self) -> "Grid":
+        """Return the grid for learnt feature scales, which carry the width: gamma is one."""
+        raised = "C", math.sqrt(self.C_step)
+        return replace(self, gammas=(1.0,), gamma_step=1.0, raised=raised)
 
 
 @dataclass(frozen=True)

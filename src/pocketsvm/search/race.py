@@ -4,7 +4,7 @@ With many rows, candidates are compared on small copies of folds first. A small 
 the rows and of the budget, so that each vector stands for as many rows as in the last fit. The best
 candidates go on to the folds themselves: the fewer rows, the more of them. Copies have smaller
 budgets, which prefer wider kernels: larger values of gamma are tried on the folds, and larger ones
-of C with learnt feature scales. Every score is that of a fit.
+of C with learnt feature scales, whose gamma is one. Every score is that of a fit.
 
 Many candidates are scored on one fold after another, and after each, the worse half is dropped.
 
@@ -168,9 +168,13 @@ class Race:
 
     def _raised(self, level: Level) -> None:
         """Score larger values of gamma, or of C, as long as they are better."""
-        for name in self.grid.raised:
-            while new := self._new(level, self.grid.beside(level.ordered()[0], name, 0.5)):
-                self._score(level, new)
+        name, step = self.grid.raised
+        best = level.ordered()[0]
+        while step != 1.0 and best == level.ordered()[0]:
+            best = best.times(name, step)
+            if best in level.results or not self.grid.reaches(name, best):
+                return
+            self._score(level, [best])
 
     def _between(self, level: Level) -> None:
         """Score values between those of the grid, around the best candidate."""
@@ -179,11 +183,8 @@ class Race:
 
     def _new_around(self, level: Level, share: float) -> list[Candidate]:
         """Return the neighbours of the best candidate that were not tried."""
-        return self._new(level, self.grid.around(level.ordered()[0], share))
-
-    def _new(self, level: Level, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates that were not tried."""
-        return [each for each in candidates if each not in level.results]
+        around = self.grid.around(level.ordered()[0], share)
+        return [each for each in around if each not in level.results]
 
     def _score(self, level: Level, candidates: Sequence[Candidate]) -> None:
         """Score candidates on the folds of a level, as long as they are among the best."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.batches import Batches, Start, Unknowns
+from ..backends.batches import Start, Unknowns
 from ..training.settings import Settings
 from .blas import ONE_BLAS_THREAD
 from .newton import minimise
@@ -62,7 +62,9 @@ def refined(
     if not is_possible or len(train) < 2 * settings.budget or not n_batch:
         return None
     with ONE_BLAS_THREAD:
-        batches = _begun(sample, settings, train, held, random, scales=scales)
+        batches = settings.backend.batches(
+            sample, start_of(sample, settings, train, random, scales=scales)
+        )
         best, least, at = batches.unknowns, np.inf, 0
         for step in range(1, choices.batches + 1):
             if at + n_batch > len(train):
@@ -81,46 +83,20 @@ def refined(
     return factors, (best.vectors / batches.unit + batches.centre) * factors
 
 
-def _begun(
-    sample: Sample,
-    settings: Settings,
-    train: Array,
-    held: Array,
-    random: np.random.Generator,
-    *,
-    scales: bool,
-) -> Batches:
-    """Return the mini-batches at their start.
-
-    If scales may change, the best of some multiples of them is the start: a kernel that is too wide
-    would become narrower during the steps, but only slowly.
-    """
-    best, least, seed = None, np.inf, int(random.integers(2**63))
-    for width in settings.choices.batch_widths if scales else (1.0,):
-        own = np.random.default_rng(seed)  # the same vectors for all
-        start = start_of(sample, settings, train, own, width, scales=scales)
-        batches = settings.backend.batches(sample, start)
-        held_loss = batches.loss(held)
-        if best is None or held_loss < least:
-            best, least = batches, held_loss
-    assert best is not None
-    return best
-
-
 def start_of(
     sample: Sample,
     settings: Settings,
     train: Array,
     random: np.random.Generator,
-    width: float = 1.0,
     *,
     scales: bool,
 ) -> Start:
     """Return random rows as vectors, their coefficients, and how far all may move.
 
-    All features are multiplied by `width`.
+    Scales that may change start larger: where one is too small, its gradient is close to zero.
     """
     choices, unit = settings.choices, float(np.sqrt(sample.rows.gamma))
+    factor = choices.batch_start if scales else 1.0
     chosen = np.sort(train[: LEAST_ROWS_PER_VECTOR * settings.budget])
     part = sample.take(chosen).weighted(np.full(len(chosen), sample.n_rows / len(chosen)))
     rows = part.rows.dense()
@@ -129,10 +105,10 @@ def start_of(
         centre = rows.mean(axis=0, dtype=np.float64)
     vectors = rows[np.sort(random.permutation(len(rows))[: settings.budget])]
     vectors = vectors.astype(part.rows.core.dtype)
-    part = replace(part, rows=replace(part.rows, gamma=width**2 * part.rows.gamma))
+    part = replace(part, rows=replace(part.rows, gamma=factor**2 * part.rows.gamma))
     problem = Problem(vectors, part, settings.fit_intercept, settings.backend)
     point = minimise(problem, problem.zero(), random).iterate.point
-    logs = np.full(rows.shape[1], np.log(width))
+    logs = np.full(rows.shape[1], np.log(factor))
     unknowns = Unknowns(logs, (vectors - centre) * unit, point[:, :-1].T, point[:, -1])
     rate = choices.batch_coefficients * float(np.abs(point[:, :-1]).mean())
     rates = (

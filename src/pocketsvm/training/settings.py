@@ -141,8 +141,8 @@ class Choices:
         With polish="thorough", vectors and learnt scales are refined by this many mini-batches of
         so many rows.
 
-    batch_widths : tuple of float
-        Before, learnt scales are multiplied by the best of these numbers.
+    batch_start : float
+        Mini-batches start from this many times the learnt scales.
 
     batch_growing : float
         The share of the mini-batches in which steps grow; then they fall to zero.
@@ -192,7 +192,7 @@ class Choices:
     scale_penalty: float = 0.001
     batches: int = 4000
     batch_rows: int = 4096
-    batch_widths: tuple[float, ...] = (1.0, 2.0, 4.0)
+    batch_start: float = 2.0
     batch_growing: float = 0.2
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
