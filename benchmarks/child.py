@@ -24,7 +24,7 @@ from pocketsvm.paper.datasets.registry import named
 from pocketsvm.paper.toolkit.measure import one_thread, timed
 from pocketsvm.rows.opening import open_dataset
 
-from .datasets.generated import many_classes
+from .datasets.generated import many_classes, noisy_shell
 from .measure import fastest, peak_memory
 
 ROOT = Path(__file__).parents[1]  # the folder of this package
@@ -126,18 +126,21 @@ def _timed_fit(model: BudgetedSVC, X: Any, y: Any) -> tuple[float, float]:
 
 
 def solving(
-    n_rows: int, n_features: int, n_classes: int, budget: int, n_jobs: int, rounds: int
+    data: str, n_rows: int, n_features: int, n_classes: int, budget: int, n_jobs: int, rounds: int
 ) -> dict[str, Any]:
     """Fit a model; return the time of the fit, of its solving and of decision_function, and memory.
 
     The fastest of some fits counts. Bytes are those that the first one adds to the peak resident
     size, which includes X and y; the digest is that of the model.
     """
-    if n_classes == 2:
+    setting: dict[str, Any] = {"gamma": GAMMA, "max_iter": 1, "n_jobs": n_jobs, "random_state": 0}
+    if data == "shell":
+        X, y = noisy_shell(n_rows, n_features)
+        setting |= {"C": 32.0, "gamma": 2.0**-5}
+    elif data == "overlapping":
         X, y = susy_like(n_rows, n_features, SUSY_SHARPNESS)
     else:
         X, y = many_classes(n_rows, n_features, n_classes)
-    setting: dict[str, Any] = {"gamma": GAMMA, "n_jobs": n_jobs, "random_state": 0}
     BudgetedSVC(2 * n_classes, **setting).fit(X[:WARM_UP_ROWS], y[:WARM_UP_ROWS])
     model = BudgetedSVC(budget, **setting)
     before = peak_memory()

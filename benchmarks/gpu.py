@@ -26,6 +26,7 @@ from pocketsvm.rows.checked import Rows, checked_rows
 from .child import GAMMA
 from .data_sets import TASKS
 from .datasets.flights import FLIGHTS
+from .datasets.generated import noisy_shell
 from .datasets.novelties import shuttle
 from .datasets.rankings import graded_queries
 from .datasets.tasks import AUC
@@ -68,7 +69,7 @@ def measure(quick: bool) -> list[Table]:
 
 def started() -> None:
     """Let CUDA start, and load what all fits use."""
-    X, y = generated(20_000)
+    X, y = noisy_shell(20_000)
     BudgetedSVC(100, device=DEVICE, n_jobs=-1, random_state=0).fit(X, y).predict(X)
 
 
@@ -85,14 +86,6 @@ def described() -> str:
         f"Measured on {properties.name}, {properties.total_memory / 2**30:.0f} GiB, driver "
         f"{driver}, PyTorch {torch.__version__}. CUDA's start is not counted."
     )
-
-
-def generated(n_rows: int, n_features: int = N_FEATURES) -> tuple[Array, Array]:
-    """Return rows of two classes that overlap."""
-    random = np.random.default_rng(0)
-    X = random.standard_normal((n_rows, n_features), dtype=np.float32)
-    noise = random.standard_normal(n_rows, dtype=np.float32)
-    return X, np.sign(np.square(X[:, :6]).sum(axis=1) - 6 + noise)
 
 
 def synchronised(call: Callable[[], Any]) -> Callable[[], Any]:
@@ -123,7 +116,7 @@ def predictions(quick: bool, backend: Any) -> Table:
         described() + " Rows in memory are copied while the GPU computes.",
         progress=True,
     )
-    X, _ = generated(n_rows)
+    X, _ = noisy_shell(n_rows)
     there = imported().tensor(X, device=backend.on)
     for budget in (100, 500, 2000, 10_000):
         n = n_rows if budget <= 2000 else n_rows // 10
@@ -187,7 +180,7 @@ def hessians(quick: bool, backend: Backend) -> Table:
 
 def hessian_calls(backend: Backend, n_rows: int, budget: int) -> dict[str, Callable[[], Any]]:
     """Return what is measured of rows whose kernel values are kept."""
-    X, _ = generated(n_rows)
+    X, _ = noisy_shell(n_rows)
     checked = checked_rows(X)
     rows = Rows(checked, checked.core("float32"), 1 / N_FEATURES)
     vectors = X[:budget].copy()
@@ -238,7 +231,7 @@ def fits(quick: bool) -> Table:
 
 def fit(table: Table, n_rows: int, n_features: int, budget: int) -> None:
     """Add a row: a fit on the GPU, and one on all cores unless that takes very long."""
-    X, y = generated(n_rows + 100_000, n_features)
+    X, y = noisy_shell(n_rows + 100_000, n_features)
     X, X_test, y, y_test = X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]
     row: dict[str, Any] = {"rows": n_rows, "features": n_features, "budget": budget}
     cores = budget <= 2000 and n_rows * budget * n_features <= MOST_PRODUCTS

@@ -20,7 +20,7 @@ from .targets import targets
 # The order on the page.
 ORDER = (
     *("exact", "peers", "polish", "solver", "few", "learners", "tasks", "tuning", "scales"),
-    *("speed", "growth", "scale", "gpu", "cluster"),
+    *("speed", "growth", "threads", "scale", "gpu", "cluster"),
 )
 TOP = (
     "Written by `make pages` from the results in `benchmarks/results`. `make bench` measures them "

@@ -19,6 +19,7 @@ from . import (
     solver,
     speed,
     tasks,
+    threads,
     tuning,
 )
 
@@ -54,6 +55,7 @@ PARTS = {
     "scale": Part("Scale", scale.measure, ("rows",)),
     "cluster": Part("Clusters", cluster.measure, ("rows",)),
     "solver": Part("The solver beside the exact SVM", solver.measure, ("jobs",)),
+    "threads": Part("Threads and millions of rows", threads.measure),
     "learners": Part("Probabilities, quantiles, squared errors", learners.measure, ("jobs",)),
     "tasks": Part("Novelty detection and ranking", tasks.measure),
     "scales": Part("Feature scales", feature_scales.measure, ("jobs",)),

@@ -25,6 +25,17 @@ def many_classes(
     return X, y
 
 
+def noisy_shell(n_rows: int, n_features: int = 18) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    """Generate standard normal rows; their class says on which side of a noisy sphere they are.
+
+    The sphere is in the first six features.
+    """
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n_rows, n_features), dtype=np.float32)
+    noise = random.standard_normal(n_rows, dtype=np.float32)
+    return X, np.sign(np.square(X[:, :6]).sum(axis=1) - 6 + noise)
+
+
 def sparse_rows(
     n_rows: int, n_features: int, nonzeros: int, seed: int = 0
 ) -> tuple[Any, NDArray[Any]]:

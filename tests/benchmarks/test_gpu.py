@@ -31,7 +31,7 @@ def test_files_are_read_as_often_as_asked(tmp_path):
 
 
 def test_generated_rows_are_of_two_classes_that_overlap():
-    X, y = gpu.generated(2000)
+    X, y = gpu.noisy_shell(2000)
     assert X.shape == (2000, 18)
     assert set(np.unique(y)) == {-1.0, 1.0}
     assert 0.35 < np.mean(y > 0) < 0.65

@@ -1,9 +1,9 @@
-"""The benchmark of the solver, on small tasks."""
+"""The benchmarks of the solver and of threads, on small tasks."""
 
 import pytest
 from benchmark_tasks import a_task
 
-from benchmarks import child, solver
+from benchmarks import child, solver, threads
 from benchmarks.solver import Case, Line
 from benchmarks.targets import targets
 
@@ -21,12 +21,10 @@ def cases(monkeypatch):
         Case("slow", lambda quick: a_task(), (Line(10),), slow=True),
     )
     monkeypatch.setattr(solver, "CASES", found)
-    monkeypatch.setattr(solver, "SCALES", ((60_000, 2), (60_000, 3)))
-    monkeypatch.setattr(solver.os, "cpu_count", lambda: 2)
 
 
 def test_lines_stand_beside_the_exact_machine_and_their_targets(cases, capsys):
-    table, scale = solver.measure(quick=True)
+    (table,) = solver.measure(quick=True)
     moons, waves, part, alone = table.rows
     assert moons["met"] == moons["time_met"] == "yes"
     assert (moons["target"], moons["stretch_met"]) == ("≥ 50.00", "**no**")
@@ -42,10 +40,22 @@ def test_lines_stand_beside_the_exact_machine_and_their_targets(cases, capsys):
     said = capsys.readouterr().out
     for text in ("$POCKETSVM_DATA: missing", "quick run: slow"):
         assert text in said
-    one, two, three = scale.rows
-    assert (one["rows"], one["same"], two["same"]) == (2_000, None, "yes")
-    assert three["classes"] == 3
-    assert one["ratio"] > 0
+
+
+def test_threads_change_no_model(monkeypatch):
+    cases = [
+        ("overlapping", 60_000, 2, 10),
+        ("shell", 60_000, 2, 10),
+        ("many classes", 60_000, 3, 9),
+    ]
+    monkeypatch.setattr(threads, "CASES", tuple(threads.Case(*case) for case in cases))
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 2)
+    (table,) = threads.measure(quick=True)
+    assert [row["rows"] for row in table.rows] == [2_000] * 5
+    assert [row["same"] for row in table.rows] == [None, "yes", None, "yes", None]
+    for row in table.rows:
+        assert row["ratio"] == pytest.approx(row["fit"] / row["deciding"])
+        assert row["accuracy"] > 50
 
 
 def test_targets_of_the_solver():
@@ -53,18 +63,26 @@ def test_targets_of_the_solver():
     row |= {"score": 96.0, "least": 96.2, "slowest": 1.0, "ratio": 0.5}
     other = row | {"polish": "True", "least": None, "ratio": 2.0}
     scale = [
-        {"rows": 9, "classes": 2, "threads": n, "ratio": 4.0 + n, "speedup": speedup}
-        | {"megabytes": 100.0 * n, "same": same}
-        for n, speedup, same in ((1, None, None), (2, 1.9, "yes"))
+        {"data": "shell", "rows": 9, "classes": 2, "budget": budget, "threads": n}
+        | {"megabytes": 100.0 * n, "same": same, "ratio": 4.0 + n / 8, "speedup": speedup}
+        for budget in (500, 2000)
+        for n, speedup, same in ((1, None, None), (16, 8.5, "yes"))
     ]
-    lines = targets({"solver": [row, other], "solver_scale": scale}).lines
+    lines = targets({"solver": [row, other], "threads": scale}).lines
     assert [[cell.ours for cell in line] for line in lines] == [
         ["accuracy, %", "≥ 96.20", "96.00", "eeg, B = 500, thorough", "**no**"],
         ["whole fit, relative to the exact SVM", "≤ 1.00", "2.00", "eeg, B = 500", "**no**"],
-        ["solving, relative to decision_function", "≤ 5.00", "6.00", "9 rows, 2 threads", "**no**"],
-        ["whole fit on 2 threads, speedup", "≥ 1.80", "1.90", "9 rows", "yes"],
-        ["memory of the whole fit beside the data, MB", "≤ 768", "200", "9 rows, 2 classes", "yes"],
-        ["models that depend on the number of threads", "≤ 0", "0", "9 rows", "yes"],
+        [
+            "fit, relative to decision_function, one thread",
+            "≤ 6.00",
+            "4.12",
+            "shell, B = 500",
+            "yes",
+        ],
+        ["fit on 16 threads, speedup, B = 500", "≥ 9.00", "8.50", "shell", "**no**"],
+        ["fit on 16 threads, speedup, B = 2,000", "≥ 8.00", "8.50", "shell", "yes"],
+        ["memory of the fit beside the data, MB", "≤ 768", "1,600", "shell, B = 500", "**no**"],
+        ["models that depend on the number of threads", "≤ 0", "0", "shell, B = 500", "yes"],
     ]
 
 
@@ -75,7 +93,7 @@ def test_every_line_can_be_trained(monkeypatch):
 
 
 def test_the_digest_is_that_of_the_model():
-    arguments = {"n_rows": 1500, "n_features": 5, "budget": 10}
+    arguments = {"data": "", "n_rows": 1500, "n_features": 5, "budget": 10}
     one, two = (child.solving(**arguments, n_classes=2, n_jobs=n, rounds=2) for n in (1, 2))
     assert one["digest"] == two["digest"]
     assert one["digest"] != child.solving(**arguments, n_classes=4, n_jobs=1, rounds=1)["digest"]
