@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from reference import MERGING
 
 from pocketsvm import _core
+from pocketsvm.training.settings import Choices
 
 STRATEGIES = pytest.mark.parametrize("maintenance", _core.strategies())
 
@@ -52,6 +53,7 @@ def settings(X, **changes):
         "alpha": 1 / (10 * len(X)),
         "maintenance": "merge",
         "fit_intercept": True,
+        "random_steps": Choices.random_steps,
     }
     return defaults | changes
 
