@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from pocketsvm.backends.native import Native
@@ -28,6 +28,7 @@ from pocketsvm.rows.precision import training_rows
 from pocketsvm.search import BudgetedSVCCV, BudgetedSVRCV
 from pocketsvm.solving.solve import solve
 from pocketsvm.tasks.classification import class_targets
+from pocketsvm.tasks.novelty import Novelty, NoveltyTargets, mean_kernel
 from pocketsvm.tasks.regression import value_targets
 from pocketsvm.training.passes import passes
 from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices, Settings
@@ -206,15 +207,21 @@ class Split:
             random_state=seed,
             stratify=y if data.epsilon is None else None,
         )
-        checked, self.targets = _targets(X, y, data.epsilon)
+        if data.nu is not None:
+            X, y = X[y == 0], y[y == 0]
+        checked, self.targets = _targets(X, y, data)
         self.task, self.training = task, (X, y)
         self.rows = training_rows(checked, task.gamma)
         self.held_out = checked_rows(held_out)
         self.alpha, self.budget, self.seed = 1 / (len(y) * data.C), budget, seed
+        self.novelty = None if data.nu is None else Novelty(data.nu)
+        if data.nu is not None:
+            random = np.random.RandomState(seed)
+            self.alpha = data.nu * mean_kernel(self.rows, self.targets.row_weight(), random)
         self.passed: dict[tuple[Any, ...], VectorSet] = {}  # by what the passes depend on
 
     def score(self, changes: Changes) -> float:
-        """Return the accuracy on the held-out rows, or R², in per cent."""
+        """Return the accuracy on the held-out rows, R², or the area under the curve, in per cent."""
         if "search" in changes:
             return self._score_of_search(**changes)
         if "feature_scales" in changes:
@@ -227,6 +234,8 @@ class Split:
         values = decision_values(*model_of_rows, self.held_out, Native())
         if self.targets.has_values:
             return 100 * float(r2_score(self.truth, values[:, 0]))
+        if self.novelty is not None:
+            return 100 * float(roc_auc_score(self.truth == 0, values[:, 0]))
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
         return 100 * float(np.mean(self.targets.classes[codes] == self.truth))
 
@@ -258,7 +267,7 @@ class Split:
     def _settings(self, changes: Changes) -> Settings:
         changes = dict(changes)
         polish = changes.pop("polish", True)
-        return Settings(
+        settings = Settings(
             budget=self.budget,
             alpha=self.alpha,
             n_passes=N_PASSES,
@@ -270,6 +279,9 @@ class Split:
             random_state=np.random.RandomState(self.seed),
             choices=Choices(**changes),
         )
+        if self.novelty is None:
+            return settings
+        return self.novelty.adapted(replace(settings, fit_intercept=False))
 
     def _passes(self, settings: Settings) -> VectorSet:
         """Return the vectors after the passes, which several variants share."""
@@ -292,11 +304,14 @@ def searching(**choices: Any) -> Iterator[None]:
             object.__setattr__(SEARCH_CHOICES, name, value)
 
 
-def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
+def _targets(X: Any, y: NDArray[Any], data: StudySet) -> tuple[Any, Any]:
     rows = checked_rows(X)
-    if epsilon is None:
+    if data.nu is not None:
+        weights = {"sample_weight": None, "weight_unit": 1.0}
+        return rows, NoveltyTargets(loss="one_class", n_rows=len(y), nu=data.nu, **weights)
+    if data.epsilon is None:
         return class_targets(rows, y, None, None, "hinge")
-    return value_targets(rows, y, None, "epsilon_insensitive", (epsilon,))
+    return value_targets(rows, y, None, "epsilon_insensitive", (data.epsilon,))
 
 
 # --- runs -----------------------------------------------------------------------------------------
