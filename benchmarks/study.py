@@ -221,7 +221,7 @@ class Split:
         self.passed: dict[tuple[Any, ...], VectorSet] = {}  # by what the passes depend on
 
     def score(self, changes: Changes) -> float:
-        """Return the accuracy on the held-out rows, R², or the area under the curve, in per cent."""
+        """Return the accuracy on the held-out rows, R², or the area under a curve, in per cent."""
         if "search" in changes:
             return self._score_of_search(**changes)
         if "feature_scales" in changes:
@@ -307,8 +307,9 @@ def searching(**choices: Any) -> Iterator[None]:
 def _targets(X: Any, y: NDArray[Any], data: StudySet) -> tuple[Any, Any]:
     rows = checked_rows(X)
     if data.nu is not None:
-        weights = {"sample_weight": None, "weight_unit": 1.0}
-        return rows, NoveltyTargets(loss="one_class", n_rows=len(y), nu=data.nu, **weights)
+        return rows, NoveltyTargets(
+            loss="one_class", sample_weight=None, weight_unit=1.0, n_rows=len(y), nu=data.nu
+        )
     if data.epsilon is None:
         return class_targets(rows, y, None, None, "hinge")
     return value_targets(rows, y, None, "epsilon_insensitive", (data.epsilon,))

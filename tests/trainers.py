@@ -53,13 +53,15 @@ def settings(X, **changes):
         "alpha": 1 / (10 * len(X)),
         "maintenance": "merge",
         "fit_intercept": True,
-        "random_steps": Choices.random_steps,
     }
     return defaults | changes
 
 
 def make_trainer(X, seed=0, **changes):
-    return _core.Trainer(**settings(X, **changes), seed=seed, dtype=str(X.dtype))
+    random_steps = Choices.random_steps  # as the reference
+    return _core.Trainer(
+        **settings(X, **changes), seed=seed, dtype=str(X.dtype), random_steps=random_steps
+    )
 
 
 def run_pass(trainers, rows, y, sample_weight=None, class_weight=(1.0, 1.0), n_threads=1):

@@ -19,9 +19,9 @@ class PyTrainer {
         : precision_(precision_named(dtype)), n_features_(n_features) {
         require(std::isfinite(intercept_rate) && intercept_rate >= 0,
                 "intercept_rate must not be negative, got " + std::to_string(intercept_rate));
-        require(random_steps >= 0 && random_steps <= std::numeric_limits<std::int32_t>::max(),
-                "random_steps must be at least 0 and below 2^31, got " +
-                    std::to_string(random_steps));
+        require(
+            random_steps >= 0 && random_steps <= std::numeric_limits<std::int32_t>::max(),
+            "random_steps must be at least 0 and below 2^31, got " + std::to_string(random_steps));
         require(half_life >= 1,
                 "half_life must be at least 1 row, got " + std::to_string(half_life));
         require(n_features >= 1 && n_features <= std::numeric_limits<std::int32_t>::max(),
@@ -31,10 +31,9 @@ class PyTrainer {
         require_positive(gamma, "gamma");
         require_positive(alpha, "alpha");
         require_known("maintenance", maintenance, core->strategies);
-        trainer_.reset(
-            core->make_trainer(precision_, {n_features, budget, gamma, alpha, maintenance.c_str(),
-                                            fit_intercept, intercept_rate, half_life, seed,
-                                            random_steps}));
+        trainer_.reset(core->make_trainer(
+            precision_, {n_features, budget, gamma, alpha, maintenance.c_str(), fit_intercept,
+                         intercept_rate, half_life, seed, random_steps}));
     }
 
     nb::dict state() const {

@@ -82,9 +82,10 @@ struct Oldest {
 };
 
 // A random choice at first, for some steps for each vector, seeded by the newest vector's birth
-// step, so that the same set gives the same answer. Then the newest vector, or the lowest slot if it does not tie. Choosing the
-// newest costs no kernel row, but such a vector only meets vectors of its own sign, so that the
-// number of vectors per sign would never change: the random steps settle it.
+// step, so that the same set gives the same answer. Then the newest vector, or the lowest slot if
+// it does not tie. Choosing the newest costs no kernel row, but such a vector only meets vectors of
+// its own sign, so that the number of vectors per sign would never change: the random steps settle
+// it.
 struct RandomThenNewest {
     std::int64_t random_steps;
     explicit RandomThenNewest(std::int64_t random_steps) : random_steps(random_steps) {}

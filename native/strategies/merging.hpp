@@ -15,7 +15,8 @@ class Merging : public Maintenance<Real> {
     template <class Solver>
     Merging(const Setting<Real>& setting, Solver solver)
         : kernel_(setting.kernel), rule_(setting.random_steps),
-          search_(setting.kernel, setting.capacity, solver), slot_row_(setting.n_features), exponents_(setting.capacity) {}
+          search_(setting.kernel, setting.capacity, solver), slot_row_(setting.n_features),
+          exponents_(setting.capacity) {}
 
     std::size_t first_partner(const SupportSet<Real>& set) const override {
         const std::size_t first = rule_.choose(set);

@@ -18,8 +18,7 @@ class BudgetTrainer final : public Trainer {
         : budget_(options.budget), alpha_(options.alpha),
           intercept_rate_(options.fit_intercept ? options.intercept_rate : 0),
           growth_(std::exp2(1 / options.half_life)), random_steps_(options.random_steps),
-          make_maintenance_(make_maintenance),
-          kernel_(options.gamma), generator_(options.seed) {
+          make_maintenance_(make_maintenance), kernel_(options.gamma), generator_(options.seed) {
         reserve(options.budget, options.n_features);
     }
 
@@ -301,8 +300,8 @@ class BudgetTrainer final : public Trainer {
 
     // Rows are prefetched so many steps ahead: the rows computed together are already loaded.
     static constexpr std::size_t prefetch_distance = 2 * rows_at_once;
-    // Old rows lose their weight because new rows enter with a growing one, up to this: a larger one
-    // would cost digits.
+    // Old rows lose their weight because new rows enter with a growing one, up to this: a larger
+    // one would cost digits.
     static constexpr double most_last_weight = 1024;
     static constexpr std::size_t least_row_work = 64;  // of a row, whatever the size of the set
     // A margin takes less time than a maintenance event, so its clock is read more rarely.
