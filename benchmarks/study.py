@@ -56,6 +56,7 @@ OF_THE_PASSES = (
     "most_pass_rows",
     "class_rows_per_vector",
     "merges_per_vector",
+    "merges_of_weighted",
     "most_passes",
     "relative_width",
 )
@@ -73,6 +74,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "most_pass_rows": (2**16, NO_LIMIT),
     "class_rows_per_vector": (16, 256),
     "merges_per_vector": (25, 200),
+    "merges_of_weighted": (100, NO_LIMIT),
     "most_passes": (2, 20),
     "tolerance": (1e-4, 3e-3),
     "hinge_width": (0.25, 1.0),

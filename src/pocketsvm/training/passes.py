@@ -268,7 +268,7 @@ def is_enough(
     full = targets.all_rows_enter and 2 * profile.violations > settings.budget
     few = rows.n_rows <= settings.budget and full
     many = n_passes >= choices.most_passes and not targets.are_classes_weighted
-    enough = profile.merges >= settings.most_merges
+    enough = profile.merges >= settings.most_merges(targets.are_classes_weighted)
     return settings.polish and (few or many or enough)
 
 
@@ -280,7 +280,7 @@ def _merges_left(made: int, targets: Targets, settings: Settings) -> int | None:
     """
     if not settings.polish or targets.n_problems > 1:
         return None
-    return settings.most_merges - made
+    return settings.most_merges(targets.are_classes_weighted) - made
 
 
 def _profile(trainers: Sequence[_core.Trainer]) -> Profile:

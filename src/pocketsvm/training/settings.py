@@ -36,8 +36,9 @@ class Choices:
         A sample has at least this many rows of a class for each of its vectors, if there are as
         many. So many rows for each vector also represent very many in the solver.
 
-    merges_per_vector : int
-        If the solver follows, passes end after this many merges for each vector.
+    merges_per_vector, merges_of_weighted : int
+        If the solver follows, passes end after this many merges for each vector. The second number
+        is for classes of different weights: a rare class that is heavy needs many of its rows.
 
     most_passes : int
         If the solver follows, the largest number of passes, unless classes differ in weight.
@@ -157,6 +158,7 @@ class Choices:
     most_pass_rows: int = 2**18
     class_rows_per_vector: int = 64
     merges_per_vector: int = 50
+    merges_of_weighted: int = 400
     most_passes: int = 5
     hinge_width: float = 0.5
     novelty_width: float = 0.003
@@ -358,10 +360,13 @@ class Settings:
         """The number of rows that represent very many in the solver."""
         return self.choices.class_rows_per_vector * self.budget
 
-    @property
-    def most_merges(self) -> int:
-        """The number of merges after which passes end if the solver follows."""
-        return self.choices.merges_per_vector * self.budget
+    def most_merges(self, weighted: bool) -> int:
+        """Return the number of merges after which passes end if the solver follows.
+
+        `weighted` says that the classes have different weights.
+        """
+        choices = self.choices
+        return (choices.merges_of_weighted if weighted else choices.merges_per_vector) * self.budget
 
     def least_of_class(self, n_problems: int) -> int:
         """Return the least number of rows of a class in a sample, if it has as many."""
