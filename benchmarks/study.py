@@ -85,6 +85,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "move_tolerance": (1e-4, 3e-3),
     "move_window": (1, 10),
     "value_patience": (1, 50),
+    "values_per_unknown": (0.25, 1.0),
     "least_loss": (0.0, 0.05),
     "most_loss": (50.0, NO_LIMIT),
     "move_damping": (0.01, 1.0),

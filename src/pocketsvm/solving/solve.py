@@ -402,10 +402,10 @@ class Solver:
             return False
         n_vectors = len(answer.vectors)
         n_unknowns = n_vectors * (effective_dimension(near) + len(answer.point))
+        if self._is_regression:
+            return answer.n_near >= choices.values_per_unknown * n_unknowns
         if answer.n_near < n_unknowns:
             return False
-        if self._is_regression:
-            return True
         share = answer.objective / self._constant_loss()
         return choices.least_loss <= share <= choices.most_loss / n_vectors
 

@@ -74,6 +74,9 @@ class Choices:
         Vectors of a regression make at most so many times as many steps, until their gain is so
         many times smaller: values say more than classes.
 
+    values_per_unknown : float
+        They move if there are this many rows for each unknown.
+
     least_loss : float
         Vectors of a classifier move if the objective is at least this share of the loss of a model
         that predicts the same class for every row: with a smaller one no label changes, whatever
@@ -168,6 +171,7 @@ class Choices:
     move_tolerance: float = 7e-4
     move_window: int = 5
     value_patience: int = 10
+    values_per_unknown: float = 0.5
     least_loss: float = 0.01
     most_loss: float = 160.0
     move_damping: float = 0.1
