@@ -105,7 +105,8 @@ class StudySet:
     """Rows with the settings to train with, found by cross-validation on standardised columns.
 
     `gamma` is in units of one over the number of features. `epsilon` is given for regressions.
-    With `scales`, feature scales are learnt from the rows, too.
+    With `scales`, feature scales are learnt from the rows, too. With `nu`, the rows of the first
+    class train a model of normal rows, and all classes are held out.
     """
 
     label: str
@@ -114,6 +115,7 @@ class StudySet:
     gamma: float
     epsilon: float | None = None
     scales: bool = False
+    nu: float | None = None
 
     def task(self) -> Task:
         """Return standardised columns, and standardised targets of a regression."""
@@ -132,6 +134,15 @@ class StudySet:
 def study_made(function: Callable[..., Any], **parameters: Any) -> Made:
     """Return generated rows of the study; no table has its seeds."""
     return made(function, STUDY_ROWS, **{"random_state": 1, **parameters})
+
+
+def moons_in_noise(n_samples: int, random_state: int) -> Rows:
+    """Return moons, and one uniform row for four of them, which is of the second class."""
+    random = np.random.default_rng(random_state)
+    X, _ = datasets.make_moons(n_samples, noise=0.1, random_state=random_state)
+    is_noise = np.arange(n_samples) % 5 == 0
+    X[is_noise] = random.uniform(X.min(axis=0), X.max(axis=0), (np.count_nonzero(is_noise), 2))
+    return X, is_noise.astype(int)
 
 
 CLUSTERS = {"n_features": 20, "n_informative": 8, "n_clusters_per_class": 4, "flip_y": 0.1}
@@ -164,6 +175,7 @@ STUDY = (
     ),
     StudySet("Friedman 3 (R²)", study_made(datasets.make_friedman3, noise=0.1), 100, 1, EPSILON),
     StudySet("diabetes (R²)", bundled(datasets.load_diabetes), 1, 0.25, EPSILON, scales=True),
+    StudySet("novelties (AUC)", study_made(moons_in_noise), 1, 1, nu=0.1),
 )
 STUDY_CASES = CASES  # further rows of the study, each difficult in one respect
 

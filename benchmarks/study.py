@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from pocketsvm.backends.native import Native
@@ -28,6 +28,7 @@ from pocketsvm.rows.precision import training_rows
 from pocketsvm.search import BudgetedSVCCV, BudgetedSVRCV
 from pocketsvm.solving.solve import solve
 from pocketsvm.tasks.classification import class_targets
+from pocketsvm.tasks.novelty import Novelty, NoveltyTargets, mean_kernel
 from pocketsvm.tasks.regression import value_targets
 from pocketsvm.training.passes import passes
 from pocketsvm.training.settings import SEARCH_CHOICES, Choices, SearchChoices, Settings
@@ -50,14 +51,14 @@ COLUMNS: dict[str, type] = {**KEY, "score": float, **dict.fromkeys(CASE_SCORES, 
 # The choices that the passes depend on; variants that share them share their passes.
 OF_THE_PASSES = (
     "intercept_rate",
+    "random_steps",
     "rows_per_vector",
     "most_pass_rows",
     "class_rows_per_vector",
     "merges_per_vector",
-    "merges_of_several",
     "merges_of_weighted",
-    "passes_of_few",
     "most_passes",
+    "relative_width",
 )
 
 # What a variant changes: fields of `Choices`; "polish" and "feature_scales" as in the estimators;
@@ -68,20 +69,18 @@ OF_SEARCH = "search_"
 # The choices, with a smaller and a larger value of each.
 VARIED: dict[str, tuple[Any, ...]] = {
     "intercept_rate": (0.01, 1.0),
+    "random_steps": (0, 200),
     "rows_per_vector": (128, NO_LIMIT),
     "most_pass_rows": (2**16, NO_LIMIT),
     "class_rows_per_vector": (16, 256),
     "merges_per_vector": (25, 200),
-    "merges_of_several": (25, 400),
     "merges_of_weighted": (100, NO_LIMIT),
-    "passes_of_few": (1, 5),
     "most_passes": (2, 20),
     "tolerance": (1e-4, 3e-3),
-    "sample_tolerance": (1e-3, 0.1),
     "hinge_width": (0.25, 1.0),
+    "novelty_width": (0.001, 0.01),
     "relative_width": (0.03, 0.3),
-    "quantile_width": (0.02, 0.15),
-    "relative_tube": (0.1, 0.5),
+    "near_reach": (1.0, 4.0),
     "moves": (0, 10_000),
     "move_tolerance": (1e-4, 3e-3),
     "move_window": (1, 10),
@@ -105,6 +104,7 @@ VARIED_SCALES: dict[str, tuple[Any, ...]] = {
     "scale_gain": (0.0, 0.05),
     "scale_widths": ((0.125,), (0.5,)),
     "scale_steps": (15, 120),
+    "scale_memory": (10, 40),
     "scale_range": ((-14.0, 8.0), (-3.0, 2.0)),
     "scale_reach": (1.0, 10.0),
     "scale_penalty": (0.0, 0.005),
@@ -120,6 +120,7 @@ VARIED_BATCHES: dict[str, tuple[Any, ...]] = {
     "batches": (1000, 10_000),
     "batch_rows": (1024, NO_LIMIT),
     "batch_start": (1.0, 4.0),
+    "batch_looks": (5, 80),
     "batch_growing": (0.05, 0.5),
     "batch_scales": (0.03, 0.3),
     "batch_vectors": (0.01, 0.1),
@@ -210,15 +211,21 @@ class Split:
             random_state=seed,
             stratify=y if data.epsilon is None else None,
         )
-        checked, self.targets = _targets(X, y, data.epsilon)
+        if data.nu is not None:
+            X, y = X[y == 0], y[y == 0]
+        checked, self.targets = _targets(X, y, data)
         self.task, self.training = task, (X, y)
         self.rows = training_rows(checked, task.gamma)
         self.held_out = checked_rows(held_out)
         self.alpha, self.budget, self.seed = 1 / (len(y) * data.C), budget, seed
+        self.novelty = None if data.nu is None else Novelty(data.nu)
+        if data.nu is not None:
+            random = np.random.RandomState(seed)
+            self.alpha = data.nu * mean_kernel(self.rows, self.targets.row_weight(), random)
         self.passed: dict[tuple[Any, ...], VectorSet] = {}  # by what the passes depend on
 
     def score(self, changes: Changes) -> float:
-        """Return the accuracy on the held-out rows, or R², in per cent."""
+        """Return the accuracy on the held-out rows, R², or the area under a curve, in per cent."""
         if "search" in changes:
             return self._score_of_search(**changes)
         if "feature_scales" in changes:
@@ -231,6 +238,8 @@ class Split:
         values = decision_values(*model_of_rows, self.held_out, Native())
         if self.targets.has_values:
             return 100 * float(r2_score(self.truth, values[:, 0]))
+        if self.novelty is not None:
+            return 100 * float(roc_auc_score(self.truth == 0, values[:, 0]))
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
         return 100 * float(np.mean(self.targets.classes[codes] == self.truth))
 
@@ -262,7 +271,7 @@ class Split:
     def _settings(self, changes: Changes) -> Settings:
         changes = dict(changes)
         polish = changes.pop("polish", True)
-        return Settings(
+        settings = Settings(
             budget=self.budget,
             alpha=self.alpha,
             n_passes=N_PASSES,
@@ -274,6 +283,9 @@ class Split:
             random_state=np.random.RandomState(self.seed),
             choices=Choices(**changes),
         )
+        if self.novelty is None:
+            return settings
+        return self.novelty.adapted(replace(settings, fit_intercept=False))
 
     def _passes(self, settings: Settings) -> VectorSet:
         """Return the vectors after the passes, which several variants share."""
@@ -296,11 +308,15 @@ def searching(**choices: Any) -> Iterator[None]:
             object.__setattr__(SEARCH_CHOICES, name, value)
 
 
-def _targets(X: Any, y: NDArray[Any], epsilon: float | None) -> tuple[Any, Any]:
+def _targets(X: Any, y: NDArray[Any], data: StudySet) -> tuple[Any, Any]:
     rows = checked_rows(X)
-    if epsilon is None:
+    if data.nu is not None:
+        return rows, NoveltyTargets(
+            loss="one_class", sample_weight=None, weight_unit=1.0, n_rows=len(y), nu=data.nu
+        )
+    if data.epsilon is None:
         return class_targets(rows, y, None, None, "hinge")
-    return value_targets(rows, y, None, "epsilon_insensitive", (epsilon,))
+    return value_targets(rows, y, None, "epsilon_insensitive", (data.epsilon,))
 
 
 # --- runs -----------------------------------------------------------------------------------------

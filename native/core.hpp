@@ -111,6 +111,7 @@ struct TrainerOptions {
     double intercept_rate;  // the square of the constant feature that the intercept multiplies
     double half_life;       // in rows; see StateView. Infinite: all rows count the same
     std::uint64_t seed;
+    std::int64_t random_steps = 0;  // steps for each vector, see RandomThenNewest
 };
 
 // The state of training: the decision function is (sum_j c_j k(x_j, x) + bias) / (alpha weight).

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from reference import MERGING
 
 from pocketsvm import _core
+from pocketsvm.training.settings import Choices
 
 STRATEGIES = pytest.mark.parametrize("maintenance", _core.strategies())
 
@@ -57,7 +58,10 @@ def settings(X, **changes):
 
 
 def make_trainer(X, seed=0, **changes):
-    return _core.Trainer(**settings(X, **changes), seed=seed, dtype=str(X.dtype))
+    random_steps = Choices.random_steps  # as the reference
+    return _core.Trainer(
+        **settings(X, **changes), seed=seed, dtype=str(X.dtype), random_steps=random_steps
+    )
 
 
 def run_pass(trainers, rows, y, sample_weight=None, class_weight=(1.0, 1.0), n_threads=1):

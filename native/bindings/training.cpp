@@ -14,10 +14,14 @@ class PyTrainer {
 
     PyTrainer(std::size_t n_features, std::size_t budget, double gamma, double alpha,
               const std::string& maintenance, bool fit_intercept, std::uint64_t seed,
-              const std::string& dtype, double intercept_rate, double half_life)
+              const std::string& dtype, double intercept_rate, double half_life,
+              std::int64_t random_steps)
         : precision_(precision_named(dtype)), n_features_(n_features) {
         require(std::isfinite(intercept_rate) && intercept_rate >= 0,
                 "intercept_rate must not be negative, got " + std::to_string(intercept_rate));
+        require(
+            random_steps >= 0 && random_steps <= std::numeric_limits<std::int32_t>::max(),
+            "random_steps must be at least 0 and below 2^31, got " + std::to_string(random_steps));
         require(half_life >= 1,
                 "half_life must be at least 1 row, got " + std::to_string(half_life));
         require(n_features >= 1 && n_features <= std::numeric_limits<std::int32_t>::max(),
@@ -27,9 +31,9 @@ class PyTrainer {
         require_positive(gamma, "gamma");
         require_positive(alpha, "alpha");
         require_known("maintenance", maintenance, core->strategies);
-        trainer_.reset(
-            core->make_trainer(precision_, {n_features, budget, gamma, alpha, maintenance.c_str(),
-                                            fit_intercept, intercept_rate, half_life, seed}));
+        trainer_.reset(core->make_trainer(
+            precision_, {n_features, budget, gamma, alpha, maintenance.c_str(), fit_intercept,
+                         intercept_rate, half_life, seed, random_steps}));
     }
 
     nb::dict state() const {
@@ -327,10 +331,10 @@ void bind_training(nb::module_& module) {
 
     nb::class_<PyTrainer>(module, "Trainer")
         .def(nb::init<std::size_t, std::size_t, double, double, const std::string&, bool,
-                      std::uint64_t, const std::string&, double, double>(),
+                      std::uint64_t, const std::string&, double, double, std::int64_t>(),
              nb::kw_only(), "n_features"_a, "budget"_a, "gamma"_a, "alpha"_a, "maintenance"_a,
              "fit_intercept"_a, "seed"_a, "dtype"_a, "intercept_rate"_a = 1.0,
-             "half_life"_a = std::numeric_limits<double>::infinity())
+             "half_life"_a = std::numeric_limits<double>::infinity(), "random_steps"_a = 0)
         .def("state", &PyTrainer::state)
         .def("restore", &PyTrainer::restore, nb::kw_only(), "vectors"_a.noconvert(),
              "coefficients"_a.noconvert(), "births"_a.noconvert(), "bias"_a, "steps"_a, "weight"_a,

@@ -9,7 +9,8 @@ struct LogLoss : ClassLoss {
     static constexpr const char* name = "log_loss";
     static constexpr double least = 1e-6;
 
-    // Rows with hardly any slope do not enter.
+    // A numerical safety: rows with hardly any slope do not enter, because the digits of float32
+    // do not suffice to merge their vectors with others.
     static double step(double y, double decision) {
         const double slope = 1 / (1 + std::exp(y * decision));
         return slope < least ? 0 : y * slope;

@@ -7,10 +7,10 @@ namespace pocketsvm::POCKETSVM_SET {
 
 struct SquaredHinge : ClassLoss {
     static constexpr const char* name = "squared_hinge";
-    static constexpr double steepest = 8;
+    static constexpr double steepest = 8;  // of passes that no solver follows
 
-    // A line below the margin -3: the learning rate starts at 1 / lambda, and the slopes of a
-    // square would grow with every step.
+    // A numerical safety: below the margin -3 the loss is a line, because the learning rate starts
+    // at 1 / lambda, and the slopes of a square would grow with every step.
     static double step(double y, double decision) {
         const double slope = 2 * (1 - y * decision);
         return slope <= 0 ? 0 : slope < steepest ? y * slope : y * steepest;

@@ -1,8 +1,9 @@
 // Rules for the first partner: which vector goes if several tie for the smallest |coefficient|.
 //
 // A rule is a type with
-//     template <class Real> static std::size_t choose(const SupportSet<Real>& set, int sign = 0);
-// which chooses among all vectors (sign 0) or among those of one sign.
+//     template <class Real> std::size_t choose(const SupportSet<Real>& set, int sign = 0) const;
+// which chooses among all vectors (sign 0) or among those of one sign. A rule of a strategy that
+// merges is made from a number of random steps for each vector, which most rules ignore.
 #pragma once
 
 #include <cmath>
@@ -61,6 +62,8 @@ class TiedVectors {
 };
 
 struct LowestSlot {
+    explicit LowestSlot(std::int64_t) {}
+
     template <class Real>
     static std::size_t choose(const SupportSet<Real>& set, int sign = 0) {
         return TiedVectors<Real>(set, sign).slot(0);
@@ -78,19 +81,20 @@ struct Oldest {
     }
 };
 
-// A random choice at first, seeded by the newest vector's birth step, so that the same set gives
-// the same answer. Then the newest vector, or the lowest slot if it does not tie. Choosing the
-// newest costs no kernel row, but such a vector only meets vectors of its own sign, so that the
-// number of vectors per sign would never change.
+// A random choice at first, for some steps for each vector, seeded by the newest vector's birth
+// step, so that the same set gives the same answer. Then the newest vector, or the lowest slot if
+// it does not tie. Choosing the newest costs no kernel row, but such a vector only meets vectors of
+// its own sign, so that the number of vectors per sign would never change: the random steps settle
+// it.
 struct RandomThenNewest {
-    static constexpr std::int64_t random_steps_per_slot =
-        20;  // settles how many vectors each sign has
+    std::int64_t random_steps;
+    explicit RandomThenNewest(std::int64_t random_steps) : random_steps(random_steps) {}
 
     template <class Real>
-    static std::size_t choose(const SupportSet<Real>& set, int sign = 0) {
+    std::size_t choose(const SupportSet<Real>& set, int sign = 0) const {
         const std::size_t newest = set.size() - 1;
         const std::int64_t birth = set.birth(newest);
-        if (birth <= random_steps_per_slot * std::int64_t(set.size())) {
+        if (birth <= random_steps * std::int64_t(set.size())) {
             const TiedVectors<Real> tied(set, sign);
             return tied.slot(std::size_t(scramble(std::uint64_t(birth)) % tied.count()));
         }

@@ -29,6 +29,7 @@ struct Setting {
     std::size_t capacity;  // slots of the set, a multiple of the lanes
     std::size_t n_features;
     Interruption& interruption;  // for work of more than O(capacity) per event
+    std::int64_t random_steps;   // see RandomThenNewest
 };
 
 template <class Real>

@@ -14,13 +14,14 @@ class Merging : public Maintenance<Real> {
   public:
     template <class Solver>
     Merging(const Setting<Real>& setting, Solver solver)
-        : kernel_(setting.kernel), search_(setting.kernel, setting.capacity, solver),
-          slot_row_(setting.n_features), exponents_(setting.capacity) {}
+        : kernel_(setting.kernel), rule_(setting.random_steps),
+          search_(setting.kernel, setting.capacity, solver), slot_row_(setting.n_features),
+          exponents_(setting.capacity) {}
 
     std::size_t first_partner(const SupportSet<Real>& set) const override {
-        const std::size_t first = Rule::choose(set);
+        const std::size_t first = rule_.choose(set);
         if (has_partner(set, first)) return first;
-        return Rule::choose(set, set.coefficient(first) > 0 ? -1 : 1);
+        return rule_.choose(set, set.coefficient(first) > 0 ? -1 : 1);
     }
 
     Decision decide(const SupportSet<Real>& set, std::size_t first, const Real* newest,
@@ -61,6 +62,7 @@ class Merging : public Maintenance<Real> {
     }
 
     const Gaussian<Real>& kernel_;
+    Rule rule_;
     Search search_;
     SlotRow<Real> slot_row_;
     Buffer<Real> exponents_;

@@ -51,15 +51,16 @@ void rules_break_ties() {
     CHECK(Oldest::choose(set) == 28);
     CHECK(LowestSlot::choose(set, +1) == 1);
     CHECK(Oldest::choose(set, +1) == 29);
-    const std::size_t chosen = RandomThenNewest::choose(set);
-    CHECK(chosen % 2 == 0 && chosen < 37 && RandomThenNewest::choose(set) == chosen);
-    CHECK(RandomThenNewest::choose(set, +1) % 2 == 1);
+    const RandomThenNewest rule(20);
+    const std::size_t chosen = rule.choose(set);
+    CHECK(chosen % 2 == 0 && chosen < 37 && rule.choose(set) == chosen);
+    CHECK(rule.choose(set, +1) % 2 == 1);
     set.add(DenseRow<float>{x, 1}, 1, -1, 20 * 38 + 1);
-    CHECK(RandomThenNewest::choose(set) == 37);
-    CHECK(RandomThenNewest::choose(set, -1) == 37 && RandomThenNewest::choose(set, +1) == 1);
+    CHECK(rule.choose(set) == 37);
+    CHECK(rule.choose(set, -1) == 37 && rule.choose(set, +1) == 1);
     set.set_coefficient(20, -0.5);
     CHECK(Oldest::choose(set) == 20);
-    CHECK(RandomThenNewest::choose(set) == 20);
+    CHECK(rule.choose(set) == 20);
 }
 
 // Pruned and exhaustive search on the same table make the same decisions, bit for bit, even in
@@ -69,7 +70,7 @@ void pruning_changes_no_decision(double spread, int distinct, double offset = 0)
     constexpr std::size_t n = 143, d = 3;
     const Gaussian<Real> kernel(0.7);
     Interruption interruption;
-    const Setting<Real> setting{kernel, 160, d, interruption};
+    const Setting<Real> setting{kernel, 160, d, interruption, 20};
     const CheckedLookup lookup(MergeTable::standard(true));
     Merging<Real, PrunedSearch<Real, CheckedLookup>> pruned(setting, lookup);
     Merging<Real, ExhaustiveSearch<Real, CheckedLookup>> exhaustive(setting, lookup);

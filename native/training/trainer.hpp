@@ -17,8 +17,8 @@ class BudgetTrainer final : public Trainer {
     BudgetTrainer(const TrainerOptions& options, MakeMaintenance<Real> make_maintenance)
         : budget_(options.budget), alpha_(options.alpha),
           intercept_rate_(options.fit_intercept ? options.intercept_rate : 0),
-          growth_(std::exp2(1 / options.half_life)), make_maintenance_(make_maintenance),
-          kernel_(options.gamma), generator_(options.seed) {
+          growth_(std::exp2(1 / options.half_life)), random_steps_(options.random_steps),
+          make_maintenance_(make_maintenance), kernel_(options.gamma), generator_(options.seed) {
         reserve(options.budget, options.n_features);
     }
 
@@ -114,7 +114,9 @@ class BudgetTrainer final : public Trainer {
         maintenance_ = make_maintenance_(setting());
         if (observer_ != nullptr) observer_->reserve(setting());
     }
-    Setting<Real> setting() { return {kernel_, set_.capacity(), set_.n_features(), interruption_}; }
+    Setting<Real> setting() {
+        return {kernel_, set_.capacity(), set_.n_features(), interruption_, random_steps_};
+    }
 
     // Returns whether the function ended without an interruption.
     template <class Function>
@@ -298,7 +300,8 @@ class BudgetTrainer final : public Trainer {
 
     // Rows are prefetched so many steps ahead: the rows computed together are already loaded.
     static constexpr std::size_t prefetch_distance = 2 * rows_at_once;
-    // Old rows lose their weight because new rows enter with a growing one, up to this.
+    // Old rows lose their weight because new rows enter with a growing one, up to this: a larger
+    // one would cost digits.
     static constexpr double most_last_weight = 1024;
     static constexpr std::size_t least_row_work = 64;  // of a row, whatever the size of the set
     // A margin takes less time than a maintenance event, so its clock is read more rarely.
@@ -308,6 +311,7 @@ class BudgetTrainer final : public Trainer {
     double alpha_;
     double intercept_rate_;
     double growth_;  // of the weight of a row, from row to row
+    std::int64_t random_steps_;
     Interruption interruption_;
     MakeMaintenance<Real> make_maintenance_;
     Gaussian<Real> kernel_;

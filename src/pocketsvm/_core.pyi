@@ -90,8 +90,12 @@ class Trainer:
         dtype: Dtype,
         intercept_rate: float = 1.0,
         half_life: float = ...,
+        random_steps: int = 0,
     ) -> None:
         """The intercept multiplies one more feature, whose value is the root of intercept_rate.
+
+        `random_steps` for each vector the strategy "merge" chooses one of equally small vectors at
+        random, and then the newest.
 
         A row that was seen half_life rows before another counts half as much; by default, all
         count the same.

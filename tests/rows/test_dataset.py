@@ -19,6 +19,7 @@ from pocketsvm import BudgetedSVC, BudgetedSVR, load_model, open_dataset
 from pocketsvm.rows import dataset, opening
 from pocketsvm.rows.chunk import Needs
 from pocketsvm.solving import all_rows, solve
+from pocketsvm.training.settings import Settings
 
 from .datasets import (
     PARTS,
@@ -314,8 +315,7 @@ def test_vectors_move_as_in_memory_where_near_rows_fit_into_one_block(monkeypatc
     assert found.moves == in_memory.moves > 0
     assert_allclose(found.objective_after, in_memory.objective_after, rtol=1e-9)
     monkeypatch.setattr(solve, "MOST_KEPT", 0)
-    monkeypatch.setattr(solve, "FEW_VALUES", 0)
-    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 32)  # fewer than there are near rows
+    monkeypatch.setattr(Settings, "few_rows", 32 * 20)  # fewer than there are near rows
     still = BudgetedSVC(**model).fit(Batches(X, y)).profile_
     assert still.moves == 0
     thorough = BudgetedSVC(**model, polish="thorough").fit(Batches(X, y)).profile_
@@ -325,8 +325,7 @@ def test_vectors_move_as_in_memory_where_near_rows_fit_into_one_block(monkeypatc
 
 def test_coefficients_converge_as_in_memory_if_the_classes_hardly_overlap(monkeypatch):
     monkeypatch.setattr(solve, "MOST_KEPT", 0)  # the sample has the least number of rows
-    monkeypatch.setattr(solve, "FEW_VALUES", 0)
-    monkeypatch.setattr(solve, "LEAST_ROWS_PER_VECTOR", 15)
+    monkeypatch.setattr(Settings, "few_rows", 15 * 10)
     X, y = moons(6000, noise=0.1)
     model = BudgetedSVC(10, 1000.0, gamma=2.0, random_state=0)
     in_memory = model.fit(X, y).profile_.objective_after

@@ -19,11 +19,10 @@ from solver_problems import (
 from pocketsvm import BudgetedSVC
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
-from pocketsvm.solving import all_rows, newton, scans
+from pocketsvm.solving import all_rows, newton
 from pocketsvm.solving.all_rows import AllRows
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.problem import Problem
-from pocketsvm.solving.row_loss import REACH
 from pocketsvm.solving.scans import Scans, in_memory
 
 ALL_PROBLEMS = PROBLEMS | {"coupled classes": coupled_problem}
@@ -36,7 +35,6 @@ def small_limits(monkeypatch):
     """Keep no kernel values, and make many parts."""
     monkeypatch.setattr(kernel, "MOST_KEPT", 0)
     monkeypatch.setattr(kernel, "BLOCK_VALUES", 12 * 256)
-    monkeypatch.setattr(scans, "LEAST_OTHERS", 100)
 
 
 def start(vectors, sample, fit_intercept=True):
@@ -77,7 +75,7 @@ def test_the_objective_of_all_rows_is_minimised(make, fit_intercept, most_near, 
     assert_allclose(found.objective, value, rtol=1e-5 if is_scanned else 1e-3)
     assert_allclose(found.gradient, gradient, atol=(1e-5 if is_scanned else 1e-2) * sample.c.sum())
     assert found.point[:, -1].any() == fit_intercept
-    assert found.remaining <= newton.TOLERANCE * (1 if is_scanned else all_rows.TRUSTED)
+    assert found.remaining <= newton.TOLERANCE
     assert found.steps > 0
     assert len(made_scans) <= 15
 
@@ -171,7 +169,7 @@ def test_no_scan_follows_a_round_that_needs_none(monkeypatch, made_scans):
     few = refine(vectors, sample, point, most_near=500)
     n_scans = len(made_scans)
     assert not few.is_complete
-    assert few.remaining <= all_rows.TRUSTED * newton.TOLERANCE
+    assert few.remaining <= newton.TOLERANCE
     scanned = refine(vectors, sample, point, most_near=500, tolerance=1e-5)
     assert len(made_scans) - n_scans > n_scans
     objective = Objective(vectors, sample)
@@ -184,14 +182,11 @@ def test_no_scan_follows_a_round_that_needs_none(monkeypatch, made_scans):
 
 
 @EVERY_PROBLEM
-@pytest.mark.parametrize("n_others", [0, 50])
-def test_near_rows_are_those_at_the_last_point(make, n_others, monkeypatch):
-    monkeypatch.setattr(scans, "OTHERS_PER_NEAR", 0.0)
-    monkeypatch.setattr(scans, "LEAST_OTHERS", n_others)
+def test_near_rows_are_those_at_the_last_point(make):
     vectors, sample = make(n=N_ROWS)
     found = refine(vectors, sample, start(vectors, sample))
     decisions = Objective(vectors, sample).decisions(found.point)
-    near = sample.loss.near(decisions, REACH, 1)
+    near = sample.loss.near(decisions, sample.reach, 1)
     positions = {row.tobytes(): k for k, row in enumerate(sample.rows.dense())}
     chosen = np.array([positions[row.tobytes()] for row in found.near.rows.dense()])
     assert (np.diff(chosen) > 0).all()
@@ -202,7 +197,7 @@ def test_near_rows_are_those_at_the_last_point(make, n_others, monkeypatch):
         assert 0 < np.count_nonzero(near) < N_ROWS
     assert_allclose(found.near.c[near[chosen]], sample.c[chosen[near[chosen]]])
     others = ~near[chosen]
-    if n_others and not near.all():
+    if not near.all():
         assert others.any()
         assert_allclose(found.near.c[others].sum(), sample.c[~near].sum(), rtol=0.05)
 

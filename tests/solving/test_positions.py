@@ -12,7 +12,7 @@ from solver_problems import GAMMA, PROBLEMS, class_problem, coupled_problem
 from pocketsvm import BudgetedSVC, BudgetedSVR
 from pocketsvm.backends import kernel
 from pocketsvm.backends.native import Native
-from pocketsvm.solving import scans, solve
+from pocketsvm.solving import solve
 from pocketsvm.solving.newton import minimise
 from pocketsvm.solving.positions import Positions
 from pocketsvm.solving.problem import Problem
@@ -179,8 +179,7 @@ def test_classifier_moves_its_vectors_and_reports_it(capsys):
     assert moved.score(X, y) > 0.9
 
 
-def test_only_near_rows_and_some_others_take_part(paths, monkeypatch):
-    monkeypatch.setattr(scans, "LEAST_OTHERS", 0)
+def test_only_near_rows_and_some_others_take_part(paths):
     X, y = chequered()
     chequered_svc().fit(X, y)
     (n_near,) = paths

@@ -17,7 +17,6 @@ from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.runs import ByRelevance, Runs
 from pocketsvm.rows.source import ChunkSource, Scanner
 from pocketsvm.rows.survey import AtHand
-from pocketsvm.solving import scans as scans_module
 from pocketsvm.solving.sample import sample_of
 from pocketsvm.solving.scans import (
     LENGTHS,
@@ -50,9 +49,8 @@ def places(part, sample):
 
 
 @pytest.fixture
-def sample(monkeypatch):
+def sample():
     """A sample of which some rows are near at `somewhere`."""
-    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 50)
     return PROBLEMS["two classes"](n=1000)[1]
 
 
@@ -83,7 +81,7 @@ def test_drawn_rows_have_the_weight_of_all(sample, most_near):
     is_near = near[places(found.near, sample)]
     assert is_near.any()
     assert not is_near.all()
-    assert len(is_near) < 1.3 * max(most_near, 1000 * found.is_complete)
+    assert len(is_near) < 2.3 * max(most_near, 1000 * found.is_complete)
     assert_allclose(found.near.c[is_near].sum(), sample.c[near].sum())
     assert_allclose(found.near.c[~is_near].sum(), sample.c[~near].sum())
 
@@ -94,9 +92,9 @@ def test_shares_keep_the_number_of_rows_within_the_limit():
             near_share, other_share = shares_of(n_near, 100_000, (most_near, most_near))
             n_drawn = near_share * n_near + other_share * (100_000 - n_near)
             assert 0 <= near_share <= 1
-            assert 0 < other_share <= 1
-            assert n_drawn <= max(most_near, scans_module.LEAST_OTHERS + 0.8 * most_near) + 1
-            assert (near_share == 1) == (n_near <= most_near / 1.25)
+            assert 0 <= other_share <= 1
+            assert n_drawn <= 2 * most_near + 1
+            assert (near_share == 1) == (n_near <= most_near)
 
 
 def test_a_row_is_drawn_by_its_position_and_the_seed(sample, monkeypatch):
@@ -115,20 +113,20 @@ def test_a_model_for_which_no_row_is_near_is_read(sample):
     point[:] = 0.0
     sample = sample.take(np.flatnonzero(sample.loss.codes == 0))
     point[0, -1] = -50.0  # no row has a loss
-    found = in_memory(sample, Native()).first(vectors, point, (100, 100), SEED)
+    whole = replace(in_memory(sample, Native()), part=sample.take(np.arange(50)))
+    found = whole.first(vectors, point, (100, 100), SEED)
     assert found.n_near == 0
     assert found.is_complete
     assert_allclose(found.near.c.sum(), sample.c.sum())
 
 
-def test_some_rows_stand_for_those_that_are_not_near(monkeypatch):
-    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 50)
+def test_some_rows_stand_for_those_that_are_not_near():
     sample = PROBLEMS["two classes"](n=1000)[1]
     near = np.arange(1000) % 10 == 0
     found = standing_for(sample, near, np.random.default_rng(0))
     chosen = places(found, sample)
     assert_array_equal(chosen[near[chosen]], np.flatnonzero(near))
-    assert 20 < np.count_nonzero(~near[chosen]) < 100
+    assert 60 < np.count_nonzero(~near[chosen]) < 140
     assert_allclose(found.c[near[chosen]], sample.c[near])
     assert_allclose(found.c[~near[chosen]].sum(), sample.c[~near].sum())
     assert standing_for(sample, np.ones(1000, dtype=bool), np.random.default_rng(0)) is sample
@@ -374,23 +372,19 @@ def test_sums_of_chunks_are_those_of_all_rows(task, size):
 
 
 @SIZES
-@pytest.mark.parametrize("n_others", [0, 40, N])
-def test_near_rows_of_chunks_are_those_of_all_rows(task, size, n_others, monkeypatch):
-    monkeypatch.setattr(scans_module, "OTHERS_PER_NEAR", 0.0)
-    monkeypatch.setattr(scans_module, "LEAST_OTHERS", n_others)
+def test_near_rows_of_chunks_are_those_of_all_rows(task, size):
     case = Case(task, size)
     one, many = case.first(N)
     assert one.n_near == many.n_near
     assert one.is_complete
     assert many.is_complete
     assert_same_rows(one.near, many.near, case.sample)
-    if n_others and task != "ranking":
+    if task != "ranking":
         assert_allclose(many.near.c.sum(), case.sample.c.sum())
 
 
 @SIZES
-def test_shares_of_the_near_rows_of_chunks_are_those_of_all_rows(task, size, monkeypatch):
-    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 40)
+def test_shares_of_the_near_rows_of_chunks_are_those_of_all_rows(task, size):
     case = Case(task, size)
     one, many = case.first(100)
     assert one.n_near == many.n_near > 100
@@ -403,9 +397,7 @@ def test_shares_of_the_near_rows_of_chunks_are_those_of_all_rows(task, size, mon
     assert_allclose(many.near.c.sum(), case.sample.c.sum())
 
 
-def test_chunks_without_a_near_row_are_represented_by_the_sample(monkeypatch):
-    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 0)
-    monkeypatch.setattr(scans_module, "OTHERS_PER_NEAR", 0.0)
+def test_chunks_without_a_near_row_are_represented_by_the_sample():
     case = Case("novelty", 77)
     case.point[:, -1] = 1e3
     found = case.many.first(case.vectors, case.point, (N, N), SEED)

@@ -42,7 +42,7 @@ def objective_of(model, X, y, c, epsilon=None):
 def few_kept(monkeypatch, n_rows, budget):
     """Let the solver solve on a sample of this many rows first."""
     monkeypatch.setattr(solve, "MOST_KEPT", 4 * (budget + 8) * n_rows)
-    monkeypatch.setattr(solve, "FEW_VALUES", (budget + 8) * n_rows)
+    monkeypatch.setattr(Settings, "few_rows", n_rows)
     monkeypatch.setattr(Settings, "most_sampled", n_rows)
 
 
@@ -238,7 +238,7 @@ def _patch_choices(monkeypatch, **changes):
 @pytest.mark.usefixtures("no_moves")
 def test_rows_are_read_few_times(monkeypatch):
     X, y = moons(6000, noise=0.3)
-    few_kept(monkeypatch, 300, 20)
+    few_kept(monkeypatch, 64 * 20, 20)
     counted, first, along = [], Scans.first, Scans.along
     monkeypatch.setattr(Scans, "first", lambda *given: counted.append("first") or first(*given))
     monkeypatch.setattr(Scans, "along", lambda *given: counted.append("along") or along(*given))
@@ -262,13 +262,9 @@ def test_sizes_of_samples():
         _, _, found = ready_for(BudgetedSVC(budget), *moons(20))
         return solve.sample_size(replace(found, choices=Choices(**choices)), 2)
 
-    assert size(500) == 2 * (2**24 // 516)
-    assert size(2000) == 64 * 2000  # more: at least so many for each vector
-    assert size(50) == 512 * 50  # what the passes see
-    unlimited = {"rows_per_vector": 10**9, "most_pass_rows": 10**9}
-    assert size(50, **unlimited) == 2 * (2**24 // 66)
-    assert solve.most_rows(500, 2) == 2**28 // (4 * 516)  # their kernel values are kept
-    assert solve.most_rows(2000, 2) == 64 * 2000
+    assert size(500) == solve.most_rows(500, 2) == 2**28 // (4 * 516)  # kernel values are kept
+    assert size(2000) == 64 * 2000  # more: so many for each vector
+    assert size(2000, class_rows_per_vector=100) == 100 * 2000
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_array])

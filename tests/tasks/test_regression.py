@@ -90,7 +90,7 @@ def test_passes_before_the_solver_use_a_tube(monkeypatch):
         targets = targets_of([0.0, -2.0, 4.0], loss=loss, parameters=(0.5,))
         settings = replace(parameters.settings(1.0), polish=polish)
         targets.make_pass(Pass([None], None, settings))
-    spread = settings.choices.relative_tube * 2.0
+    spread = settings.choices.relative_width * 2.0
     assert slopes == [("epsilon_insensitive", spread), ("huber", 0.5), ("huber", 4.0)]
 
 

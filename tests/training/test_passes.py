@@ -152,9 +152,7 @@ def test_passes_end_early_after_enough_merges(problem):
     rows, targets = problem()
     without_end = passes(rows, targets, settings(10), Watcher())
     watcher = Watcher()
-    choices = Choices(
-        merges_per_vector=20, merges_of_several=20, merges_of_weighted=20, most_passes=10
-    )
+    choices = Choices(merges_per_vector=20, merges_of_weighted=20, most_passes=10)
     found = passes(rows, targets, settings(10, polish=True, choices=choices), watcher)
     most = 20 * 20  # merges a vector, vectors
     assert 1 < found.n_passes < 10
@@ -173,9 +171,7 @@ def test_passes_end_early_after_enough_merges(problem):
 @PROBLEMS
 def test_interrupted_passes_end_after_as_many_merges(problem):
     rows, targets = problem()
-    choices = Choices(
-        merges_per_vector=20, merges_of_several=20, merges_of_weighted=20, most_passes=10
-    )
+    choices = Choices(merges_per_vector=20, merges_of_weighted=20, most_passes=10)
     given = settings(10, polish=True, choices=choices)
     watcher = Watcher()
     whole = passes(rows, targets, given, watcher)
@@ -187,9 +183,7 @@ def test_interrupted_passes_end_after_as_many_merges(problem):
 @PROBLEMS
 def test_the_limit_of_merges_does_not_depend_on_the_number_of_passes(problem):
     rows, targets = problem()
-    choices = Choices(
-        merges_per_vector=1, merges_of_several=1, merges_of_weighted=1, rows_per_vector=10**6
-    )
+    choices = Choices(merges_per_vector=1, merges_of_weighted=1, rows_per_vector=10**6)
     one, two = (
         passes(rows, targets, settings(n, polish=True, choices=choices), Watcher()) for n in (1, 2)
     )
@@ -206,7 +200,7 @@ def test_the_limit_of_merges_does_not_depend_on_the_number_of_passes(problem):
 @PROBLEMS
 def test_merges_have_no_limit_if_no_solver_follows(problem):
     rows, targets = problem()
-    choices = Choices(merges_per_vector=1, merges_of_several=1, merges_of_weighted=1)
+    choices = Choices(merges_per_vector=1, merges_of_weighted=1)
     found = passes(rows, targets, settings(1, polish=False, choices=choices), Watcher())
     assert found.profile.steps == rows.n_rows * targets.n_problems
     assert found.profile.merges > 20
@@ -217,9 +211,7 @@ def test_passes_end_after_the_largest_number_if_the_solver_follows(problem):
     rows, targets = problem()
 
     def n_passes(n=30, polish=True, budget=20, **choices):
-        found = Choices(
-            merges_per_vector=10**6, merges_of_several=10**6, merges_of_weighted=10**6, **choices
-        )
+        found = Choices(merges_per_vector=10**6, merges_of_weighted=10**6, **choices)
         given = settings(n, polish=polish, budget=budget, choices=found)
         return passes(rows, targets, given, Watcher()).n_passes
 
@@ -228,17 +220,14 @@ def test_passes_end_after_the_largest_number_if_the_solver_follows(problem):
         assert n_passes(most_passes=3) == 3
     assert n_passes(n=2) == 2
     assert n_passes(polish=False) == 30
-    assert n_passes(budget=rows.n_rows) <= 2  # all rows fit; a regression has enough after one
-    assert n_passes(budget=10 * rows.n_rows) == 2
-    assert n_passes(budget=10 * rows.n_rows, passes_of_few=3) <= 3
+    if targets.all_rows_enter:  # all rows fit: there is enough after one pass
+        assert n_passes(budget=rows.n_rows) == 1
 
 
 @PROBLEMS
 def test_passes_without_the_solver_do_not_end_early(problem):
     rows, targets = problem()
-    choices = Choices(
-        merges_per_vector=1, merges_of_several=1, merges_of_weighted=1, rows_per_vector=2
-    )
+    choices = Choices(merges_per_vector=1, merges_of_weighted=1, rows_per_vector=2)
     found = passes(rows, targets, settings(4, choices=choices), Watcher())
     assert found.n_passes == 4
     assert found.profile.steps == 4 * rows.n_rows * targets.n_problems
@@ -315,9 +304,7 @@ def test_without_the_solver_passes_are_those_of_the_reference(maintenance):
 
     def given():
         # Limits that the solver would have.
-        tight = Choices(
-            rows_per_vector=1, merges_per_vector=1, merges_of_several=1, merges_of_weighted=1
-        )
+        tight = Choices(rows_per_vector=1, merges_per_vector=1, merges_of_weighted=1)
         return settings(3, fit_intercept=False, maintenance=maintenance, choices=tight)
 
     (trainer,) = make_trainers(rows, targets, given())

@@ -12,7 +12,8 @@ from .slices import in_order, slices
 
 Array = NDArray[Any]
 
-# Adam: how much of the mean gradient and of the mean square is kept, and what is added to its root.
+# Adam's usual numbers: how much of the mean gradient and of the mean square is kept, and what is
+# added to the root of the latter.
 KEPT, KEPT_SQUARES, LEAST = 0.9, 0.999, 1e-12
 # Rows that a thread takes at once.
 ROWS_AT_ONCE = 1024

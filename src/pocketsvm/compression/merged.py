@@ -23,6 +23,7 @@ from ..model.model import Model
 from ..rows.checked import Dtype
 from ..solving.blas import ONE_BLAS_THREAD
 from ..training.settings import COMPRESSION_CHOICES as CHOICES
+from ..training.settings import Choices
 
 Array = NDArray[Any]
 
@@ -103,6 +104,7 @@ def _reduced(model: Model, used: Array, coefficients: Array, budget: int) -> Arr
         fit_intercept=False,
         seed=0,
         dtype=dtype,
+        random_steps=Choices.random_steps,
     )
     trainer.restore(
         vectors=model.vectors[used],

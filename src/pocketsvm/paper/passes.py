@@ -10,6 +10,7 @@ from .. import _core
 from ..rows.checked import Rows, checked_rows
 from ..rows.precision import training_rows
 from ..tasks.classification import ClassTargets, class_targets
+from ..training.settings import Choices
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def new_trainer(
         fit_intercept=False,
         seed=seed,
         dtype=data.rows.core.dtype,
+        random_steps=Choices.random_steps,
     )
     if names := list(observed):
         trainer.observe(names)

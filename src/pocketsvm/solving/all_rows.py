@@ -17,15 +17,11 @@ from .problem import Array, Problem
 from .sample import Sample
 from .scans import LENGTHS, First, Limits, Scans
 
-# The largest number of rounds.
+# The largest number of rounds, which rounds that converge do not reach.
 MOST_ROUNDS = 20
-# From this round on, samples of near rows grow.
-GROWING = 2
-# A round ends where a step gains less than this share of its first step.
+# A round ends where a step gains less than this share of its first step. It only saves time: the
+# rounds themselves end by the tolerance.
 FORCING = 0.1
-# If a sample represents the near rows, no scan follows a round if the next one is expected to gain
-# less than so many times the tolerance.
-TRUSTED = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +96,15 @@ class AllRows:
         """Minimise the objective from a point on.
 
         If more near rows than the first limit would have to be in memory, some of them represent
-        all: about the second limit, and twice as many in each further round if two do not suffice.
-        Then no scan follows a round if the next one is expected to gain little: the gains of rounds
-        fall by the largest factor seen so far.
+        all: about the second limit, and twice as many in each further round. Then no scan follows a
+        round if the next one is expected to gain less than the tolerance: the gains of rounds fall
+        by the largest factor seen so far.
         """
         (most, drawn), steps, last, ratio = limits, 0, np.inf, 0.0
         here = self._scan(point, limits, random)
         for k in range(MOST_ROUNDS):
-            if k >= GROWING:
-                drawn = min(2 * drawn, most)
-                limits = most, drawn
+            drawn = min(2 * drawn, most)
+            limits = most, drawn
             problem = self._problem(here)
             iterate = problem.iterate(here.point)
             derivatives = problem.corrected(iterate, here.gradient)
@@ -128,7 +123,7 @@ class AllRows:
             steps += solution.steps
             ratio, last = max(ratio, solution.first / (last or 1.0)), solution.first
             expected = ratio * last
-            if k and expected <= TRUSTED * self.tolerance and not here.first.is_complete:
+            if k and expected <= self.tolerance and not here.first.is_complete:
                 return self._expected(here, solution, expected, steps)
             before, here = here, self._scan(solution.iterate.point, limits, random)
             if (here.objective > before.objective).any():

@@ -18,12 +18,8 @@ from .blas import ONE_BLAS_THREAD
 from .newton import minimise
 from .problem import Problem
 from .sample import Sample
-from .solve import LEAST_ROWS_PER_VECTOR
 
 Array = NDArray[Any]
-
-# How often rows that are held out are looked at.
-LOOKS = 20
 
 
 def refined(
@@ -75,7 +71,7 @@ def refined(
                 step,
             )
             at += n_batch
-            if step % max(1, choices.batches // LOOKS) == 0:
+            if step % max(1, choices.batches // choices.batch_looks) == 0:
                 held_loss = batches.loss(held)
                 if held_loss < least:
                     best, least = batches.unknowns, held_loss
@@ -97,7 +93,7 @@ def start_of(
     """
     choices, unit = settings.choices, float(np.sqrt(sample.rows.gamma))
     factor = choices.batch_start if scales else 1.0
-    chosen = np.sort(train[: LEAST_ROWS_PER_VECTOR * settings.budget])
+    chosen = np.sort(train[: settings.few_rows])
     part = sample.take(chosen).weighted(np.full(len(chosen), sample.n_rows / len(chosen)))
     rows = part.rows.dense()
     centre = np.zeros(rows.shape[1])

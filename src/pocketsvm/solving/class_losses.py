@@ -10,9 +10,6 @@ from .row_loss import RowLoss
 
 Array = NDArray[Any]
 
-# Rows with a log loss are near up to this margin, in units of the reach.
-LOG_LOSS_WIDTH = 1.5
-
 
 @dataclass(frozen=True, eq=False)
 class ClassLoss(RowLoss):
@@ -64,7 +61,10 @@ class SquaredHinge(ClassLoss):
 
 @dataclass(frozen=True, eq=False)
 class LogLoss(ClassLoss):
-    """log(1 + exp(-y f)) for two classes; `Softmax` for more."""
+    """log(1 + exp(-y f)) for two classes; `Softmax` for more.
+
+    The width only tells which rows are near: those up to this margin, in units of the reach.
+    """
 
     name: ClassVar[str] = "log_loss"
     everywhere: ClassVar[bool] = True
@@ -74,7 +74,7 @@ class LogLoss(ClassLoss):
     def of(cls, codes: Array, positives: list[int], width: float) -> ClassLoss:
         """Return the loss of these classes."""
         kind = cls if len(positives) == 1 else Softmax
-        return kind(codes, tuple(positives), LOG_LOSS_WIDTH)
+        return kind(codes, tuple(positives), width)
 
 
 @dataclass(frozen=True, eq=False)

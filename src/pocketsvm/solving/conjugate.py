@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# They end where a step gains less than this share of all steps, or after so many.
+# They end where a step gains less than this share of all steps, or after so many. It only saves
+# time: steps of Newton's method end by the tolerance.
 LEAST_GAIN, MOST_PRODUCTS = 0.05, 20
 
 

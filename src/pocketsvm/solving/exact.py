@@ -14,8 +14,8 @@ Array = NDArray[Any]
 
 # With more rows, the solver of any vectors is faster, and reacts to interrupts.
 MOST_ROWS = 1000
-# The largest number of steps. Regressions with a large C need most. Steps end if one predicts a
-# decrease below half this share of the objective; the last ones gain most digits.
+# The largest number of steps, which problems that converge do not reach. Steps end if one predicts
+# a decrease below half this share of the objective; the last ones gain most digits.
 MOST_STEPS = 200
 TOLERANCE = 1e-6
 # The largest share of the objective that may remain, or that the jitter may add.

@@ -28,10 +28,8 @@ from .blas import ONE_BLAS_THREAD
 
 Array = NDArray[Any]
 
-# Fewer rows tell nothing about features.
+# With fewer rows, an error says that they tell nothing about features.
 LEAST_ROWS = 10
-# Pairs of steps and gradients that L-BFGS keeps.
-MEMORY = 20
 # A feature is constant, up to rounding, if its variance is below this share of its mean square.
 CONSTANT = 1e-22
 
@@ -315,6 +313,7 @@ def _run(
             model.solve(point)
         look(point)
 
+    limits = {"maxiter": choices.scale_steps, "maxcor": choices.scale_memory}
     minimize(
         objective,
         np.append(first, origin[n_features:]),
@@ -322,7 +321,7 @@ def _run(
         method="L-BFGS-B",
         bounds=bounds + far * len(chosen),
         callback=after_step,
-        options={"maxiter": choices.scale_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY},
+        options=limits | {"ftol": 0.0, "gtol": 0.0},
     )
     assert best is not None
     return best

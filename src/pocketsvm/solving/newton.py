@@ -21,18 +21,11 @@ Array = NDArray[Any]
 
 # Converged if a step predicts a decrease below half this share of the objective.
 TOLERANCE = Choices.tolerance
-# Where only a bound on curvatures is known, steps gain more than they predict: by this factor. And
-# the last digits of a small objective take long: its shares are of at least this share of that of
-# zero.
-BOUND_FACTOR = 10
-LEAST_SHARE = 0.005
-# The passes give a start if their best multiple has an objective below this share of that of zero.
-# With a tiny gamma, all models are nearly optimal, and only a start from zero predicts something.
-WORTH_A_START = 0.9
-# The largest number of steps.
+# The largest number of steps, which problems that converge do not reach.
 MOST_STEPS = 200
-# A line search ends if the slope is this share of the initial slope, or after this many trials.
-# Where the working set is small, a step may be thousands of times too long.
+# A line search ends if the slope is this share of the initial slope. It only saves time: steps end
+# by the tolerance. Or it ends after this many trials: where the working set is small, a step may be
+# thousands of times too long.
 FLAT = 0.1
 MOST_TRIALS = 30
 
@@ -76,11 +69,9 @@ class Solution:
 
 
 def best_start(problem: Problem, iterate: Iterate) -> Iterate:
-    """Return the best multiple of an iterate; zero if that gains little."""
+    """Return the best multiple of an iterate."""
     zero = problem.zero()
-    found = zero.plus(line_search(problem, zero, iterate), iterate)
-    gains = problem.objective(found).sum() < WORTH_A_START * problem.objective(zero).sum()
-    return found if gains else zero
+    return zero.plus(line_search(problem, zero, iterate), iterate)
 
 
 def minimise(
@@ -105,7 +96,6 @@ def minimise(
     predicted = np.zeros(problem.shape[0])
     derivatives, steps, conjugate = derivatives or problem.derivatives(iterate), 0, Conjugate()
     start = derivatives.objective
-    least_total = LEAST_SHARE * problem.objective(problem.zero()) if problem.has_bound else 0.0
     while True:
         total = problem.comparable(derivatives.objective if objective is None else objective)
         if iterate.point.any():
@@ -115,8 +105,6 @@ def minimise(
             direction = problem.bounded_direction(derivatives, random)
         predicted = np.where(active, -row_products(derivatives.gradient, direction), predicted)
         gains = problem.per_loss(predicted) / total  # shares of the objectives
-        if problem.has_bound:
-            gains *= BOUND_FACTOR * total / np.maximum(total, least_total)
         remaining = float(gains.max())
         first = remaining if first is None else first
         least = least or forcing * remaining

@@ -35,6 +35,7 @@ from .value_losses import SquaredError
 
 Array = NDArray[Any]
 
+# All of these only save time: steps end by the tolerance of the solution.
 # Where a Hessian is made of a sample of rows or pairs, there are this many for each vector.
 ROWS_PER_VECTOR = 32
 # The same for a Hessian that need not be precise: a bound, the mean of several outputs, or a

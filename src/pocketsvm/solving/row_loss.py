@@ -16,9 +16,6 @@ from ..backends.native import native_losses
 
 Array = NDArray[Any]
 
-# Rows further than this from where the loss begins, in units of its width, are not near.
-REACH = 2.0
-
 
 class Loss(ABC):
     """The loss of some rows. Decision values have the shape (n_rows, n_outputs).

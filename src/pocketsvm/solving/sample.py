@@ -8,18 +8,19 @@ from numpy.typing import NDArray
 
 from .._cached import cached_property
 from ..rows.checked import Rows
-from ..training.settings import Settings
+from ..training.settings import Choices, Settings
 from ..training.targets import Targets
 from .row_loss import Loss
 
 Array = NDArray[Any]
 
-# Values of at least so many dense rows, or of all, are counted to tell whether they are sparse.
+# Values of at least so many dense rows, or of all, are counted to tell whether they are sparse. The
+# features of as many are correlated.
 ROWS_TO_COUNT = 2**12
 # Kernel values are float64 if C times a weight and the curvature of the loss is larger than this:
 # coefficients may be as large as C, and would make more of rounding errors than of the rows.
 LARGEST_CURVATURE = 1e4
-# Rows count as sparse if this share of their values, or less, is not zero.
+# Rows count as sparse if this share of their values, or less, is not zero. It changes only time.
 SPARSE = 0.1
 
 
@@ -41,12 +42,15 @@ class Sample:
     tilt : float
         What the objective grows by with the intercept, besides the losses.
 
+    reach : float
+        Rows further than this from where the loss begins, in units of its width, are not near.
     """
 
     rows: Rows
     c: Array
     loss: Loss
     tilt: float = 0.0
+    reach: float = Choices.near_reach
 
     @property
     def n_rows(self) -> int:
@@ -108,4 +112,5 @@ def sample_of(
     n_rows = rows.n_rows if n_rows is None else n_rows
     c = targets.row_weight(n_rows * settings.alpha, settings.n_threads)
     tilt = targets.tilt(float(c.sum()))
-    return Sample(rows, c, targets.solver_loss(settings.choices), tilt)
+    choices = settings.choices
+    return Sample(rows, c, targets.solver_loss(choices), tilt, choices.near_reach)

@@ -23,22 +23,19 @@ from ..rows.chunk import joined as join_chunks
 from ..rows.preparation import Steps, transformed
 from ..training.settings import Settings
 from ..training.targets import Targets
-from .row_loss import REACH
 from .sample import Sample, sample_of
 
 Array = NDArray[Any]
 T = TypeVar("T")
 
-# How many rows near the margin are returned, with some that stand for the others: all up to the
+# How many rows near the margin are returned, with as many that stand for the others: all up to the
 # first number, and else about the second one.
 Limits = tuple[int, int]
 
-# The lengths that a scan along a direction tries.
+# The lengths that a scan along a direction tries where a whole step raises the objective of all
+# rows. The rounds that follow end by the tolerance.
 LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001])
 NO_LENGTHS = np.empty(0)
-# Rows that are not near may get a loss: some of them, drawn at random, stand for all of them. There
-# are this many for each near row, and at least so many.
-OTHERS_PER_NEAR, LEAST_OTHERS = 0.25, 1024
 # Weights that a thread sums up at once.
 WEIGHTS_AT_ONCE = 2**17
 
@@ -244,11 +241,13 @@ def weights_of(c: Array, near: NDArray[np.bool_], n_threads: int) -> tuple[float
 
 
 def shares_of(n_near: float, n_rows: int, limits: Limits) -> tuple[float, float]:
-    """Return the shares of the rows near the margin and of the others that are drawn."""
-    most, drawn = (int(limit / (1 + OTHERS_PER_NEAR)) for limit in limits)
+    """Return the shares of the rows near the margin and of the others that are drawn.
+
+    Rows that are not near may get a loss: as many of them as near ones stand for all of them.
+    """
+    most, drawn = limits
     near_share = 1.0 if n_near <= most else drawn / n_near
-    n_others = max(OTHERS_PER_NEAR * near_share * n_near, LEAST_OTHERS)
-    return near_share, min(1.0, n_others / max(n_rows - n_near, 1))
+    return near_share, min(1.0, near_share * n_near / max(n_rows - n_near, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,8 +350,8 @@ def in_memory(sample: Sample, backend: Backend) -> Scans:
 
 
 def standing_for(sample: Sample, near: NDArray[np.bool_], random: np.random.Generator) -> Sample:
-    """Return the rows near the margin, and some that stand for all others."""
-    if near.all():
+    """Return the rows near the margin, and some that stand for all others; all if none is near."""
+    if near.all() or not near.any():
         return sample
     _, share = shares_of(int(np.count_nonzero(near)), len(near), (len(near), len(near)))
     if sample.loss.has_pairs:  # weights would not keep the losses of whole queries
@@ -376,7 +375,7 @@ def read(
     if chunk.loss.core is None:
         rows, (decisions,) = _decisions(vectors, [point], chunk, backend)
         losses, slopes, _ = chunk.derivatives(decisions, backend.n_threads)
-        near = chunk.loss.near(decisions, REACH, backend.n_threads)
+        near = chunk.loss.near(decisions, chunk.reach, backend.n_threads)
         return losses, rows.pull_of(slopes), near
     losses, pull, near = _read_rows(vectors, point, chunk, NO_LENGTHS, backend)
     pull[:, -1] += chunk.tilt
@@ -416,4 +415,4 @@ def _read_rows(
     vectors: Array, points: Array, chunk: Sample, lengths: Array, backend: Backend
 ) -> tuple[Array, Array, Array]:
     """Let the backend read the rows."""
-    return backend.read(vectors, points, chunk.rows, chunk.loss, chunk.c, lengths, REACH)
+    return backend.read(vectors, points, chunk.rows, chunk.loss, chunk.c, lengths, chunk.reach)

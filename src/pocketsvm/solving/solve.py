@@ -25,19 +25,14 @@ from .coverage import covering, held_out
 from .exact import MOST_ROWS, solve_exactly
 from .newton import Solution, best_start, minimise
 from .positions import Positions
-from .problem import Problem, prefers_products
-from .row_loss import REACH
+from .problem import Problem
 from .sample import ROWS_TO_COUNT, Sample, sample_of
 from .scans import Scans, read, standing_for
 
 Array = NDArray[Any]
 
-# Rows that represent very many: so many that they have this number of kernel values, and at least
-# so many for each vector.
-FEW_VALUES, LEAST_ROWS_PER_VECTOR = 2**24, 32
-# Products with Hessians take little time, so that so many times as many rows represent all.
-MORE_ROWS = 3
-# Not converged if one more step would gain more than half this share of the objective.
+# A fit warns if one more step would gain more than half this share of the objective. The number has
+# no effect on the model.
 NOT_CONVERGED = 2e-3
 
 
@@ -224,7 +219,7 @@ class Solver:
         self._held_out: Array | None = None
         self._moving: Sample | None = None
         if part.loss.levels is not None and settings.fit_intercept and part.n_rows > 1:
-            self._held_out = held_out(part.n_rows, random)
+            self._held_out = held_out(part.n_rows, settings.choices.held_share, random)
             moving = part.take(np.flatnonzero(~self._held_out))
             self._moving = moving.weighted(np.array(part.total_c / moving.total_c))
         self._common = settings.fit_intercept, settings.backend
@@ -245,8 +240,7 @@ class Solver:
         seed, sample = int(random.integers(2**63)), (rows, targets)
         if whole is not None:
             n_rows = sample_size(settings, targets.n_problems)
-            least = n_rows // (4 * targets.n_problems)
-            sample = sampled(rows, targets, settings, n_rows, seed, least)
+            sample = sampled(rows, targets, settings, n_rows, seed)
         part = sample_of(*sample, settings)
         if whole is not None:
             whole = replace(whole, part=part)
@@ -313,9 +307,7 @@ class Solver:
         problem = Problem(vectors, self.part, *self._common, is_part=is_part)
         iterate = problem.iterate(last)
         before = float(problem.objective(iterate).sum())
-        choices = self._settings.choices
-        tolerance = choices.tolerance if self.whole is None else choices.sample_tolerance
-        start = best_start(problem, iterate)
+        start, tolerance = best_start(problem, iterate), self._settings.choices.tolerance
         solution = minimise(problem, start, self._random, tolerance, least_steps=2)
         if self.whole is None:
             return before, self._answer(vectors, solution)
@@ -339,8 +331,9 @@ class Solver:
         if self._moving is not None:
             found = objective, norm, solution.remaining, solution.steps
             return Answer(vectors, point, *found, self._moving, self._moving.n_rows)
-        is_near = self.part.loss.near(solution.iterate.decisions, REACH, self._settings.n_threads)
-        near = standing_for(self.part, is_near, self._random)
+        part, n_threads = self.part, self._settings.n_threads
+        is_near = part.loss.near(solution.iterate.decisions, part.reach, n_threads)
+        near = standing_for(part, is_near, self._random)
         return Answer(
             vectors,
             point,
@@ -357,11 +350,8 @@ class Solver:
         assert self.whole is not None
         given = vectors, self.part.rows.gamma, self.whole, *self._common, penalty
         rows = AllRows(*given, self._settings.choices.tolerance)
-        sizes = len(vectors), len(point)
-        n_drawn = few_rows(*sizes)
-        if prefers_products(vectors, self.part, self._settings.backend, is_part=True):
-            n_drawn *= MORE_ROWS
-        limits = max(most_rows(*sizes), n_drawn), n_drawn
+        n_drawn = self._settings.few_rows
+        limits = max(most_rows(len(vectors), len(point)), n_drawn), n_drawn
         found = rows.minimise(point, limits, self._random)
         norm = self._norm(found.gradient)
         near = found.near if self._moving is None else self._moving
@@ -478,6 +468,7 @@ class Solver:
                 self._held_out,
                 self._random,
                 self._settings.backend,
+                self._settings.choices,
                 have_moved=each.moves > 0,
                 are_folds_solved=self.whole is None,
             )
@@ -488,20 +479,13 @@ class Solver:
 
 
 def sample_size(settings: Settings, n_outputs: int) -> int:
-    """Return the number of rows of the sample that is solved first."""
-    return min(2 * few_rows(settings.budget, n_outputs), settings.most_sampled)
-
-
-def few_rows(n_vectors: int, n_outputs: int) -> int:
-    """Return the number of rows that represent very many."""
-    few = FEW_VALUES // (n_vectors + OUTPUT_VALUES * n_outputs)
-    return max(few, LEAST_ROWS_PER_VECTOR * n_vectors)
+    """Return the largest number of rows of the sample that is solved first."""
+    return max(settings.few_rows, most_rows(settings.budget, n_outputs))
 
 
 def most_rows(n_vectors: int, n_outputs: int) -> int:
-    """Return the largest number of near rows: their kernel values should fit into memory."""
-    kept = MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
-    return max(kept, 2 * LEAST_ROWS_PER_VECTOR * n_vectors)
+    """Return the largest number of rows whose kernel values fit into memory."""
+    return MOST_KEPT // (4 * (n_vectors + OUTPUT_VALUES * n_outputs))
 
 
 def effective_dimension(sample: Sample) -> float:

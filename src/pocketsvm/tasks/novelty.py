@@ -18,10 +18,8 @@ from ..training.settings import Choices, Parameters, Settings
 from ..training.targets import Pass, Targets
 from .base import Fitted, Task, state_of
 
-# Scores of normal rows differ by little from each other, so that the loss must have a sharp kink
-# and all vectors have the same sign, so that few merges are enough. Moving vectors gains nothing.
-CHOICES = Choices(hinge_width=0.003, merges_per_vector=20, moves=0)
-# Rows whose kernel values give the mean over all pairs of rows.
+# Rows whose kernel values give the mean over all pairs of rows, which is the unit of the scores. In
+# any unit, the scores have the same order.
 MOST_PAIRED = 1000
 # Scores are summed in float32.
 WEIGHT_RANGE = (1e-30, 1e30)
@@ -78,7 +76,7 @@ class NoveltyTargets(Targets):
 
     def solver_loss(self, choices: Choices) -> Hinge:
         """Return the loss that the solver minimises."""
-        return Hinge(self.groups(), (0,), choices.hinge_width)
+        return Hinge(self.groups(), (0,), choices.novelty_width)
 
     def tilt(self, total_c: float) -> float:
         """Return what the objective grows by with the intercept, besides the losses."""
@@ -147,8 +145,8 @@ class Novelty(Task):
         return alpha
 
     def adapted(self, settings: Settings) -> Settings:
-        """Return the settings with the constants of this task."""
-        return replace(settings, choices=CHOICES)
+        """Return the settings with the constants of this task: moving vectors gains nothing."""
+        return replace(settings, choices=replace(settings.choices, moves=0))
 
     def completed(self, model: Model, targets: Targets, fitted: Fitted | None = None) -> Model:
         """Give scores the scale of `sklearn.svm.OneClassSVM`, and set the offset."""

@@ -96,13 +96,13 @@ class ValueTargets(Targets):
             # The learning rate starts at 1 / lambda, and slopes without a bound would overflow.
             largest = float(np.abs(self.values[:, output]).max())
             return "huber", largest or 1.0
-        return "epsilon_insensitive", settings.choices.relative_tube * float(self.spreads()[output])
+        return "epsilon_insensitive", settings.choices.relative_width * float(
+            self.spreads()[output]
+        )
 
     def solver_loss(self, choices: Choices) -> ValueLoss:
         """Return the loss that the solver minimises."""
-        is_quantile = self.loss == "quantile"
-        width = choices.quantile_width if is_quantile else choices.relative_width
-        widths = width * self.spreads()
+        widths = choices.relative_width * self.spreads()
         return VALUE_LOSSES[self.loss].of(self.values, self.parameters, widths)
 
     def standardised(self) -> NDArray[np.float64]:

@@ -197,6 +197,7 @@ def _trainer(
         seed=seed,
         dtype=rows.core.dtype,
         half_life=half_life,
+        random_steps=settings.choices.random_steps,
     )
 
 
@@ -265,9 +266,9 @@ def is_enough(
     choices = settings.choices
     # Most rows of a regression become vectors. If all rows fit, a second pass must not merge any.
     full = targets.all_rows_enter and 2 * profile.violations > settings.budget
-    few = rows.n_rows <= settings.budget and (full or n_passes >= choices.passes_of_few)
+    few = rows.n_rows <= settings.budget and full
     many = n_passes >= choices.most_passes and not targets.are_classes_weighted
-    enough = profile.merges >= _most_merges(targets, settings)
+    enough = profile.merges >= settings.most_merges(targets.are_classes_weighted)
     return settings.polish and (few or many or enough)
 
 
@@ -279,12 +280,7 @@ def _merges_left(made: int, targets: Targets, settings: Settings) -> int | None:
     """
     if not settings.polish or targets.n_problems > 1:
         return None
-    return _most_merges(targets, settings) - made
-
-
-def _most_merges(targets: Targets, settings: Settings) -> int:
-    """Return the number of merges after which passes end."""
-    return settings.most_merges(targets.n_problems, targets.are_classes_weighted)
+    return settings.most_merges(targets.are_classes_weighted) - made
 
 
 def _profile(trainers: Sequence[_core.Trainer]) -> Profile:

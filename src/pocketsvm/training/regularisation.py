@@ -3,7 +3,7 @@
 import math
 
 # partial_fit cannot know the length of its stream: without `alpha`, it assumes this many rows if
-# all of them count the same.
+# all of them count the same. This says what C means there.
 ASSUMED_STREAM_ROWS = 10_000
 # 1 / alpha scales every coefficient, and decision values are summed in the precision of the rows.
 ALPHA_RANGE = (1e-30, 1e30)

@@ -21,6 +21,11 @@ class Choices:
         value. With one, the intercept changes so much that the vectors get worse; close to zero,
         it takes many of them to move it.
 
+    random_steps : int
+        For so many steps for each vector, the strategy "merge" chooses one of equally small vectors
+        at random, which settles how many vectors each sign has. Later it chooses the newest, which
+        saves time.
+
     rows_per_vector : int
         If the solver follows, passes see at most this many rows for each vector.
 
@@ -29,15 +34,11 @@ class Choices:
 
     class_rows_per_vector : int
         A sample has at least this many rows of a class for each of its vectors, if there are as
-        many.
+        many. So many rows for each vector also represent very many in the solver.
 
-    merges_per_vector, merges_of_several, merges_of_weighted : int
+    merges_per_vector, merges_of_weighted : int
         If the solver follows, passes end after this many merges for each vector. The second number
-        is for several outputs, such as classes, whose passes do not know of each other. The third
         is for classes of different weights: a rare class that is heavy needs many of its rows.
-
-    passes_of_few : int
-        If the solver follows and all rows fit into the budget, this many passes find the vectors.
 
     most_passes : int
         If the solver follows, the largest number of passes, unless classes differ in weight.
@@ -45,15 +46,17 @@ class Choices:
     hinge_width : float
         How far the solver rounds off the kink of a hinge, in units of the margin.
 
+    novelty_width : float
+        The same in novelty detection, where the scores of normal rows differ by little from each
+        other.
+
     relative_width : float
-        The same for losses on target values, as a share of the spread of the targets.
+        The same for losses on target values, as a share of the spread of the targets. If the solver
+        follows, passes use the epsilon-insensitive loss: for other losses, this is its epsilon.
 
-    quantile_width : float
-        The same for quantiles: a wider one covers a larger share of the rows than was asked for.
-
-    relative_tube : float
-        If the solver follows, the passes of a regression use the epsilon-insensitive loss. For
-        other losses, its epsilon is this share of the spread of the targets.
+    near_reach : float
+        Vectors move on the rows that have a loss, or would have one closer by so many widths of its
+        rounded kink. As many other rows stand for all others.
 
     moves : int
         Vectors make at most as many steps as this number divided by the number of vectors: a row
@@ -101,7 +104,8 @@ class Choices:
         feature_scales="auto" learns nothing from fewer rows.
 
     held_share : float
-        The share of these rows that are held out.
+        The share of the rows that are held out: of those that feature scales are learnt from, and
+        of those that vectors of quantiles move on. Folds of quantiles have this share, too.
 
     held_parts : int
         Losses of rows that are held out have the standard error of so many parts of them.
@@ -109,10 +113,6 @@ class Choices:
     tolerance : float
         The coefficients are solved for until a step is predicted to gain less than half this share
         of the objective.
-
-    sample_tolerance : float
-        Where a sample of the rows is solved first, this share of the objective may be left to gain:
-        the sample differs more than that from all rows.
 
     scale_vectors : tuple of (int, float)
         The numbers of vectors and the C of the small models that feature scales are learnt with;
@@ -126,6 +126,9 @@ class Choices:
 
     scale_steps : int
         The steps of L-BFGS for a small model.
+
+    scale_memory : int
+        The pairs of steps and gradients that L-BFGS keeps for a small model.
 
     scale_range : tuple of two float
         Logarithms of scales change by at most this much, down and up.
@@ -141,6 +144,9 @@ class Choices:
         With polish="thorough", vectors and learnt scales are refined by this many mini-batches of
         so many rows.
 
+    batch_looks : int
+        So many times, rows that are held out judge the iterates.
+
     batch_start : float
         Mini-batches start from this many times the learnt scales.
 
@@ -153,18 +159,17 @@ class Choices:
     """
 
     intercept_rate: float = 0.1
+    random_steps: int = 20
     rows_per_vector: int = 512
     most_pass_rows: int = 2**18
     class_rows_per_vector: int = 64
     merges_per_vector: int = 50
-    merges_of_several: int = 100
     merges_of_weighted: int = 400
-    passes_of_few: int = 2
     most_passes: int = 5
     hinge_width: float = 0.5
+    novelty_width: float = 0.003
     relative_width: float = 0.1
-    quantile_width: float = 0.05
-    relative_tube: float = 0.25
+    near_reach: float = 2.0
     moves: int = 3000
     move_tolerance: float = 7e-4
     move_window: int = 5
@@ -182,17 +187,18 @@ class Choices:
     held_share: float = 0.15
     held_parts: int = 20
     tolerance: float = 2e-4
-    sample_tolerance: float = 0.01
     scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
     scale_widths: tuple[float, ...] = (0.125, 0.5, 2.0)
     scale_steps: int = 40
+    scale_memory: int = 20
     scale_range: tuple[float, float] = (-7.0, 4.0)
     scale_reach: float = 3.0
     scale_penalty: float = 0.001
     batches: int = 4000
     batch_rows: int = 4096
     batch_start: float = 2.0
+    batch_looks: int = 20
     batch_growing: float = 0.2
     batch_scales: float = 0.1
     batch_vectors: float = 0.03
@@ -357,16 +363,18 @@ class Settings:
         """The largest number of rows that the passes see if the solver follows."""
         return self.choices.most_sampled(self.budget)
 
-    def most_merges(self, n_problems: int, weighted: bool) -> int:
+    @property
+    def few_rows(self) -> int:
+        """The number of rows that represent very many in the solver."""
+        return self.choices.class_rows_per_vector * self.budget
+
+    def most_merges(self, weighted: bool) -> int:
         """Return the number of merges after which passes end if the solver follows.
 
         `weighted` says that the classes have different weights.
         """
         choices = self.choices
-        if weighted:
-            return choices.merges_of_weighted * self.budget
-        per_vector = choices.merges_per_vector if n_problems == 1 else choices.merges_of_several
-        return per_vector * self.budget
+        return (choices.merges_of_weighted if weighted else choices.merges_per_vector) * self.budget
 
     def least_of_class(self, n_problems: int) -> int:
         """Return the least number of rows of a class in a sample, if it has as many."""
