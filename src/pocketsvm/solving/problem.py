@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
-from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
+from ..backends.base import Backend, HessianFactor, Penalty, RowHessian, WhitenedRows
 from ..backends.hessian import INTERCEPT_CURVATURE
 from ..backends.kernel import Use
 from ..rows.checked import Rows
@@ -146,6 +146,7 @@ class Problem:
         self.linear = np.zeros(self.shape)
         self.linear[:, -1] = sample.tilt
         self._hessians: list[RowHessian] = []
+        self._is_first = np.full(self.shape[0], not self.has_bound)
         # Products with the Hessian take less time than a factor of it.
         self.uses_products = (
             dtype == np.float32
@@ -254,16 +255,26 @@ class Problem:
         return gradient
 
     def _changing(self, curvatures: Array) -> Use | None:
-        """Return what keeps the Hessians up to date."""
+        """Return what keeps the Hessians up to date; None if they are not kept, or not yet used."""
+        if not self._keeps_hessians or self._whitens or self._shares_first:
+            return None
+        return self._changes(np.arange(self.shape[0]), curvatures)
+
+    @property
+    def _keeps_hessians(self) -> bool:
+        """Whether Hessians are kept from one step to the next."""
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
         is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
-        if self.sample.loss.has_pairs or is_large or self.uses_products or self._shares_first:
-            return None
+        return not (self.sample.loss.has_pairs or is_large or self.uses_products)
+
+    def _changes(self, outputs: Array, curvatures: Array) -> Use:
+        """Return what brings the Hessians of some outputs up to date."""
         if not self._hessians:
-            n_rows = len(curvatures)
-            self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
+            sizes = self.shape[1] - 1, len(curvatures)
+            self._hessians = [self.backend.row_hessian(*sizes) for _ in range(self.shape[0])]
         least = SMALL_CHANGE / self.sample.total_c * self.sample.c
-        changes: Use = self.rows.changes(self._hessians, curvatures, least)
+        hessians = [self._hessians[o] for o in outputs]
+        changes: Use = self.rows.changes(hessians, curvatures[:, outputs], least)
         return changes
 
     def _objective(self, iterate: Iterate, losses: Array) -> Array:
@@ -310,54 +321,62 @@ class Problem:
 
         A direction that gains no more than half of what is negligible need not be precise.
         """
-        if self._shares_hessians and self._whitened is not None:
-            return self._white_direction(derivatives, random, active)
         if self.uses_products:
             return self._truncated_direction(derivatives, random, negligible)
-        if self._shares_first:
-            direction = self._shared_direction(derivatives, random)
-            gain = -float(row_products(derivatives.gradient, direction).sum())
-            if gain > float(np.abs(derivatives.objective).sum()):
-                return direction
-            self._shares_first = False
-            changes = self._changing(derivatives.curvatures)
-            assert changes is not None
-            for at, kernel in self.rows.blocks():
-                changes(at, kernel)
-        direction, n_curved = np.zeros(self.shape), np.count_nonzero(derivatives.curvatures, axis=0)
         outputs = np.arange(self.shape[0]) if active is None else np.flatnonzero(active)
-        are_few = n_curved[outputs] <= self.shape[1]
-        if self.is_stiff and are_few.any() and self._whitened is not None:
-            for o in outputs[are_few]:
-                direction[o] = self._directions_of_rows([o], derivatives)[0]
-            outputs = outputs[~are_few]
-        given = derivatives.curvatures, random, iterate.decisions
-        direction[outputs] = -self._solved(outputs, derivatives.gradient[outputs], *given)
+        curvatures, gradient = derivatives.curvatures, derivatives.gradient
+        if self._whitens:
+            curvatures = self._first_curvatures(iterate, derivatives)
+        direction, n_curved = np.zeros(self.shape), np.count_nonzero(curvatures, axis=0)
+        is_small = self._whitens & (n_curved[outputs] < self.shape[1])
+        if len(few := outputs[is_small]):
+            least = [self._least_curvature(o) for o in few]
+            given = curvatures[:, few], gradient[few], least, self.fit_intercept
+            direction[few] = self._whitened.directions(few, *given)
+        if len(many := outputs[~is_small]):
+            direction[many] = self._own_or_shared(many, iterate, derivatives, curvatures, random)
+        if self._is_first.any():
+            gains = -row_products(gradient, direction)
+            self._is_first[outputs] &= (gains > np.abs(derivatives.objective))[outputs]
         return direction
 
-    def _white_direction(
+    def _own_or_shared(
         self,
+        outputs: Array,
+        iterate: Iterate,
         derivatives: Derivatives,
+        curvatures: Array,
         random: np.random.Generator,
-        active: NDArray[np.bool_] | None,
     ) -> Array:
-        """Return Newton's direction; outputs with large working sets share a Hessian."""
-        direction = np.zeros(self.shape)
-        chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
-        is_small = 2 * np.count_nonzero(derivatives.curvatures, axis=0) < self.shape[1]
-        if len(few := np.flatnonzero(chosen & is_small)):
-            direction[few] = self._directions_of_rows(few, derivatives)
-        if len(many := np.flatnonzero(chosen & ~is_small)):
-            direction[many] = self._shared_direction(derivatives, random, many)
-        return direction
+        """Return the directions of outputs with large working sets."""
+        gradient = derivatives.gradient[outputs]
+        if self._shares_hessians or (self._shares_first and len(outputs) >= MANY_OUTPUTS):
+            direction = self._shared_direction(gradient, curvatures[:, outputs], random)
+            gain = -float(row_products(gradient, direction).sum())
+            if self._shares_hessians or gain > float(np.abs(derivatives.objective[outputs]).sum()):
+                return direction
+        self._shares_first = False
+        found: Array = -self._solved(outputs, gradient, curvatures, random, iterate.decisions)
+        return found
+
+    def _first_curvatures(self, iterate: Iterate, derivatives: Derivatives) -> Array:
+        """Return the curvatures of rows, or those of parabolas for outputs in their first steps.
+
+        First steps are those that are predicted to gain more than half the objective. A line has no
+        curvature, and Newton's step would go much too far.
+        """
+        slopes, curvatures = derivatives.slopes, derivatives.curvatures
+        if not self._is_first.any():
+            return curvatures
+        parabolas = self.sample.loss.parabolas(iterate.decisions, slopes, curvatures)
+        return np.where(self._is_first, parabolas, curvatures)
 
     def _shared_direction(
-        self, derivatives: Derivatives, random: np.random.Generator, outputs: Any = slice(None)
+        self, gradient: Array, curvatures: Array, random: np.random.Generator
     ) -> Array:
         """Return the directions of some outputs that share the mean of their Hessians."""
-        curvatures = derivatives.curvatures[:, outputs].mean(axis=1)
-        shared = self._rough_factor(0, curvatures, random)
-        direction: Array = -shared.solve(derivatives.gradient[outputs])
+        shared = self._rough_factor(0, curvatures.mean(axis=1), random)
+        direction: Array = -shared.solve(gradient)
         return direction
 
     def _truncated_direction(
@@ -393,17 +412,6 @@ class Problem:
             product[:, -1] = 0.0
         return product
 
-    def _directions_of_rows(self, outputs: Any, derivatives: Derivatives) -> Array:
-        """Return Newton's directions of outputs, solved in the space of their working sets."""
-        factors = [
-            self._whitened.factor(
-                derivatives.curvatures[:, o], self._least_curvature(o), self.fit_intercept
-            )
-            for o in outputs
-        ]
-        found: Array = -self._whitened.solve(factors, derivatives.gradient[outputs])
-        return found
-
     def bounded_direction(self, derivatives: Derivatives, random: np.random.Generator) -> Array:
         """Return Newton's direction for the largest curvatures that the losses can have."""
         direction, bounds = np.zeros(self.shape), self.sample.loss.largest_curvatures
@@ -421,12 +429,14 @@ class Problem:
         return is_large and bool(np.ptp(self.sample.loss.largest_curvatures) == 0.0)
 
     @cached_property
-    def _whitened(self) -> Any:
-        """The rows in coordinates where the penalty is the identity; None if they are too many.
+    def _whitens(self) -> bool:
+        """Whether Hessians of small working sets are solved in the space of their rows."""
+        return not self.sample.loss.has_pairs and self.backend.whitens(self.rows)
 
-        Hessians of few rows are solved in the space of these rows, and rounding errors are smaller.
-        """
-        return self.backend.whitened(self.penalty, self.rows)
+    @cached_property
+    def _whitened(self) -> WhitenedRows:
+        """The rows in coordinates where the penalty is the identity."""
+        return self.backend.whitened(self.penalty, self.rows, self.shape[0])
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
         """Return the point where Newton's method goes from decision values, in one step."""
@@ -445,7 +455,11 @@ class Problem:
         decisions: Array | None,
     ) -> Array:
         """Return the solutions of linear systems with the Hessians of some outputs."""
-        if self._hessians:
+        if self._keeps_hessians:
+            if self._whitens or not self._hessians:
+                changes = self._changes(outputs, curvatures)
+                for at, kernel in self.rows.blocks():
+                    changes(at, kernel)
             self.penalty.preconditioner = None
             known = [self._hessians[o] for o in outputs]
             least = [self._least_curvature(o) for o in outputs]
