@@ -325,6 +325,12 @@ class Problem:
             return self._truncated_direction(derivatives, random, negligible)
         outputs = np.arange(self.shape[0]) if active is None else np.flatnonzero(active)
         curvatures, gradient = derivatives.curvatures, derivatives.gradient
+        if self._shares_first:
+            direction = self._shared_direction(gradient, curvatures, random)
+            gain = -float(row_products(gradient, direction).sum())
+            if gain > float(np.abs(derivatives.objective).sum()):
+                return direction
+            self._shares_first = False
         if self._whitens:
             curvatures = self._first_curvatures(iterate, derivatives)
         direction, n_curved = np.zeros(self.shape), np.count_nonzero(curvatures, axis=0)
@@ -350,12 +356,8 @@ class Problem:
     ) -> Array:
         """Return the directions of outputs with large working sets."""
         gradient = derivatives.gradient[outputs]
-        if self._shares_hessians or (self._shares_first and len(outputs) >= MANY_OUTPUTS):
-            direction = self._shared_direction(gradient, curvatures[:, outputs], random)
-            gain = -float(row_products(gradient, direction).sum())
-            if self._shares_hessians or gain > float(np.abs(derivatives.objective[outputs]).sum()):
-                return direction
-        self._shares_first = False
+        if self._shares_hessians:
+            return self._shared_direction(gradient, curvatures[:, outputs], random)
         found: Array = -self._solved(outputs, gradient, curvatures, random, iterate.decisions)
         return found
 
