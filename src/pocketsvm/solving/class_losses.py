@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import ClassFormula
@@ -53,12 +52,6 @@ class Hinge(ClassLoss):
     def largest_curvature(self) -> float:
         """A bound on the second derivative in one decision value."""
         return 1 / (2 * self.width)
-
-    def parabolas(self, decisions: Array, slopes: Array, curvatures: Array) -> Array:
-        """Return the weighted curvatures of parabolas that bound the losses of rows from above."""
-        begins = np.where(self.codes[:, None] == self.positives, 1.0, -1.0) * (1 + self.width)
-        is_line = (slopes != 0) & (curvatures == 0)
-        return np.divide(slopes, decisions - begins, out=curvatures.copy(), where=is_line)
 
 
 @dataclass(frozen=True, eq=False)

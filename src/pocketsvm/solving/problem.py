@@ -146,7 +146,6 @@ class Problem:
         self.linear = np.zeros(self.shape)
         self.linear[:, -1] = sample.tilt
         self._hessians: list[RowHessian] = []
-        self._is_first = np.full(self.shape[0], not self.has_bound)
         # Products with the Hessian take less time than a factor of it.
         self.uses_products = (
             dtype == np.float32
@@ -328,50 +327,22 @@ class Problem:
         if self._shares_first:
             direction = self._shared_direction(gradient, curvatures, random)
             gain = -float(row_products(gradient, direction).sum())
-            if gain > float(np.abs(derivatives.objective).sum()):
-                return direction
-            self._shares_first = False
-        if self._whitens:
-            curvatures = self._first_curvatures(iterate, derivatives)
+            self._shares_first = gain > float(np.abs(derivatives.objective).sum())
+            return direction
         direction, n_curved = np.zeros(self.shape), np.count_nonzero(curvatures, axis=0)
         is_small = self._whitens & (n_curved[outputs] < self.shape[1])
         if len(few := outputs[is_small]):
             least = [self._least_curvature(o) for o in few]
             given = curvatures[:, few], gradient[few], least, self.fit_intercept
             direction[few] = self._whitened.directions(few, *given)
-        if len(many := outputs[~is_small]):
-            direction[many] = self._own_or_shared(many, iterate, derivatives, curvatures, random)
-        if self._is_first.any():
-            gains = -row_products(gradient, direction)
-            self._is_first[outputs] &= (gains > np.abs(derivatives.objective))[outputs]
+        if not len(many := outputs[~is_small]):
+            return direction
+        if self._shares_hessians and self._whitens:
+            direction[many] = self._shared_direction(gradient[many], curvatures[:, many], random)
+        else:
+            given = curvatures, random, iterate.decisions
+            direction[many] = -self._solved(many, gradient[many], *given)
         return direction
-
-    def _own_or_shared(
-        self,
-        outputs: Array,
-        iterate: Iterate,
-        derivatives: Derivatives,
-        curvatures: Array,
-        random: np.random.Generator,
-    ) -> Array:
-        """Return the directions of outputs with large working sets."""
-        gradient = derivatives.gradient[outputs]
-        if self._shares_hessians:
-            return self._shared_direction(gradient, curvatures[:, outputs], random)
-        found: Array = -self._solved(outputs, gradient, curvatures, random, iterate.decisions)
-        return found
-
-    def _first_curvatures(self, iterate: Iterate, derivatives: Derivatives) -> Array:
-        """Return the curvatures of rows, or those of parabolas for outputs in their first steps.
-
-        First steps are those that are predicted to gain more than half the objective. A line has no
-        curvature, and Newton's step would go much too far.
-        """
-        slopes, curvatures = derivatives.slopes, derivatives.curvatures
-        if not self._is_first.any():
-            return curvatures
-        parabolas = self.sample.loss.parabolas(iterate.decisions, slopes, curvatures)
-        return np.where(self._is_first, parabolas, curvatures)
 
     def _shared_direction(
         self, gradient: Array, curvatures: Array, random: np.random.Generator

@@ -99,14 +99,6 @@ class Loss(ABC):
         """Draw a row that is curved together with each of the chosen ones; None: at any values."""
         raise NotImplementedError(f"{self.name} is a loss of single rows.")
 
-    def parabolas(self, decisions: Array, slopes: Array, curvatures: Array) -> Array:
-        """Return the weighted curvatures of parabolas that bound the losses of rows from above.
-
-        Where a loss is a line, the parabola has the same slope, and its minimum is where the loss
-        begins.
-        """
-        return curvatures
-
     def curvature_products(self, decisions: Array, curvatures: Array, c: Array) -> Array:
         """Return the second derivative of the weighted losses times the decision values."""
         return curvatures * decisions
