@@ -67,8 +67,8 @@ inline KernelView kernel_chunk(const KernelView& kernel, std::size_t k,
     const std::size_t size =
         kernel.precision == Precision::float32 ? sizeof(float) : sizeof(double);
     const auto* values = static_cast<const unsigned char*>(kernel.values);
-    return {kernel.precision, std::min(at_once, kernel.n_rows - first),
-            kernel.n_vectors, values + first * kernel.n_vectors * size};
+    return {kernel.precision, std::min(at_once, kernel.n_rows - first), kernel.n_vectors,
+            values + first * kernel.n_vectors * size};
 }
 
 // Writes the decision values of the rows (n_rows x n_outputs).
@@ -88,8 +88,8 @@ inline bool decide(const Core& core, const KernelView& kernel, std::size_t n_out
 // and a chunk has more rows: else it would take longer to add up the sums of chunks.
 inline bool pull(const Core& core, const KernelView& kernel, std::size_t n_outputs,
                  const double* slopes, double* out, std::size_t n_threads, Interrupt& interrupt) {
-    constexpr std::size_t most_chunks_at_once = 8;
-    const std::size_t at_once = kernel_rows_at_once * std::min(n_outputs, most_chunks_at_once);
+    constexpr std::size_t least = 1, most = 8;
+    const std::size_t at_once = kernel_rows_at_once * std::clamp(n_outputs, least, most);
     return add_chunks(n_kernel_chunks(kernel, at_once), n_outputs * kernel.n_vectors, out,
                       n_threads, interrupt, [&](std::size_t k, double* sums) {
                           core.kernel_pull(kernel_chunk(kernel, k, at_once), n_outputs,

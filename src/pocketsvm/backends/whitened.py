@@ -1,7 +1,6 @@
 """Newton's directions in the space of the rows of small working sets."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
-from .hessian import Penalty
+from .hessian import FIRST_RIDGE, MOST_RIDGE, NEXT_RIDGE, Penalty
 from .kernel import MOST_KEPT, KernelRows
 from .slices import in_order, slices
 
@@ -29,7 +28,7 @@ class WhitenedRows:
     """
 
     def __init__(self, penalty: Penalty, rows: KernelRows, n_outputs: int) -> None:
-        self._lower, info = dpotrf(penalty.matrix(), lower=1, clean=1)
+        self._lower, info = dpotrf(penalty.matrix().T, lower=1, clean=1, overwrite_a=1)
         assert info == 0  # the jitter keeps it positive definite
         ((_, self._kernel),) = rows.blocks()
         self._n_threads, dtype = rows.n_threads, self._kernel.dtype
@@ -104,14 +103,17 @@ class RowProducts:
 
     def __init__(self, rows: Array) -> None:
         self._rows = rows
+        self._reset()
+
+    def _reset(self) -> None:
         self._members = np.empty(0, dtype=np.intp)
-        self._positions = np.full(len(rows), -1, dtype=np.intp)
-        self.square = np.empty((0, 0), dtype=rows.dtype)
+        self._positions = np.full(len(self._rows), -1, dtype=np.intp)
+        self.square = np.empty((0, 0), dtype=self._rows.dtype)
 
     def among(self, chosen: Array, *, keep: bool) -> tuple[Array, Array]:
         """Return the rows in an order, and a copy of their products, a lower triangle."""
         if not keep:
-            self.__init__(self._rows)
+            self._reset()
             rows = self._rows[chosen]
             return chosen, rows @ rows.T
         self._add(chosen[self._positions[chosen] < 0])
@@ -143,11 +145,10 @@ class RowFactor:
         square *= self._roots
         square *= self._roots[:, None]
         square.flat[:: len(square) + 1] += 1
-        self._factor, self._solve = _factored(square) if len(square) else (square, None)
+        self._factor = _factored(square) if len(square) else square
+        self._solve: Any = get_lapack_funcs("potrs", dtype=square.dtype)
 
-    def direction(
-        self, white: Array, last: float, fit_intercept: bool
-    ) -> tuple[Array, float]:
+    def direction(self, white: Array, last: float, fit_intercept: bool) -> tuple[Array, float]:
         """Return the direction of a gradient, whose last entry is that of the intercept.
 
         The change of the decision values is u = D^-1/2 (b v_1 - v_g), where b is the change of the
@@ -160,9 +161,7 @@ class RowFactor:
         of_gradient, of_ones = self._solve(self._factor, right, lower=0)[0].astype(float).T
         roots, change = self._roots.astype(float), 0.0
         if fit_intercept:
-            change = (float(roots @ of_gradient) - last) / (
-                float(roots @ of_ones) + self._missing
-            )
+            change = (float(roots @ of_gradient) - last) / (float(roots @ of_ones) + self._missing)
         weights = (roots * (change * of_ones - of_gradient)).astype(self._rows.dtype)
         return -white - weights @ self._rows, change
 
@@ -170,11 +169,15 @@ class RowFactor:
         return np.ones(len(self._rows), dtype=self._rows.dtype)
 
 
-def _factored(square: Array) -> tuple[Array, Any]:
-    """Return the factor of a matrix, of which the lower triangle is given, and its solver."""
-    for dtype in (square.dtype, np.float64):  # float32 may be too coarse for a large C
-        factor, solve = get_lapack_funcs(("potrf", "potrs"), dtype=dtype)
-        upper, info = factor(square.T.astype(dtype), lower=0, clean=0)
-        if info == 0:
-            return upper, solve
+def _factored(square: Array) -> Array:
+    """Return the upper factor of a matrix, of which the lower triangle is given."""
+    factor: Any = get_lapack_funcs("potrf", dtype=square.dtype)
+    ridge, largest = 0.0, float(square.diagonal().max())
+    while ridge < MOST_RIDGE * largest:
+        upper, info = factor(square.T, lower=0, clean=0)
+        if info == 0 and np.isfinite(largest):
+            return np.asarray(upper)
+        before, ridge = ridge, max(NEXT_RIDGE * ridge, FIRST_RIDGE * largest)
+        square.flat[:: len(square) + 1] += ridge - before
+    # With a smaller ridge, every finite matrix has a factor.
     raise FloatingPointError("kernel values and weights must be finite to solve for a model.")

@@ -331,15 +331,15 @@ class Problem:
             return direction
         direction, n_curved = np.zeros(self.shape), np.count_nonzero(curvatures, axis=0)
         is_small = self._whitens & (n_curved[outputs] < self.shape[1])
-        if len(few := outputs[is_small]):
+        few, many = outputs[is_small], outputs[~is_small]
+        if len(few):
             least = [self._least_curvature(o) for o in few]
-            given = curvatures[:, few], gradient[few], least, self.fit_intercept
-            direction[few] = self._whitened.directions(few, *given)
-        if not len(many := outputs[~is_small]):
-            return direction
-        if self._shares_hessians and self._whitens:
+            direction[few] = self._whitened.directions(
+                few, curvatures[:, few], gradient[few], least, self.fit_intercept
+            )
+        if len(many) and self._shares_hessians and self._whitens:
             direction[many] = self._shared_direction(gradient[many], curvatures[:, many], random)
-        else:
+        elif len(many):
             given = curvatures, random, iterate.decisions
             direction[many] = -self._solved(many, gradient[many], *given)
         return direction
