@@ -320,7 +320,8 @@ class Problem:
 
         A direction that gains no more than half of what is negligible need not be precise.
         """
-        if self.uses_products:
+        n_curved = np.count_nonzero(derivatives.curvatures, axis=0)
+        if self.uses_products and not (self._whitens and n_curved[0] < self.shape[1]):
             return self._truncated_direction(derivatives, random, negligible)
         outputs = np.arange(self.shape[0]) if active is None else np.flatnonzero(active)
         curvatures, gradient = derivatives.curvatures, derivatives.gradient
@@ -329,7 +330,7 @@ class Problem:
             gain = -float(row_products(gradient, direction).sum())
             self._shares_first = gain > float(np.abs(derivatives.objective).sum())
             return direction
-        direction, n_curved = np.zeros(self.shape), np.count_nonzero(curvatures, axis=0)
+        direction = np.zeros(self.shape)
         is_small = self._whitens & (n_curved[outputs] < self.shape[1])
         few, many = outputs[is_small], outputs[~is_small]
         if len(few):
