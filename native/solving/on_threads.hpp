@@ -56,17 +56,19 @@ bool add_chunks(std::size_t n_chunks, std::size_t size, double* total, std::size
 
 inline constexpr std::size_t kernel_rows_at_once = 64;
 
-inline std::size_t n_kernel_chunks(const KernelView& kernel) {
-    return (kernel.n_rows + kernel_rows_at_once - 1) / kernel_rows_at_once;
+inline std::size_t n_kernel_chunks(const KernelView& kernel,
+                                   std::size_t at_once = kernel_rows_at_once) {
+    return (kernel.n_rows + at_once - 1) / at_once;
 }
 
-inline KernelView kernel_chunk(const KernelView& kernel, std::size_t k) {
-    const std::size_t first = k * kernel_rows_at_once;
+inline KernelView kernel_chunk(const KernelView& kernel, std::size_t k,
+                               std::size_t at_once = kernel_rows_at_once) {
+    const std::size_t first = k * at_once;
     const std::size_t size =
         kernel.precision == Precision::float32 ? sizeof(float) : sizeof(double);
     const auto* values = static_cast<const unsigned char*>(kernel.values);
-    return {kernel.precision, std::min(kernel_rows_at_once, kernel.n_rows - first),
-            kernel.n_vectors, values + first * kernel.n_vectors * size};
+    return {kernel.precision, std::min(at_once, kernel.n_rows - first), kernel.n_vectors,
+            values + first * kernel.n_vectors * size};
 }
 
 // Writes the decision values of the rows (n_rows x n_outputs).
@@ -82,13 +84,16 @@ inline bool decide(const Core& core, const KernelView& kernel, std::size_t n_out
         });
 }
 
-// Writes the pull of the rows (n_outputs x n_vectors).
+// Writes the pull of the rows (n_outputs x n_vectors). With several outputs, most slopes are zero,
+// and a chunk has more rows: else it would take longer to add up the sums of chunks.
 inline bool pull(const Core& core, const KernelView& kernel, std::size_t n_outputs,
                  const double* slopes, double* out, std::size_t n_threads, Interrupt& interrupt) {
-    return add_chunks(n_kernel_chunks(kernel), n_outputs * kernel.n_vectors, out, n_threads,
-                      interrupt, [&](std::size_t k, double* sums) {
-                          core.kernel_pull(kernel_chunk(kernel, k), n_outputs,
-                                           slopes + k * kernel_rows_at_once * n_outputs, sums);
+    constexpr std::size_t least = 1, most = 8;
+    const std::size_t at_once = kernel_rows_at_once * std::clamp(n_outputs, least, most);
+    return add_chunks(n_kernel_chunks(kernel, at_once), n_outputs * kernel.n_vectors, out,
+                      n_threads, interrupt, [&](std::size_t k, double* sums) {
+                          core.kernel_pull(kernel_chunk(kernel, k, at_once), n_outputs,
+                                           slopes + k * at_once * n_outputs, sums);
                       });
 }
 

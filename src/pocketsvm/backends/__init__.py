@@ -9,6 +9,7 @@ The solver and the prediction ask a backend for a few things, and touch no kerne
   pulls, and the slope in the positions are sums over them;
 - `row_hessian` is the Hessian of the losses of rows, and `penalty` the matrix among the vectors
   that is added to it, and factored (`hessian`);
+- `whitened` finds Newton's directions of small working sets in the space of their rows;
 - `read` sums the losses of a chunk of rows, and `decide` predicts: both keep no kernel values.
 
 What has one number for each row and output is a NumPy array on both sides.

@@ -103,6 +103,23 @@ class Penalty(Protocol):
         """
 
 
+class WhitenedRows(Protocol):
+    """Rows in coordinates where the penalty is the identity."""
+
+    def directions(
+        self,
+        outputs: Array,
+        curvatures: Array,
+        gradients: Array,
+        least: Sequence[float],
+        fit_intercept: bool,
+    ) -> Array:
+        """Return Newton's directions (n_chosen, n_vectors + 1) of some outputs.
+
+        Curvatures (n_rows, n_chosen) that are not zero are those of a small working set.
+        """
+
+
 @dataclass(frozen=True)
 class Backend(ABC):
     """Computes kernel values, and sums over them.
@@ -141,8 +158,12 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def whitened(self, penalty: Any, rows: Any) -> Any:
-        """Return the rows in coordinates where the penalty is the identity; None if not useful."""
+    def whitens(self, rows: Any) -> bool:
+        """Whether Hessians of few of these rows are better solved in the space of the rows."""
+
+    @abstractmethod
+    def whitened(self, penalty: Any, rows: Any, n_outputs: int) -> WhitenedRows:
+        """Return the rows in coordinates where the penalty is the identity."""
 
     @abstractmethod
     def centred(self, rows: Rows, is_sparse: bool) -> tuple[Any, Array]:

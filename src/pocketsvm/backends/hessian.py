@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dtrsm
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _core
 from .slices import in_order, slices
@@ -185,6 +185,9 @@ class RowHessian:
         ):
             roots = np.sqrt(np.abs(differences[chosen]))
             _core.add_outer_products(self.square, kernel, chosen, roots, self.n_threads, subtract)
+        changed = np.flatnonzero(differences)
+        if 2 * len(changed) < len(differences):
+            kernel, differences = kernel[changed], differences[changed]
         self.column += _core.kernel_pull(kernel, differences[:, None], self.n_threads)[0]
         self.corner += float(differences.sum())
 
@@ -243,61 +246,3 @@ class HessianFactor:
         solution, _ = dpotrs(self._square, right.T, lower=1)
         rows: Array = solution.T
         return rows
-
-
-class WhitenedRows:
-    """Rows of kernel values in coordinates where the penalty A = L L' is the identity.
-
-    A Hessian of few rows is then solved in the space of these rows, by the formula of Woodbury.
-    """
-
-    def __init__(self, penalty: Array, kernel: Array) -> None:
-        self._lower, info = dpotrf(penalty, lower=1, clean=1)
-        assert info == 0  # the jitter keeps it positive definite
-        # Rows of K L^-T, in place.
-        self._rows = dtrsm(1.0, self._lower, kernel.astype(np.float64).T, lower=1, overwrite_b=1).T
-
-    def factor(self, curvatures: Array, least: float, fit_intercept: bool) -> "RowFactor":
-        """Factorise the Hessian of rows with these curvatures."""
-        chosen = np.flatnonzero(curvatures)
-        return RowFactor(self._rows[chosen], curvatures[chosen], least, fit_intercept)
-
-    def solve(self, factors: Sequence["RowFactor"], gradients: Array) -> Array:
-        """Return the solution of a linear system for each row (n_factors, n_vectors + 1)."""
-        white, _ = dtrtrs(self._lower, gradients[:, :-1].T, lower=1)
-        found = [
-            factor.solve(right, gradient[-1])
-            for factor, right, gradient in zip(factors, white.T, gradients, strict=True)
-        ]
-        solutions = np.array([solution for solution, _ in found])
-        coefficients, _ = dtrtrs(self._lower, solutions.T, lower=1, trans=1)
-        return np.column_stack([coefficients.T, [intercept for _, intercept in found]])
-
-
-class RowFactor:
-    """The factor of a Hessian in the space of its rows."""
-
-    def __init__(self, rows: Array, weights: Array, least: float, fit_intercept: bool) -> None:
-        self._rows, self._fit_intercept = rows, fit_intercept
-        small = rows @ rows.T
-        small.flat[:: len(small) + 1] += 1 / weights
-        self._small = dpotrf(small, lower=1)[0] if len(small) else small
-        self._column = weights @ rows
-        self._solved = self._without_intercept(self._column)
-        corner = max(float(weights.sum()), least)
-        self._rest = max(corner - float(self._column @ self._solved), LEAST_REST * corner)
-
-    def solve(self, white: Array, last: float) -> tuple[Array, float]:
-        """Return the solution of the linear system of one output, and its intercept."""
-        found, intercept = self._without_intercept(white), 0.0
-        if self._fit_intercept:
-            intercept = float(last - found @ self._column) / self._rest
-            found = found - intercept * self._solved
-        return found, intercept
-
-    def _without_intercept(self, right: Array) -> Array:
-        if not len(self._rows):
-            return right.copy()
-        solution, _ = dpotrs(self._small, self._rows @ right, lower=1)
-        found: Array = right - solution @ self._rows
-        return found

@@ -11,9 +11,10 @@ from .. import _core
 from ..rows.checked import CheckedRows, Rows
 from .base import Backend, ClassFormula, Formula
 from .batches import Batches, Start
-from .hessian import Penalty, RowHessian, WhitenedRows
+from .hessian import Penalty, RowHessian
 from .kernel import MOST_KEPT, KernelRows
 from .small_model import SmallModel
+from .whitened import WhitenedRows
 
 Array = NDArray[Any]
 
@@ -55,12 +56,14 @@ class Native(Backend):
         """Whether so many products with a Hessian of rows are faster than the Hessian."""
         return n_vectors > n_products * (n_values + EXPONENTIAL_WORK)
 
-    def whitened(self, penalty: Penalty, rows: KernelRows) -> WhitenedRows | None:
-        """Return the rows in coordinates where the penalty is the identity; None if too many."""
-        if len(rows.slices) > 1 or 8 * rows.rows.n_rows * len(rows.vectors) > MOST_KEPT:
-            return None
-        ((_, kernel),) = rows.blocks()
-        return WhitenedRows(penalty.matrix(), kernel)
+    def whitens(self, rows: KernelRows) -> bool:
+        """Whether there is memory for rows in coordinates where the penalty is the identity."""
+        n_bytes = rows.dtype.itemsize * rows.rows.n_rows * len(rows.vectors)
+        return len(rows.slices) == 1 and n_bytes <= MOST_KEPT
+
+    def whitened(self, penalty: Penalty, rows: KernelRows, n_outputs: int) -> WhitenedRows:
+        """Return the rows in coordinates where the penalty is the identity."""
+        return WhitenedRows(penalty, rows, n_outputs)
 
     def centred(self, rows: Rows, is_sparse: bool) -> tuple[Any, Array]:
         """Return rows in float32 and a centre that was subtracted.

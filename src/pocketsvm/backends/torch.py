@@ -90,8 +90,13 @@ class Torch(Backend):
         """Return False: a device makes Hessians fast enough."""
         return False
 
-    def whitened(self, penalty: Any, rows: Any) -> None:
-        """Return None: a device makes Hessians fast enough."""
+    def whitens(self, rows: Any) -> bool:
+        """Return False: a device makes Hessians fast enough."""
+        return False
+
+    def whitened(self, penalty: Any, rows: Any, n_outputs: int) -> Any:
+        """Raise an error: rows are never whitened."""
+        raise NotImplementedError
 
     def centred(self, rows: Rows, is_sparse: bool) -> tuple[Any, Array]:
         """Return rows and the centre that was subtracted."""

@@ -120,7 +120,8 @@ def minimise(
         if problem.has_bound:
             direction = conjugate.direction(direction, derivatives.gradient, predicted)
         along = problem.iterate(direction)
-        iterate = iterate.plus(line_search(problem, iterate, along), along)
+        slope = problem.per_loss(row_products(derivatives.gradient, direction))
+        iterate = iterate.plus(line_search(problem, iterate, along, slope), along)
         moved = None if problem.sample.loss.coupled else direction.any(axis=1)
         derivatives, steps = problem.derivatives(iterate, derivatives, moved), steps + 1
 
@@ -149,14 +150,19 @@ class Conjugate:
         return direction
 
 
-def line_search(problem: Problem, iterate: Iterate, step: Iterate) -> Array:
+def line_search(
+    problem: Problem, iterate: Iterate, step: Iterate, start: Array | None = None
+) -> Array:
     """Return the length of the step for each output, one for all if a loss couples them.
+
+    The slope of the objective at the start of the step may be known.
 
     The objective is convex along the step. Newton's method on its slope, kept within a bracket of
     the minimum, finds a length at which the objective is nearly flat. A length beyond the minimum
     counts only if half of it is not beyond: else it may be worse than no step.
     """
-    start, _ = problem.slope_along(iterate, step, np.zeros(problem.n_losses))
+    if start is None:
+        start, _ = problem.slope_along(iterate, step, np.zeros(problem.n_losses))
     length = np.where(start < 0, 1.0, 0.0)
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
     is_high_flat = start >= 0

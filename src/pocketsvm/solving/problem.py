@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._cached import cached_property
-from ..backends.base import Backend, HessianFactor, Penalty, RowHessian
+from ..backends.base import Backend, HessianFactor, Penalty, RowHessian, WhitenedRows
 from ..backends.hessian import INTERCEPT_CURVATURE
 from ..backends.kernel import Use
 from ..rows.checked import Rows
@@ -255,16 +255,26 @@ class Problem:
         return gradient
 
     def _changing(self, curvatures: Array) -> Use | None:
-        """Return what keeps the Hessians up to date."""
+        """Return what keeps the Hessians up to date; None if they are not kept, or not yet used."""
+        if not self._keeps_hessians or self._whitens or self._shares_first:
+            return None
+        return self._changes(np.arange(self.shape[0]), curvatures)
+
+    @property
+    def _keeps_hessians(self) -> bool:
+        """Whether Hessians are kept from one step to the next."""
         n_outputs, n_vectors = self.shape[0], self.shape[1] - 1
         is_large = n_outputs * n_vectors**2 > MOST_HESSIANS
-        if self.sample.loss.has_pairs or is_large or self.uses_products or self._shares_first:
-            return None
+        return not (self.sample.loss.has_pairs or is_large or self.uses_products)
+
+    def _changes(self, outputs: Array, curvatures: Array) -> Use:
+        """Return what brings the Hessians of some outputs up to date."""
         if not self._hessians:
-            n_rows = len(curvatures)
-            self._hessians = [self.backend.row_hessian(n_vectors, n_rows) for _ in range(n_outputs)]
+            sizes = self.shape[1] - 1, len(curvatures)
+            self._hessians = [self.backend.row_hessian(*sizes) for _ in range(self.shape[0])]
         least = SMALL_CHANGE / self.sample.total_c * self.sample.c
-        changes: Use = self.rows.changes(self._hessians, curvatures, least)
+        hessians = [self._hessians[o] for o in outputs]
+        changes: Use = self.rows.changes(hessians, curvatures[:, outputs], least)
         return changes
 
     def _objective(self, iterate: Iterate, losses: Array) -> Array:
@@ -311,54 +321,37 @@ class Problem:
 
         A direction that gains no more than half of what is negligible need not be precise.
         """
-        if self._shares_hessians and self._whitened is not None:
-            return self._white_direction(derivatives, random, active)
-        if self.uses_products:
+        n_curved = np.count_nonzero(derivatives.curvatures, axis=0)
+        if self.uses_products and not (self._whitens and n_curved[0] < self.shape[1]):
             return self._truncated_direction(derivatives, random, negligible)
-        if self._shares_first:
-            direction = self._shared_direction(derivatives, random)
-            gain = -float(row_products(derivatives.gradient, direction).sum())
-            if gain > float(np.abs(derivatives.objective).sum()):
-                return direction
-            self._shares_first = False
-            changes = self._changing(derivatives.curvatures)
-            assert changes is not None
-            for at, kernel in self.rows.blocks():
-                changes(at, kernel)
-        direction, n_curved = np.zeros(self.shape), np.count_nonzero(derivatives.curvatures, axis=0)
         outputs = np.arange(self.shape[0]) if active is None else np.flatnonzero(active)
-        are_few = n_curved[outputs] <= self.shape[1]
-        if self.is_stiff and are_few.any() and self._whitened is not None:
-            for o in outputs[are_few]:
-                direction[o] = self._directions_of_rows([o], derivatives)[0]
-            outputs = outputs[~are_few]
-        given = derivatives.curvatures, random, iterate.decisions
-        direction[outputs] = -self._solved(outputs, derivatives.gradient[outputs], *given)
-        return direction
-
-    def _white_direction(
-        self,
-        derivatives: Derivatives,
-        random: np.random.Generator,
-        active: NDArray[np.bool_] | None,
-    ) -> Array:
-        """Return Newton's direction; outputs with large working sets share a Hessian."""
+        curvatures, gradient = derivatives.curvatures, derivatives.gradient
+        if self._shares_first:
+            direction = self._shared_direction(gradient, curvatures, random)
+            gain = -float(row_products(gradient, direction).sum())
+            self._shares_first = gain > float(np.abs(derivatives.objective).sum())
+            return direction
         direction = np.zeros(self.shape)
-        chosen = np.ones(self.shape[0], dtype=bool) if active is None else active
-        is_small = 2 * np.count_nonzero(derivatives.curvatures, axis=0) < self.shape[1]
-        if len(few := np.flatnonzero(chosen & is_small)):
-            direction[few] = self._directions_of_rows(few, derivatives)
-        if len(many := np.flatnonzero(chosen & ~is_small)):
-            direction[many] = self._shared_direction(derivatives, random, many)
+        is_small = self._whitens & (n_curved[outputs] < self.shape[1])
+        few, many = outputs[is_small], outputs[~is_small]
+        if len(few):
+            least = [self._least_curvature(o) for o in few]
+            direction[few] = self._whitened.directions(
+                few, curvatures[:, few], gradient[few], least, self.fit_intercept
+            )
+        if len(many) and self._shares_hessians and self._whitens:
+            direction[many] = self._shared_direction(gradient[many], curvatures[:, many], random)
+        elif len(many):
+            given = curvatures, random, iterate.decisions
+            direction[many] = -self._solved(many, gradient[many], *given)
         return direction
 
     def _shared_direction(
-        self, derivatives: Derivatives, random: np.random.Generator, outputs: Any = slice(None)
+        self, gradient: Array, curvatures: Array, random: np.random.Generator
     ) -> Array:
         """Return the directions of some outputs that share the mean of their Hessians."""
-        curvatures = derivatives.curvatures[:, outputs].mean(axis=1)
-        shared = self._rough_factor(0, curvatures, random)
-        direction: Array = -shared.solve(derivatives.gradient[outputs])
+        shared = self._rough_factor(0, curvatures.mean(axis=1), random)
+        direction: Array = -shared.solve(gradient)
         return direction
 
     def _truncated_direction(
@@ -394,17 +387,6 @@ class Problem:
             product[:, -1] = 0.0
         return product
 
-    def _directions_of_rows(self, outputs: Any, derivatives: Derivatives) -> Array:
-        """Return Newton's directions of outputs, solved in the space of their working sets."""
-        factors = [
-            self._whitened.factor(
-                derivatives.curvatures[:, o], self._least_curvature(o), self.fit_intercept
-            )
-            for o in outputs
-        ]
-        found: Array = -self._whitened.solve(factors, derivatives.gradient[outputs])
-        return found
-
     def bounded_direction(self, derivatives: Derivatives, random: np.random.Generator) -> Array:
         """Return Newton's direction for the largest curvatures that the losses can have."""
         direction, bounds = np.zeros(self.shape), self.sample.loss.largest_curvatures
@@ -422,12 +404,14 @@ class Problem:
         return is_large and bool(np.ptp(self.sample.loss.largest_curvatures) == 0.0)
 
     @cached_property
-    def _whitened(self) -> Any:
-        """The rows in coordinates where the penalty is the identity; None if they are too many.
+    def _whitens(self) -> bool:
+        """Whether Hessians of small working sets are solved in the space of their rows."""
+        return not self.sample.loss.has_pairs and self.backend.whitens(self.rows)
 
-        Hessians of few rows are solved in the space of these rows, and rounding errors are smaller.
-        """
-        return self.backend.whitened(self.penalty, self.rows)
+    @cached_property
+    def _whitened(self) -> WhitenedRows:
+        """The rows in coordinates where the penalty is the identity."""
+        return self.backend.whitened(self.penalty, self.rows, self.shape[0])
 
     def newton_point(self, decisions: Array, random: np.random.Generator) -> Array:
         """Return the point where Newton's method goes from decision values, in one step."""
@@ -446,7 +430,11 @@ class Problem:
         decisions: Array | None,
     ) -> Array:
         """Return the solutions of linear systems with the Hessians of some outputs."""
-        if self._hessians:
+        if self._keeps_hessians:
+            if self._whitens or not self._hessians:
+                changes = self._changes(outputs, curvatures)
+                for at, kernel in self.rows.blocks():
+                    changes(at, kernel)
             self.penalty.preconditioner = None
             known = [self._hessians[o] for o in outputs]
             least = [self._least_curvature(o) for o in outputs]
