@@ -313,7 +313,7 @@ def _run(
             model.solve(point)
         look(point)
 
-    limits = {"maxiter": choices.scale_steps, "maxcor": choices.scale_memory}
+    n_steps, n_pairs = choices.scale_steps, choices.scale_memory
     minimize(
         objective,
         np.append(first, origin[n_features:]),
@@ -321,7 +321,7 @@ def _run(
         method="L-BFGS-B",
         bounds=bounds + far * len(chosen),
         callback=after_step,
-        options=limits | {"ftol": 0.0, "gtol": 0.0},
+        options={"maxiter": n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": n_pairs},
     )
     assert best is not None
     return best
