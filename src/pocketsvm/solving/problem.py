@@ -283,7 +283,10 @@ class Problem:
         return objective
 
     def slope_along(self, iterate: Iterate, step: Iterate, length: Array) -> tuple[Array, Array]:
-        """Return the objective's first and second derivative along a step, at some lengths."""
+        """Return the objective's first and second derivative along a step, at some lengths.
+
+        Those of outputs with a length of NaN are not used, and not computed.
+        """
         slope, curvature = self.sample.along(
             iterate.decisions, step.decisions, length, self.n_threads
         )
