@@ -158,7 +158,7 @@ class Problem:
     def _shares_first(self) -> bool:
         """Whether the outputs share the Hessians of first steps.
 
-        They do as long as a step is predicted to gain more than half the objective.
+        They do until a step is predicted to gain less than half the objective.
         """
         bounds = self.sample.loss.largest_curvatures
         is_equal = bool(np.ptp(bounds) == 0.0) and not (self.has_bound or self.is_stiff)
