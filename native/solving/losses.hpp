@@ -98,18 +98,21 @@ inline void near_rows(const Losses& losses, const Chunk& rows, const double* dec
 
 // The first and second derivative of the weighted losses along a change of the decision values, at
 // one length for each loss. If one loss couples the outputs, the sums over them are those of it.
+// Else outputs with a length of NaN are left out, and their sums are zero.
 inline void losses_along(const Losses& losses, const Chunk& rows, const double* decisions,
                          const double* change, const double* lengths, double* first,
                          double* second) {
     const std::size_t n_outputs = losses.n_outputs;
     Buffer<double> slopes(n_outputs), curvatures(n_outputs), f(n_outputs, Unwritten());
+    Buffer<std::size_t> chosen(n_outputs);
+    std::size_t n_chosen = 0;
+    for (std::size_t o = 0; o < n_outputs; ++o)
+        if (losses.coupled || !std::isnan(lengths[o])) chosen[n_chosen++] = o;
     with_losses(losses, [&](auto loss) {
         for (std::size_t i = rows.begin; i < rows.end; ++i) {
             const double c = rows.c[i], *step = change + i * n_outputs;
-            for (std::size_t o = 0; o < n_outputs; ++o)
-                f[o] = decisions[i * n_outputs + o] + lengths[loss.coupled ? 0 : o] * step[o];
             double mean = 0;  // of the steps, weighted with the probabilities
-            loss.at(i, f.data(), [&](std::size_t o, const Derivatives& each) {
+            const auto add = [&](std::size_t o, const Derivatives& each) POCKETSVM_INLINE_LAMBDA {
                 slopes[o] += each.slope * step[o] * c;
                 double curvature = each.curvature;
                 if constexpr (loss.coupled) {
@@ -117,8 +120,18 @@ inline void losses_along(const Losses& losses, const Chunk& rows, const double* 
                     mean += curvature * step[o];
                 }
                 curvatures[o] += curvature * step[o] * step[o] * c;
-            });
-            if constexpr (loss.coupled) curvatures[loss.own(i)] -= mean * mean * c;
+            };
+            const double* from = decisions + i * n_outputs;
+            if constexpr (loss.coupled) {
+                for (std::size_t o = 0; o < n_outputs; ++o) f[o] = from[o] + lengths[0] * step[o];
+                loss.at(i, f.data(), add);
+                curvatures[loss.own(i)] -= mean * mean * c;
+            } else {
+                for (std::size_t k = 0; k < n_chosen; ++k) {
+                    const std::size_t o = chosen[k];
+                    add(o, loss.element(i, o).at(from[o] + lengths[o] * step[o]));
+                }
+            }
         }
     });
     for (std::size_t o = 0; o < n_outputs; ++o) {

@@ -156,6 +156,11 @@ def test_derivatives_along_a_change_are_those_of_the_formulas(make, name):
     rise = (above - below).sum() / (2 * step)
     # Rows that pass a kink of the slope in between add little.
     assert_allclose(second.sum(), rise, rtol=0.02, atol=1e-3)
+    if loss.n_outputs > 1 and not loss.coupled:  # outputs without a length are left out
+        length[0] = np.nan
+        some = np.array(loss.along(decisions, change, length, c, 1))
+        assert_array_equal(some[:, 0], 0.0)
+        assert_array_equal(some[:, 1:], [first[1:], second[1:]])
 
 
 @EVERY_CASE

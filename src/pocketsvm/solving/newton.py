@@ -165,17 +165,20 @@ def line_search(
         start, _ = problem.slope_along(iterate, step, np.zeros(problem.n_losses))
     length = np.where(start < 0, 1.0, 0.0)
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
-    is_high_flat = start >= 0
+    is_done = is_high_flat = start >= 0
+    takes_high = np.zeros_like(is_done)
     for _ in range(MOST_TRIALS):
-        slope, curvature = problem.slope_along(iterate, step, length)
+        if is_done.all():
+            break
+        slope, curvature = problem.slope_along(iterate, step, np.where(is_done, np.nan, length))
         if not problem.knows_bends:
             curvature = np.divide(slope - start, length, out=curvature, where=length > 0)
         is_before, is_flat = slope <= 0, np.abs(slope) <= -FLAT * start
-        low, high = np.where(is_before, length, low), np.where(is_before, high, length)
-        is_high_flat = np.where(is_before, is_high_flat, is_flat)
+        is_beyond = ~is_before & ~is_done
+        low, high = np.where(is_before, length, low), np.where(is_beyond, length, high)
+        is_high_flat = np.where(is_beyond, is_flat, is_high_flat)
         takes_high = is_high_flat & (2 * low >= high)
-        if (is_done := takes_high | (is_before & is_flat)).all():
-            break
+        is_done = is_done | takes_high | (is_before & is_flat)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             newton = length - slope / curvature
             middle = np.where(np.isinf(high), 2 * length, (low + high) / 2)

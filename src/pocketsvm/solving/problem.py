@@ -159,7 +159,7 @@ class Problem:
     def _shares_first(self) -> bool:
         """Whether the outputs share the Hessians of first steps.
 
-        They do as long as a step is predicted to gain more than half the objective.
+        They do until a step is predicted to gain less than half the objective.
         """
         bounds = self.sample.loss.largest_curvatures
         is_equal = bool(np.ptp(bounds) == 0.0) and not (self.has_bound or self.is_stiff)
@@ -284,7 +284,10 @@ class Problem:
         return objective
 
     def slope_along(self, iterate: Iterate, step: Iterate, length: Array) -> tuple[Array, Array]:
-        """Return the objective's first and second derivative along a step, at some lengths."""
+        """Return the objective's first and second derivative along a step, at some lengths.
+
+        Those of outputs with a length of NaN are not used, and not computed.
+        """
         slope, curvature = self.sample.along(
             iterate.decisions, step.decisions, length, self.n_threads
         )
