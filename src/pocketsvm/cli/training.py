@@ -46,6 +46,7 @@ SHARE = 0.5
 MOST_UNPACKED = 1 << 30
 MOST_EXPANSION = 500
 UNITS = ("", "K", "M", "G", "T")
+LEAST_MEMORY = 10**6  # less holds no rows of interest, and probably lacks a unit or has a wrong one
 INPUT = "pocketsvm-input-"  # of the names of the folders with copies of standard input
 LABEL_RULES = {
     "option": "named by --label",
@@ -194,14 +195,20 @@ def _copied_input() -> Iterator[str]:
 
 
 def parse_size(text: str) -> int:
-    """Return the number of bytes that a text such as "2GB" means."""
+    """Return the number of bytes that a text such as "2GB" means: none, or at least 1 MB."""
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(i?)B?\s*", text, re.IGNORECASE)
     if not found:
         raise typer.BadParameter(
             f"{text!r} is not a size such as 500MB or 2GB.", param_hint="--memory"
         )
     base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** UNITS.index(found[2].upper()))
+    size = int(float(found[1]) * base ** UNITS.index(found[2].upper()))
+    if 0 < size < LEAST_MEMORY:
+        raise typer.BadParameter(
+            f"{text!r} is less than 1MB, the minimum; 0 reads all rows in batches.",
+            param_hint="--memory",
+        )
+    return size
 
 
 def _default_memory(files: FileDataset, path: str) -> int:
