@@ -28,7 +28,9 @@ from ..rows.dataset import Dataset, FileDataset
 from ..rows.opening import found_files
 from ..rows.preparation import WIDE, Preparing, used_columns
 from ..rows.source import ChunkSource
+from .app import ARGUMENTS
 from .console import Reporter
+from .needs import all_needs_named
 from .options import MachineOptions, TaskOptions, TrainingDataOptions
 from .reading import ONE_QUERY, STANDARD_INPUT, options_of
 from .saved import spelled
@@ -151,6 +153,11 @@ def opened_rows(
         options = options_of(columns, task=task)
         files = FileDataset(found_files(path), options, n_jobs=estimator.n_jobs, say=reporter.say)
         is_text = not files.is_table
+        if not is_text:
+            labelled = replace(options, labelled=estimator._what().needs.labelled)
+            has_classes = is_classifier(estimator)
+            named = all_needs_named(files.paths, labelled, ARGUMENTS.get(), has_classes=has_classes)
+            stack.enter_context(named)
         if is_text and (columns.impute is not None or columns.one_hot):
             raise ValueError(f"{name} is LIBSVM text; --impute and --one-hot are for tables.")
         files.memory = _default_memory(files, path) if limit is None else limit
