@@ -48,7 +48,7 @@ SHARE = 0.5
 MOST_UNPACKED = 1 << 30
 MOST_EXPANSION = 500
 UNITS = ("", "K", "M", "G", "T")
-LEAST_MEMORY = 10**6  # less holds no rows of interest, and probably lacks a unit or has a wrong one
+LEAST_MEMORY = 10**6  # a smaller size is probably a mistake in the unit
 INPUT = "pocketsvm-input-"  # of the names of the folders with copies of standard input
 LABEL_RULES = {
     "option": "named by --label",
