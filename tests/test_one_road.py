@@ -333,7 +333,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("cls", "changed", "change"), CHANGES.values(), ids=CHANGES)
-def test_rows_that_change_between_two_readings_are_refused(cls, changed, change):
+def test_rows_that_change_between_two_scans_are_refused(cls, changed, change):
     X, y = problem()
     arrays = {"X": X, "y": y}
     if cls is BudgetedRanker:

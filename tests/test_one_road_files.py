@@ -513,7 +513,7 @@ def test_a_command_prepares_more_rows_than_the_memory_or_the_sample_hold(command
     write(X.assign(label=y), folder / "flowers.csv")
     options = ["--impute", "median", "--one-hot", "text"]
     expected = predictions(command, "flowers.csv", options)
-    assert predictions(command, "flowers.csv", [*options, "--memory", "50kB"]) == expected
+    assert predictions(command, "flowers.csv", [*options, "--memory", "0"]) == expected
     write_parts(X.assign(label=y), folder / "rows")
     expected = predictions(command, "flowers.csv", options, budget=5)
     found = predictions(command, "rows", options, budget=5)

@@ -3,7 +3,7 @@
     python tools/fuzz_files.py SECONDS [FOLDER] [checkpoint] [parquet] [csv]
 
 Changes valid checkpoints, Parquet and CSV files at random. A checkpoint must be refused with a
-ValueError that names it, or hold a progress, from which a fit may go on or fail, but not crash. A
+ValueError that names it, or hold a progress, from which a fit may resume or fail, but not crash. A
 table must be refused with a DataError that names it, or give finite rows. Each kind of file, or
 each one named, takes so many seconds. FOLDER (default: build/fuzz) keeps the file that fails. Each
 Parquet file is read by a process of its own, because Apache Arrow ends the process at some damaged
@@ -55,13 +55,13 @@ class _Stop:
 
 
 def fit(path: Path, *callbacks: object) -> None:
-    """Fit rows in memory with a checkpoint, from which the fit may go on."""
+    """Fit rows in memory with a checkpoint, from which the fit may resume."""
     clf = BudgetedSVC(8, polish=False, max_iter=4, random_state=0)
     clf.set_callbacks(Checkpoint(path, every=0), *callbacks).fit(ROWS, LABELS)
 
 
 def checkpoint(path: Path) -> str:
-    """Read a checkpoint, and let a fit go on from it; tell what came of it."""
+    """Read a checkpoint, and let a fit resume from it; return what happened."""
     try:
         read_checkpoint(path)
     except ValueError as refusal:
@@ -72,7 +72,7 @@ def checkpoint(path: Path) -> str:
         fit(path)
     except Exception as error:
         return f"the fit failed with {type(error).__name__}"
-    return "the fit went on"
+    return "the fit resumed"
 
 
 def table(path: Path) -> str:

@@ -23,7 +23,7 @@ from .model.preparation import Preparation
 from .rows.checked import CheckedRows, Dtype, Rows
 from .rows.drawing import Plan
 from .rows.feature_scales import check_number, check_products, scaled_rows, scaling_steps
-from .rows.precision import surveyed_rows, training_rows
+from .rows.precision import check_size, surveyed_rows, training_rows
 from .rows.preparation import Preparing, Steps, prepared_summary
 from .rows.scales import warn_about_scales
 from .rows.source import Source
@@ -410,6 +410,8 @@ def _ready(
             )
         gamma = start.gamma
         least_dtype = "float32" if start.vectors.dtype == np.float32 else "float64"
+    else:
+        check_size(rows, known)
     if known is not None:
         ready = surveyed_rows(rows, known, steps, gamma, least_dtype)
     else:

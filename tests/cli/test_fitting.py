@@ -40,9 +40,10 @@ def trees(folder):
 def test_missing_values_and_texts_are_refused_with_advice(refuse, trees):
     place = "trees.csv, row 2, column 'soil':"
     refuse(["train", "trees.csv", "m.psvm"], 1, place)
-    refuse(["train", "trees.csv", "m.psvm"], 1, "encoded with --one-hot soil; 'text' stands for")
+    refuse(["train", "trees.csv", "m.psvm"], 1, "text in column 'soil': --one-hot soil")
     arguments = ["train", "trees.csv", "m.psvm", "--one-hot", "text"]
-    refuse(arguments, 1, "the value is missing. Missing values are filled in with --impute mean.")
+    advice = "the value is missing. The table has: - missing values in columns 'height', 'soil': "
+    refuse(arguments, 1, f"{advice}--impute mean")
     refuse([*arguments, "--drop", "soil", "--impute", "x"], 2, "--impute")
 
 

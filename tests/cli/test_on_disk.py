@@ -61,7 +61,7 @@ def test_a_folder_may_be_the_test_data(succeed, parts):
 
 
 def test_a_file_that_exceeds_the_memory_is_read_in_batches(call, succeed, parts):
-    code, _, err = call("train", "all.csv", "m.psvm", *TINY, "--memory", "100kB")
+    code, _, err = call("train", "all.csv", "m.psvm", *TINY, "--memory", "0")
     assert code == 0
     assert "read in batches" in err
     assert "temporary cache of" in err
@@ -200,7 +200,7 @@ def test_a_pandas_model_of_one_file_is_not_changed_by_memory(succeed, parts):
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("2GB", 2 * 10**9), ("2GiB", 2**31), ("500 mb", 5 * 10**8), ("1.5k", 1500), ("10", 10)],
+    [("2GB", 2 * 10**9), ("2GiB", 2**31), ("500 mb", 5 * 10**8), ("1.5m", 1_500_000), ("0", 0)],
 )
 def test_sizes(text, size):
     assert parse_size(text) == size
@@ -209,3 +209,9 @@ def test_sizes(text, size):
 def test_wrong_sizes():
     with pytest.raises(typer.BadParameter, match="2GB"):
         parse_size("2 bytes")
+
+
+@pytest.mark.parametrize("size", ["10K", "999999", "1"])
+def test_a_memory_that_holds_no_rows_is_refused(refuse, parts, size):
+    message = f"'{size}' is less than 1MB, the minimum"
+    refuse(["train", "all.csv", "m.psvm", "--memory", size], 2, message)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from pocketsvm import load_model
+from pocketsvm.cli import training
 
 from .files import FAST, assert_same_model
 
@@ -62,12 +63,15 @@ def test_errors_call_it_standard_input(refuse, give, content, message):
 
 def test_a_file_without_rows_is_refused(refuse, folder):
     (folder / "a.csv").write_text("a,b,y\n")
-    for more in ([], ["--memory", "1"]):
+    for more in ([], ["--memory", "0"]):
         refuse(["train", "a.csv", "m.psvm", *more], 1, "a.csv holds no rows")
 
 
-def test_compressed_text_that_turns_out_larger_than_the_memory_goes_to_the_disk(call, folder):
+def test_compressed_text_that_turns_out_larger_than_the_memory_goes_to_the_disk(
+    call, folder, monkeypatch
+):
     """The size of a compressed file is a bad guess at that of its rows."""
+    monkeypatch.setattr(training, "LEAST_MEMORY", 1)
     kinds = (b"u", b"v")
     text = b"".join(b"%d,%d,%s\n" % (k % 7, k % 5, kinds[k % 2]) for k in range(10_000))
     (folder / "rows.csv").write_bytes(text)
@@ -82,7 +86,7 @@ def test_compressed_text_that_turns_out_larger_than_the_memory_goes_to_the_disk(
     assert_same_model(load_model("m.psvm"), load_model("n.psvm"))
 
 
-@pytest.mark.parametrize("memory", ["1GB", "1kB"])
+@pytest.mark.parametrize("memory", ["1GB", "0"])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("labels", "given", "expected"),

@@ -1,13 +1,16 @@
 """Precision: float32 if it is enough, float64 if the values need it, an error beyond that."""
 
+import types
+
 import numpy as np
 import pytest
 from models import LAYOUTS, checked_rows, moons, small_svc
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_friedman1
 from sklearn.svm import SVC
 from sklearn.utils import shuffle
 
-from pocketsvm import BudgetedSVC
+from pocketsvm import BudgetedSVC, BudgetedSVCCV, BudgetedSVR
 from pocketsvm.rows.precision import training_rows
 
 
@@ -70,9 +73,46 @@ def test_rows_whose_sums_overflow_are_rejected_with_advice(layout, polish, size,
 
 @LAYOUTS
 @pytest.mark.filterwarnings("error")
-def test_a_variance_whose_inverse_overflows_is_rejected_with_advice(layout):
-    with pytest.raises(ValueError, match=r"too small .* gamma='scale' .*standardise X"):
-        small_svc(gamma="scale").fit(layout(rows_of_norm(1.0) * 1e-155), np.arange(8) % 2)
+@pytest.mark.parametrize("gamma", ["scale", "auto", 1.0, 1e200])
+@pytest.mark.parametrize("size", [1e-36, 1e-50, 1e-100, 1e-155, 1e-170, 1e-310])
+def test_rows_whose_sums_underflow_are_rejected_with_advice(layout, size, gamma):
+    X, y = moons()
+    message = r"too small .* the largest one, .* is below 1e-35.* Multiply X .*standardise X"
+    with pytest.raises(ValueError, match=message):
+        small_svc(gamma=gamma).fit(layout(size * X), y)
+
+
+@LAYOUTS
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rows_of_zeros_are_not_too_small(layout):
+    X = np.zeros((8, 3))
+    assert small_svc().fit(layout(X), np.arange(8) % 2).gamma_ == 1.0
+    X[7, 2] = 1.0
+    small_svc().fit(layout(X), np.arange(8) % 2)
+
+
+def test_small_values_of_a_regression_keep_their_accuracy():
+    X, y = make_friedman1(400, noise=0.5, random_state=0)
+    expected, found = (
+        BudgetedSVR(40, C=10.0, random_state=0).fit(size * X, y).score(size * X, y)
+        for size in (1.0, 1e-34)
+    )
+    assert abs(found - expected) < 0.01
+
+
+def test_data_sets_of_tiny_values_are_rejected_with_advice():
+    X, y = moons()
+    for rows in (1e-50 * X, 1e-170 * X):
+        data = types.SimpleNamespace(batches=lambda rows=rows: iter([(rows, y)]))
+        with pytest.raises(ValueError, match=r"the largest one, .* is below 1e-35"):
+            small_svc().fit(data, None)
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e-155, 1e-170])
+def test_searches_reject_tiny_values_with_advice(size):
+    X, y = moons()
+    with pytest.raises(ValueError, match=r"too small for the kernel.*standardise X"):
+        BudgetedSVCCV(10, Cs=[1.0], gammas=2, cv=2, random_state=0).fit(size * X, y)
 
 
 @pytest.mark.filterwarnings("error")

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +31,8 @@ COMMANDS = {
 # What a user can cause: bad values, files that are missing or damaged, a full disk.
 USER_ERRORS = (ValueError, OSError, MemoryError, ImportError)
 INTERRUPTED = 130  # typer's exit code for Ctrl-C
+# The command line that runs, without the name of the program: errors suggest a better one.
+ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("ARGUMENTS", default=())
 
 app = typer.Typer(
     name="pocketsvm",
@@ -64,6 +67,7 @@ def _options(
 def run(arguments: list[str] | None = None) -> int:
     """Run one command line, by default that of the process; return the exit code."""
     given = _with_class_weights(sys.argv[1:] if arguments is None else arguments)
+    ARGUMENTS.set(tuple(given))
     try:
         with _shown_warnings():
             app(given, prog_name="pocketsvm")  # always raises SystemExit

@@ -68,7 +68,8 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Read rows in batches if they would take more memory than this, such as 2GB.",
+        help="Read rows in batches if they would take more memory than this, such as 2GB: at "
+        "least 1MB, or 0 for always.",
         show_default="half of what is there, 0 for folders",
     ),
 ]

@@ -28,7 +28,9 @@ from ..rows.dataset import Dataset, FileDataset
 from ..rows.opening import found_files
 from ..rows.preparation import WIDE, Preparing, used_columns
 from ..rows.source import ChunkSource
+from .app import ARGUMENTS
 from .console import Reporter
+from .needs import all_needs_named
 from .options import MachineOptions, TaskOptions, TrainingDataOptions
 from .reading import ONE_QUERY, STANDARD_INPUT, options_of
 from .saved import spelled
@@ -46,6 +48,7 @@ SHARE = 0.5
 MOST_UNPACKED = 1 << 30
 MOST_EXPANSION = 500
 UNITS = ("", "K", "M", "G", "T")
+LEAST_MEMORY = 10**6  # a smaller size is probably a mistake in the unit
 INPUT = "pocketsvm-input-"  # of the names of the folders with copies of standard input
 LABEL_RULES = {
     "option": "named by --label",
@@ -150,6 +153,11 @@ def opened_rows(
         options = options_of(columns, task=task)
         files = FileDataset(found_files(path), options, n_jobs=estimator.n_jobs, say=reporter.say)
         is_text = not files.is_table
+        if not is_text:
+            labelled = replace(options, labelled=estimator._what().needs.labelled)
+            has_classes = is_classifier(estimator)
+            named = all_needs_named(files.paths, labelled, ARGUMENTS.get(), has_classes=has_classes)
+            stack.enter_context(named)
         if is_text and (columns.impute is not None or columns.one_hot):
             raise ValueError(f"{name} is LIBSVM text; --impute and --one-hot are for tables.")
         files.memory = _default_memory(files, path) if limit is None else limit
@@ -194,14 +202,20 @@ def _copied_input() -> Iterator[str]:
 
 
 def parse_size(text: str) -> int:
-    """Return the number of bytes that a text such as "2GB" means."""
+    """Return the number of bytes that a text such as "2GB" means: none, or at least 1 MB."""
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(i?)B?\s*", text, re.IGNORECASE)
     if not found:
         raise typer.BadParameter(
             f"{text!r} is not a size such as 500MB or 2GB.", param_hint="--memory"
         )
     base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** UNITS.index(found[2].upper()))
+    size = int(float(found[1]) * base ** UNITS.index(found[2].upper()))
+    if 0 < size < LEAST_MEMORY:
+        raise typer.BadParameter(
+            f"{text!r} is less than 1MB, the minimum; 0 reads all rows in batches.",
+            param_hint="--memory",
+        )
+    return size
 
 
 def _default_memory(files: FileDataset, path: str) -> int:

@@ -121,10 +121,10 @@ def compress(
     >>> X, y = make_moons(1000, noise=0.3, random_state=0)
     >>> svc = SVC(C=10).fit(X, y)
     >>> small = compress(svc, X, budget=15, random_state=0)
-    >>> len(svc.support_vectors_) > 150, len(small.support_vectors_)
-    (True, 15)
-    >>> small.compression_.agreement > 0.98
-    True
+    >>> len(svc.support_vectors_), len(small.support_vectors_)
+    (217, 15)
+    >>> print(f"{small.compression_.agreement:.2f}")
+    1.00
     """
     begin = time.perf_counter()
     _check(budget, bytes, dtype, tolerance, targets, X, y)

@@ -282,8 +282,8 @@ class DaskBudgetedSVC(_OnDask, BudgetedSVC):
     ...     X, y = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
     ...     clf = DaskBudgetedSVC(budget=20, scaler=StandardScaler(), random_state=0).fit(X, y)
     ...     score = clf.score(X, y)
-    >>> score > 0.95
-    True
+    >>> print(f"{score:.2f}")
+    1.00
     """
 
     _plain = BudgetedSVC
@@ -406,8 +406,8 @@ class DaskBudgetedSVR(_OnDask, BudgetedSVR):
     ...     rows, values = da.from_array(X, chunks=500), da.from_array(y, chunks=500)
     ...     model = DaskBudgetedSVR(budget=50, C=10, scaler=StandardScaler(), random_state=0)
     ...     score = model.fit(rows, values).score(rows, values)
-    >>> score > 0.9
-    True
+    >>> print(f"{score:.2f}")
+    0.98
     """
 
     _plain = BudgetedSVR

@@ -342,10 +342,10 @@ class BudgetedSVC(PolishedStreams, ClassPredictions, BudgetedMachine):
     >>> from pocketsvm import BudgetedSVC
     >>> X, y = make_moons(1000, noise=0.1, random_state=0)
     >>> clf = BudgetedSVC(budget=30, C=10.0, random_state=0).fit(X, y)
-    >>> clf.score(X, y) > 0.97
-    True
-    >>> len(clf.support_vectors_) <= 30
-    True
+    >>> print(f"{clf.score(X, y):.2f}")
+    1.00
+    >>> clf.support_vectors_.shape
+    (30, 2)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -69,8 +69,8 @@ def load_model(path: PathLike, *, max_bytes: int = MAX_BYTES) -> Any:
     ...     clf = load_model(path)
     >>> clf
     BudgetedSVC(budget=10, random_state=0)
-    >>> clf.partial_fit(X[200:], y[200:]).score(X, y) > 0.8
-    True
+    >>> print(f"{clf.partial_fit(X[200:], y[200:]).score(X, y):.2f}")
+    0.99
     """
     return read_estimator(path, max_bytes=max_bytes)[0]
 

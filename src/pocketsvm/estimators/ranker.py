@@ -136,8 +136,8 @@ class BudgetedRanker(BudgetedMachine):
     >>> X, qid = random.normal(size=(1000, 3)), np.repeat(np.arange(50), 20)
     >>> y = np.digitize(np.sin(2 * X[:, 0]) + X[:, 1] ** 2, [0, 1, 2])
     >>> model = BudgetedRanker(budget=50, random_state=0).fit(X, y, qid=qid)
-    >>> model.score(X, y, qid=qid) > 0.97
-    True
+    >>> print(f"{model.score(X, y, qid=qid):.2f}")
+    1.00
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -228,8 +228,8 @@ class BudgetedSVR(PolishedStreams, ValuePredictions, BudgetedMachine):
     >>> from pocketsvm import BudgetedSVR
     >>> X, y = make_friedman1(1000, noise=0.5, random_state=0)
     >>> model = BudgetedSVR(budget=50, C=10.0, random_state=0).fit(X, y)
-    >>> model.score(X, y) > 0.95
-    True
+    >>> print(f"{model.score(X, y):.2f}")
+    0.97
     >>> model.support_vectors_.shape
     (50, 10)
     """

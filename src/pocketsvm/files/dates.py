@@ -7,15 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import DataError, Hint
+
 # A date is used as these numbers; Monday is the weekday 0.
 PARTS = ("year", "month", "weekday", "hour")
-NO_DATE = "is not a date such as 2024-01-31 or 2024-01-31T18:30:00, without a time zone."
+EXAMPLE = "2024-01-31"
+NO_DATE = f"is not a date such as {EXAMPLE} or {EXAMPLE}T18:30:00, without a time zone."
 # Other dates than these look like dates, but day and month may be in any order.
 READABLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?")
 OTHERS = re.compile(
     r"([0-9]{4}[-./][0-9]{1,2}[-./][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./]([0-9]{2}|[0-9]{4}))"
     r"([T ][0-9]{1,2}:[0-9]{2}.*)?"
 )
+
+
+def no_date(at: str, column: str, *, is_training: bool) -> DataError:
+    """Return the error of a value that is no date; a training file can do without its column."""
+    drop = Hint("If the column is not needed, leave it out: {}.", "drop", column)
+    return DataError(f"{at} {NO_DATE}", *([drop] if is_training else []))
 
 
 def are_dates(texts: Sequence[str]) -> bool:

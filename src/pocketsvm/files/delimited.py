@@ -12,7 +12,7 @@ from typing import Any
 
 from .arrow import AS_PARTS, DROP, MISSING_WORDS, ArrowTable, other_label, place
 from .columns import Selection, delimiter_of, listed
-from .dates import NO_DATE, READABLE, are_dates
+from .dates import READABLE, are_dates, no_date
 from .errors import DataError, Hint
 from .reader import BYTE_ORDER_MARK, MAYBE, NO, Opened, number
 
@@ -223,7 +223,8 @@ class CsvTable(ArrowTable):
                 return DataError(f"{at}the value is blank.")
             at += repr(value[4][:MAX_QUOTED])
             if value[3].startswith("timestamp"):
-                return DataError(f"{at} {NO_DATE}")
+                column = selection.names[int(value[1])]
+                return no_date(at, column, is_training=selection.label_rule is not None)
             if int(value[1]) in self.dates:
                 problem = f"{at} is a date, not a number."
                 if not READABLE.fullmatch(value[4].strip()):

@@ -16,7 +16,7 @@ from .._cached import cached_property
 from .arrow import AS_PARTS, DROP, ArrowTable, arrow_errors, check_table_memory, other_label
 from .columns import Layout, Selection
 from .compression import is_seekable
-from .dates import NO_DATE, are_dates
+from .dates import are_dates, no_date
 from .errors import DataError
 from .reader import Batch, Opened
 from .remote import open_binary
@@ -88,7 +88,9 @@ class TypedTable(ArrowTable):
                 except pa.ArrowInvalid as error:
                     wrong = re.search("'(.*)'", str(error))
                     quoted = repr(wrong[1][:MAX_QUOTED]) if wrong else "a text"
-                    raise DataError(f"{self.name}, column {key!r}: {quoted} {NO_DATE}") from None
+                    at = f"{self.name}, column {key!r}: {quoted}"
+                    is_training = selection.label_rule is not None
+                    raise no_date(at, key, is_training=is_training) from None
             columns.append(column)
         return pa.record_batch(columns, names=keys)
 

@@ -190,7 +190,7 @@ class Reader(ABC):
         Whether files have columns with names or numbers; if so, the reader is an `ArrowTable`.
 
     is_parsed : bool
-        Whether rows take long to read, so that they are worth to be kept.
+        Whether rows take long to read, so that a copy of them is kept.
 
     has_separator : bool
         Whether the user may say which character separates values.

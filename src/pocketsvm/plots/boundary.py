@@ -168,23 +168,23 @@ class BoundaryDisplay:
             The display.
         """
         check_is_fitted(estimator)
-        machine = last_step(estimator)
-        is_novelty = is_outlier_detector(machine)
-        if not (is_classifier(machine) or is_novelty):
+        svm = last_step(estimator)
+        is_novelty = is_outlier_detector(svm)
+        if not (is_classifier(svm) or is_novelty):
             raise ValueError(
-                f"A boundary needs a classifier or novelty detection, got {type(machine).__name__}."
+                f"A boundary needs a classifier or novelty detection, got {type(svm).__name__}."
             )
         n_rows = num_samples(X)
         drawn = np.arange(0, n_rows, max(-(-n_rows // LARGEST_SAMPLE), 1))
         estimator.decision_function(safe_indexing(X, drawn[:1]))  # raises if the rows do not fit
-        plane = find_plane(estimator, machine, safe_indexing(X, drawn))
+        plane = find_plane(estimator, svm, safe_indexing(X, drawn))
         low, high = plane.rows.min(axis=0), plane.rows.max(axis=0)
         room = margin * np.where(high > low, high - low, 1.0)
         ticks = np.linspace(low - room, high + room, grid_resolution).T
         xx0, xx1 = np.meshgrid(*ticks)
         values = plane.decide(np.column_stack([xx0.ravel(), xx1.ravel()]))
-        coefficients = machine.dual_coef_
-        labels = np.array([-1, 1]) if is_novelty else machine.classes_
+        coefficients = svm.dual_coef_
+        labels = np.array([-1, 1]) if is_novelty else svm.classes_
         if len(labels) == 2:
             values = np.column_stack([-values, values])
             coefficients = np.vstack([-coefficients, coefficients])
@@ -198,12 +198,12 @@ class BoundaryDisplay:
             classes=NOVELTY_CLASSES if is_novelty else labels,
             vectors=plane.vectors,
             vector_codes=coefficients.argmax(axis=0),
-            vector_weights=np.linalg.norm(machine.dual_coef_, axis=0),
+            vector_weights=np.linalg.norm(svm.dual_coef_, axis=0),
             rows=plane.rows,
             n_rows=n_rows,
             row_codes=row_codes,
             labels=plane.labels,
-            offset=machine.offset_ if is_novelty else None,
+            offset=svm.offset_ if is_novelty else None,
         )
         return display.plot(ax)
 

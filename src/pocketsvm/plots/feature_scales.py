@@ -117,8 +117,8 @@ class FeatureScalesDisplay:
         """
         check_is_fitted(estimator)
         last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-        machine = last_step(getattr(last, "best_estimator_", last))
-        model: Model = machine._model
+        svm = last_step(getattr(last, "best_estimator_", last))
+        model: Model = svm._model
         if (scales := model.feature_scales) is None:
             raise ValueError(
                 "This model weighs all features alike. Fit it with feature_scales='learn', or give "
@@ -129,7 +129,7 @@ class FeatureScalesDisplay:
         if X is not None:
             for step in _before(estimator):
                 X = step.transform(X)
-            rows = check_rows(copy.copy(machine), X, reset=False, layout=model.layout)
+            rows = check_rows(copy.copy(svm), X, reset=False, layout=model.layout)
             prepared = transformed(own, rows.X)
             scales = scales * np.sqrt(StandardScaler(with_mean=False).fit(prepared).var_)
         names = names_after(getattr(estimator, "feature_names_in_", None), steps, len(scales))

@@ -37,16 +37,16 @@ class Plane:
     decide: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-def find_plane(estimator: Any, machine: Any, X: Any) -> Plane:
+def find_plane(estimator: Any, svm: Any, X: Any) -> Plane:
     """Return the plane of two features or of the two leading principal components.
 
-    `machine` is the model itself: the estimator, or the last step of a pipeline.
+    `svm` is the estimator, or the last step of a pipeline.
     """
-    steps = None if estimator is machine else estimator[:-1]
+    steps = None if estimator is svm else estimator[:-1]
     n_features = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
     if n_features == 2 and (steps is None or _is_invertible(steps, X)):
-        return _plane_of_features(estimator, machine, steps, X)
-    return _plane_of_components(machine, _dense(X if steps is None else steps.transform(X)))
+        return _plane_of_features(estimator, svm, steps, X)
+    return _plane_of_components(svm, _dense(X if steps is None else steps.transform(X)))
 
 
 def _dense(X: Any) -> NDArray[Any]:
@@ -55,9 +55,9 @@ def _dense(X: Any) -> NDArray[Any]:
     return array
 
 
-def _plane_of_features(estimator: Any, machine: Any, steps: Any, X: Any) -> Plane:
+def _plane_of_features(estimator: Any, svm: Any, steps: Any, X: Any) -> Plane:
     names = getattr(X, "columns", None)
-    vectors = machine.support_vectors_
+    vectors = svm.support_vectors_
     first, second = ("feature 0", "feature 1") if names is None else map(str, names)
     return Plane(
         rows=_dense(X),
@@ -67,20 +67,20 @@ def _plane_of_features(estimator: Any, machine: Any, steps: Any, X: Any) -> Plan
     )
 
 
-def _plane_of_components(machine: Any, rows: NDArray[Any]) -> Plane:
+def _plane_of_components(svm: Any, rows: NDArray[Any]) -> Plane:
     if rows.shape[1] < 2:
         raise ValueError("A boundary needs rows of at least two features, got one.")
     components = PCA(2, random_state=0).fit(rows)
     first, second = components.explained_variance_ratio_
-    names = getattr(machine, "feature_names_in_", None)
+    names = getattr(svm, "feature_names_in_", None)
     return Plane(
         rows=components.transform(rows),
-        vectors=components.transform(machine.support_vectors_.astype(float)),
+        vectors=components.transform(svm.support_vectors_.astype(float)),
         labels=(
             f"principal component 1 ({first:.0%} of the variance)",
             f"principal component 2 ({second:.0%})",
         ),
-        decide=lambda points: machine.decision_function(
+        decide=lambda points: svm.decision_function(
             _named(components.inverse_transform(points), names)
         ),
     )

@@ -3,6 +3,10 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
 
 from .checked import CheckedRows, Dtype, Rows
 from .chunk import Chunk
@@ -24,6 +28,9 @@ ROWS_FOR_DISTANCE = 1000
 # Beyond the first, squared norms in float32 overflow. Beyond the second, sums of the solver do: it
 # adds rows in float32 even if kernel values are in float64.
 LARGEST_SQUARED_NORM = {"float32": 1e37, "float64": 1e60}
+# Sums of the solver lose digits if all values are smaller than this: float32 is precise down to
+# 1.2e-38, and other columns may have smaller values than the largest one.
+LEAST_VALUE = 1e-35
 # Other values of gamma leave float32's range.
 FLOAT32_GAMMA = (1e-30, 1e30)
 STANDARDISE = "standardise X (sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse X)"
@@ -54,6 +61,34 @@ def _decided(
     ):
         return "float32", value
     return "float64", _checked_for_float64(value, squared_norm)
+
+
+def check_size(checked: CheckedRows, survey: Survey | None = None) -> None:
+    """Refuse rows that are not zero, but so small that sums of the solver lose their digits.
+
+    The survey is that of all rows if these are only a sample.
+    """
+    if survey is not None:
+        summary = survey.summary
+        largest = float(np.maximum(np.abs(summary.least), np.abs(summary.most)).max())
+    else:
+        # A few rows are enough, unless all of their values are tiny.
+        largest = _largest_value(checked.X[:ROWS_FOR_DISTANCE])
+        if largest < LEAST_VALUE:
+            largest = _largest_value(checked.X)
+    if 0 < largest < LEAST_VALUE:
+        raise ValueError(
+            f"The values of X are too small for the kernel: the largest one, {largest:.3g} without "
+            f"its sign, is below {LEAST_VALUE:.0e}, and sums over rows would underflow. Multiply X "
+            f"by a constant, or {STANDARDISE}."
+        )
+
+
+def _largest_value(X: Any) -> float:
+    """Return the largest absolute value of rows."""
+    is_sparse: bool = sp.issparse(X)
+    values = X.data if is_sparse else X
+    return float(max(values.max(initial=0), -values.min(initial=0)))
 
 
 def surveyed_rows(

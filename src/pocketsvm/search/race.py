@@ -2,7 +2,7 @@
 
 With many rows, candidates are compared on small copies of folds first. A small copy has a share of
 the rows and of the budget, so that each vector stands for as many rows as in the last fit. The best
-candidates go on to the folds themselves: the fewer rows, the more of them. Copies have smaller
+candidates are then scored on the folds: the fewer rows, the more candidates. Copies have smaller
 budgets, which prefer wider kernels: larger values of gamma are tried on the folds, and larger ones
 of C with learnt feature scales, whose gamma is one. Every score is that of a fit.
 

@@ -144,13 +144,15 @@ def test_c_scales(tmp_path, run_c):
 
 CODES = """\
 #include <stdio.h>
+#include <string.h>
 #include "model.h"
 
 int main(void)
 {
     char text[100];
     int feature;
-    while (scanf("%d %99[^\\n]", &feature, text) == 2) printf("%g\\n", model_code(feature, text));
+    while (scanf("%d %99[^\\n]", &feature, text) == 2)
+        printf("%g\\n", model_code(feature, strcmp(text, "NULL") ? text : 0));
     return 0;
 }
 """
@@ -166,9 +168,10 @@ def test_c_prepares_numbers_and_texts(tmp_path, run_c, compile_c, texts):
             rows[:, k] = 0
             continue
         known = X.iloc[:, k].notna().to_numpy()
-        given = "\n".join(f"{k} {text}" for text in rows[known, k])
-        rows[known, k] = compile_c(CODES)(np.array(given.encode()))[:, 0]
+        given = "\n".join(f"{k} {text}" for text in np.where(known, rows[:, k], "NULL"))
+        rows[:, k] = compile_c(CODES)(np.array(given.encode()))[:, 0]
         assert sorted(set(rows[known, k])) == ([-1, 0, 1, 2] if k == 1 else [0, 1])
+        assert_array_equal(np.isnan(rows[:, k].astype(float)), ~known)
     values, labels = run_c(rows.astype(np.float32))
     tolerance = models.tolerance(clf)
     assert_allclose(values[:, 0], clf.decision_function(X), rtol=0, atol=tolerance)

@@ -96,9 +96,14 @@ CALL_PREPARE = """\
 """
 CODE = """\
 /* The number that stands for a text of a feature in a row: its position in the feature's table of
- * texts, or -1 for any other text. NAN stands for a missing one. */
+ * texts, or -1 for a text that is not in the table: an unknown one, which has no category.
+ *
+ * A null pointer stands for a missing text and gives NAN, which the model fills in or encodes as it
+ * does in Python. A missing text and an unknown one are different rows. An empty text is not
+ * missing: pass a null pointer if it is missing in your data. */
 static inline {given} {name}_code(int feature, const char *text)
 {{
+    if (text == 0) return NAN;
     const char *const *texts = 0;
     int n_texts = 0;
     switch (feature) {{
@@ -316,8 +321,9 @@ def export_c(
 
     The preparation of a pipeline is part of the header: a row holds the features as they are in
     data files. ``NAN`` stands for a missing number. A text is given as a number, which
-    ``model_code(feature, text)`` returns; texts that were not in the training rows are unknown
-    categories.
+    ``model_code(feature, text)`` returns. As in Python, missing and unknown texts differ: a null
+    pointer stands for a missing text and gives ``NAN``, which the pipeline fills in or encodes; a
+    text that was not in the training rows, and an empty one, is an unknown category and gives -1.
 
     Kernel values are at least 2^-125 (2^-1021 in float64), as in the library: rows that are far
     from all vectors get the same class, which depends on the sum of the coefficients if the
