@@ -86,6 +86,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "move_window": (1, 10),
     "value_patience": (1, 50),
     "values_per_unknown": (0.25, 1.0),
+    "held_rows": (50, 500),
     "least_loss": (0.0, 0.05),
     "most_loss": (50.0, NO_LIMIT),
     "move_damping": (0.01, 1.0),

@@ -124,7 +124,7 @@ def test_a_thorough_fit_learns_better_scales():
     X, y = make_moons(6000, noise=0.2, random_state=1)
     X = np.c_[X, np.random.default_rng(1).normal(size=(6000, 12))]
     svc = BudgetedSVC(budget=30, C=10, feature_scales="learn", random_state=0, polish="thorough")
-    svc._choices = Choices(batches=400)
+    svc._choices = Choices(batches=800)
     svc.fit(X[:3000], y[:3000])
     plain = BudgetedSVC(budget=30, C=10, random_state=0, polish="thorough")
     plain.fit(X[:3000], y[:3000])

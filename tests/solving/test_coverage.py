@@ -54,8 +54,8 @@ def test_decisions_without_folds_are_those_of_models_fitted_without_them():
     point = solved(vectors, sample)
     rows = np.arange(0, 120, 3)
     without = without_folds(vectors, sample, point, rows)
-    folds = folds_of(len(rows), Choices().held_share, np.random.default_rng(0))
-    assert len(folds) == 7
+    folds = folds_of(len(rows), Choices().held_parts, np.random.default_rng(0))
+    assert len(folds) == 20
     for fold in folds:
         others = np.delete(np.arange(120), rows[fold])
         expected = decisions(vectors, sample, solved(vectors, sample.take(others)))[rows[fold]]
@@ -85,9 +85,9 @@ def test_after_the_shift_rows_held_out_lie_below_in_the_right_proportion(are_fol
     assert_allclose(loss, sum(expected) * c.sum())
 
 
-@pytest.mark.parametrize(("n_rows", "n_held"), [(4, 1), (90, 18), (9000, 1800)])
-def test_a_share_of_the_rows_is_held_out(n_rows, n_held):
-    assert np.count_nonzero(held_out(n_rows, 0.2, np.random.default_rng(0))) == n_held
+@pytest.mark.parametrize(("n_rows", "n_held"), [(4, 1), (90, 30), (600, 200), (9000, 1350)])
+def test_few_rows_hold_out_a_larger_share(n_rows, n_held):
+    assert np.count_nonzero(held_out(n_rows, Choices(), np.random.default_rng(0))) == n_held
 
 
 @pytest.mark.parametrize(("n_rows", "share"), [(400, 0.3), (4000, 0.5)])
@@ -98,7 +98,7 @@ def test_which_rows_are_held_out_matters_little_if_no_vector_has_moved(n_rows, s
     def spread(have_moved):
         shifts = [
             covering(
-                *(vectors, point, sample, held_out(n_rows, 0.15, random), random),
+                *(vectors, point, sample, held_out(n_rows, Choices(), random), random),
                 *(Native(), Choices()),
                 have_moved=have_moved,
             )[0][:, -1]

@@ -26,6 +26,7 @@ SAFETY = {
 # They change memory and time; results differ by rounding.
 BLOCKS = {
     *("pairs.ROWS_AT_ONCE", "pairs.PAIRS_AT_ONCE", "scans.WEIGHTS_AT_ONCE", "sample.SPARSE"),
+    "whitened.ROWS_AT_ONCE",
     *("scores.MOST_COMPARED", "scores.BINS", "batches.ROWS_AT_ONCE", "hessian.PANEL"),
     *("hessian.AT_ONCE", "hessian.FACTOR_PANEL", "hessian.FACTOR_ROWS", "hessian.ASSEMBLED"),
     *("kernel.BLOCK_VALUES", "kernel.OUTPUT_VALUES", "kernel.VALUES_AT_ONCE", "slices.AHEAD"),

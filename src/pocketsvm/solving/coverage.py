@@ -22,10 +22,11 @@ from .sample import Sample
 Array = NDArray[Any]
 
 
-def held_out(n_rows: int, share: float, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw a share of the rows, which are held out."""
+def held_out(n_rows: int, choices: Choices, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw rows that are held out: a larger share of few rows, but at most a third."""
+    n_held = max(choices.held_share * n_rows, min(choices.held_rows, n_rows // 3))
     chosen = np.zeros(n_rows, dtype=bool)
-    chosen[random.choice(n_rows, math.ceil(share * n_rows), replace=False)] = True
+    chosen[random.choice(n_rows, math.ceil(n_held), replace=False)] = True
     return chosen
 
 
@@ -78,7 +79,7 @@ def decisions_without_folds(
     """
     vectors, sample = problem.rows.vectors, problem.sample
     decisions = np.empty((len(rows), len(iterate.point)))
-    for fold in folds_of(len(rows), choices.held_share, random):
+    for fold in folds_of(len(rows), choices.held_parts, random):
         seen = np.ones(sample.n_rows)
         seen[rows[fold]] = 0.0
         others = Problem(vectors, sample.weighted(seen), True, problem.backend, problem.penalty)
@@ -88,9 +89,9 @@ def decisions_without_folds(
     return decisions
 
 
-def folds_of(n_rows: int, share: float, random: np.random.Generator) -> list[Array]:
-    """Split rows into folds, each of which has about this share of them."""
-    return np.array_split(random.permutation(n_rows), min(round(1 / share), n_rows))
+def folds_of(n_rows: int, n_folds: int, random: np.random.Generator) -> list[Array]:
+    """Split rows into folds, which differ in size by at most one row."""
+    return np.array_split(random.permutation(n_rows), min(n_folds, n_rows))
 
 
 def conformal_quantile(values: Array, weights: Array, level: float) -> float:

@@ -219,7 +219,7 @@ class Solver:
         self._held_out: Array | None = None
         self._moving: Sample | None = None
         if part.loss.levels is not None and settings.fit_intercept and part.n_rows > 1:
-            self._held_out = held_out(part.n_rows, settings.choices.held_share, random)
+            self._held_out = held_out(part.n_rows, settings.choices, random)
             moving = part.take(np.flatnonzero(~self._held_out))
             self._moving = moving.weighted(np.array(part.total_c / moving.total_c))
         self._common = settings.fit_intercept, settings.backend

@@ -105,10 +105,15 @@ class Choices:
 
     held_share : float
         The share of the rows that are held out: of those that feature scales are learnt from, and
-        of those that vectors of quantiles move on. Folds of quantiles have this share, too.
+        of those that vectors of quantiles move on.
+
+    held_rows : int
+        At least so many rows are held out while vectors of quantiles move, but at most a third: the
+        coverage of fewer rows varies much.
 
     held_parts : int
-        Losses of rows that are held out have the standard error of so many parts of them.
+        Losses of rows that are held out have the standard error of so many parts of them. Quantiles
+        are calibrated on so many folds.
 
     tolerance : float
         The coefficients are solved for until a step is predicted to gain less than half this share
@@ -185,6 +190,7 @@ class Choices:
     most_scale_features: int = 1024
     least_scale_rows: int = 1000
     held_share: float = 0.15
+    held_rows: int = 200
     held_parts: int = 20
     tolerance: float = 2e-4
     scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
