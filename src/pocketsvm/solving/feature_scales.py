@@ -313,6 +313,7 @@ def _run(
             model.solve(point)
         look(point)
 
+    steps, memory = choices.scale_steps, choices.scale_memory
     minimize(
         objective,
         np.append(first, origin[n_features:]),
@@ -320,12 +321,7 @@ def _run(
         method="L-BFGS-B",
         bounds=bounds + far * len(chosen),
         callback=after_step,
-        options={
-            "maxiter": choices.scale_steps,
-            "maxcor": choices.scale_memory,
-            "ftol": 0.0,
-            "gtol": 0.0,
-        },
+        options={"maxiter": steps, "maxcor": memory, "ftol": 0.0, "gtol": 0.0},
     )
     assert best is not None
     return best
