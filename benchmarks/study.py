@@ -76,6 +76,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "merges_per_vector": (25, 200),
     "merges_of_weighted": (100, NO_LIMIT),
     "most_passes": (2, 20),
+    "start_gain": (0.0, 0.3),
     "tolerance": (1e-4, 3e-3),
     "hinge_width": (0.25, 1.0),
     "novelty_width": (0.001, 0.01),

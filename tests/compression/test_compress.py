@@ -163,7 +163,7 @@ def test_novelty(with_rows):
     others = np.concatenate([waves(seed=1)[0], 2.5 * waves(seed=2)[0]])
     truth = machine.predict(others)
     assert roc_auc_score(truth, small.decision_function(others)) > 0.995
-    assert agreement(small, machine, others) > (0.96 if with_rows else 0.8)
+    assert agreement(small, machine, others) > (0.95 if with_rows else 0.8)
 
 
 def test_own_models_become_smaller():

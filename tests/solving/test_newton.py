@@ -333,7 +333,7 @@ def test_the_best_start_is_that_of_the_objective():
     iterate = problem.iterate(np.random.default_rng(0).normal(size=problem.shape))
     objective = Objective(vectors, sample)
     lengths = np.linspace(0.0, 1.0, 201)
-    best = best_start(problem, iterate)
+    best = best_start(problem, iterate, 0.1)
     for o in range(4):
         values = []
         for length in lengths:
@@ -373,7 +373,7 @@ def test_a_line_search_lowers_the_objective_however_steep_it_was(times):
     step = problem.iterate(-times * iterate.point)
     after = problem.objective(iterate.plus(line_search(problem, iterate, step), step))
     assert (after <= problem.objective(iterate)).all()
-    best = best_start(problem, iterate.plus(np.array([times]), iterate))
+    best = best_start(problem, iterate.plus(np.array([times]), iterate), 0.0)
     assert (problem.objective(best) <= problem.objective(problem.zero())).all()
 
 

@@ -68,10 +68,12 @@ class Solution:
         return float(self.derivatives.objective.sum())
 
 
-def best_start(problem: Problem, iterate: Iterate) -> Iterate:
-    """Return the best multiple of an iterate."""
+def best_start(problem: Problem, iterate: Iterate, least_gain: float) -> Iterate:
+    """Return the best multiple of an iterate; zero if that gains less than a share."""
     zero = problem.zero()
-    return zero.plus(line_search(problem, zero, iterate), iterate)
+    found = zero.plus(line_search(problem, zero, iterate), iterate)
+    most = (1 - least_gain) * problem.objective(zero).sum()
+    return found if problem.objective(found).sum() < most else zero
 
 
 def minimise(

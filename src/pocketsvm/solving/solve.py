@@ -307,7 +307,8 @@ class Solver:
         problem = Problem(vectors, self.part, *self._common, is_part=is_part)
         iterate = problem.iterate(last)
         before = float(problem.objective(iterate).sum())
-        start, tolerance = best_start(problem, iterate), self._settings.choices.tolerance
+        choices = self._settings.choices
+        start, tolerance = best_start(problem, iterate, choices.start_gain), choices.tolerance
         solution = minimise(problem, start, self._random, tolerance, least_steps=2)
         if self.whole is None:
             return before, self._answer(vectors, solution)

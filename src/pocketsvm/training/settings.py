@@ -115,6 +115,11 @@ class Choices:
         Losses of rows that are held out have the standard error of so many parts of them. Quantiles
         are calibrated on so many folds.
 
+    start_gain : float
+        The solver starts from the passes if their best multiple gains this share of the objective
+        of zero. With a tiny gamma all models are nearly optimal, and only a start from zero
+        predicts more than one class.
+
     tolerance : float
         The coefficients are solved for until a step is predicted to gain less than half this share
         of the objective.
@@ -192,6 +197,7 @@ class Choices:
     held_share: float = 0.15
     held_rows: int = 200
     held_parts: int = 20
+    start_gain: float = 0.1
     tolerance: float = 2e-4
     scale_vectors: tuple[tuple[int, float], ...] = ((100, 1.0), (300, 1.0))
     scale_gain: float = 0.01
