@@ -94,8 +94,8 @@ class Trainer:
     ) -> None:
         """The intercept multiplies one more feature, whose value is the root of intercept_rate.
 
-        `random_steps` for each vector the strategy "merge" chooses one of equally small vectors at
-        random, and then the newest.
+        For the first `random_steps` steps per vector, the strategy "merge" chooses one of equally
+        small vectors at random; later, the newest.
 
         A row that was seen half_life rows before another counts half as much; by default, all
         count the same.

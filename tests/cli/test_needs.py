@@ -139,3 +139,21 @@ def test_another_problem_is_named_too(call):
     _, _, err = call("train", "rows.csv", "m.psvm")
     assert "row 202, column 'height': 'tall' is not a number." in err
     assert "- missing values in column 'age': --impute mean\n" in err
+
+
+def test_a_missing_label_hides_no_other_need(call):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "color": random.choice(["red", "blue"], 60),
+            "a": random.choice([1.0, np.nan, 3.0], 60),
+            "y": ["", *random.choice(["0", "1"], 59)],
+        }
+    )
+    table.to_csv("rows.csv", index=False)
+    code, _, err = call("train", "rows.csv", "m.psvm", *FAST)
+    assert code == 1
+    assert "- text in column 'color': --one-hot color" in err
+    assert "- missing values in column 'a': --impute mean" in err
+    assert "- and another problem:" in err
+    assert err.splitlines()[-1].startswith("After mending that, try: pocketsvm train")

@@ -17,6 +17,7 @@ from pocketsvm.rows.chunk import Chunk
 from pocketsvm.rows.runs import ByRelevance, Runs
 from pocketsvm.rows.source import ChunkSource, Scanner
 from pocketsvm.rows.survey import AtHand
+from pocketsvm.solving import scans as scans_module
 from pocketsvm.solving.sample import sample_of
 from pocketsvm.solving.scans import (
     LENGTHS,
@@ -49,8 +50,9 @@ def places(part, sample):
 
 
 @pytest.fixture
-def sample():
+def sample(monkeypatch):
     """A sample of which some rows are near at `somewhere`."""
+    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 50)
     return PROBLEMS["two classes"](n=1000)[1]
 
 
@@ -92,8 +94,8 @@ def test_shares_keep_the_number_of_rows_within_the_limit():
             near_share, other_share = shares_of(n_near, 100_000, (most_near, most_near))
             n_drawn = near_share * n_near + other_share * (100_000 - n_near)
             assert 0 <= near_share <= 1
-            assert 0 <= other_share <= 1
-            assert n_drawn <= 2 * most_near + 1
+            assert 0 < other_share <= 1
+            assert n_drawn <= most_near + max(most_near, scans_module.LEAST_OTHERS) + 1
             assert (near_share == 1) == (n_near <= most_near)
 
 
@@ -113,14 +115,14 @@ def test_a_model_for_which_no_row_is_near_is_read(sample):
     point[:] = 0.0
     sample = sample.take(np.flatnonzero(sample.loss.codes == 0))
     point[0, -1] = -50.0  # no row has a loss
-    whole = replace(in_memory(sample, Native()), part=sample.take(np.arange(50)))
-    found = whole.first(vectors, point, (100, 100), SEED)
+    found = in_memory(sample, Native()).first(vectors, point, (100, 100), SEED)
     assert found.n_near == 0
     assert found.is_complete
     assert_allclose(found.near.c.sum(), sample.c.sum())
 
 
-def test_some_rows_stand_for_those_that_are_not_near():
+def test_some_rows_stand_for_those_that_are_not_near(monkeypatch):
+    monkeypatch.setattr(scans_module, "LEAST_OTHERS", 50)
     sample = PROBLEMS["two classes"](n=1000)[1]
     near = np.arange(1000) % 10 == 0
     found = standing_for(sample, near, np.random.default_rng(0))

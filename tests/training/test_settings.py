@@ -16,6 +16,7 @@ SAFETY = {
     *("newton.MOST_STEPS", "newton.MOST_TRIALS", "solve.NOT_CONVERGED", "pairs.ANY_WIDTH"),
     *("sample.LARGEST_CURVATURE", "feature_scales.LEAST_ROWS", "feature_scales.CONSTANT"),
     *("scores.MOST_NARROWED", "scores.ROUNDING", "conjugate.MOST_PRODUCTS", "batches.LEAST"),
+    "scans.LEAST_OTHERS",
     *("hessian.JITTER", "hessian.NEARLY_ONE", "hessian.LEAST_JITTER", "hessian.FIRST_RIDGE"),
     *("hessian.NEXT_RIDGE", "hessian.MOST_RIDGE", "hessian.INTERCEPT_CURVATURE"),
     *("hessian.LEAST_REST", "small_model.JITTER", "torch_lbfgs.LEAST_CURVATURE"),

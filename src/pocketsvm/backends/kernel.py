@@ -22,7 +22,8 @@ OUTPUT_VALUES = 8
 # Kernel values that a thread takes at once for the slope in positions.
 VALUES_AT_ONCE = 2**20
 # The first block is kept and has up to this many bytes; others are computed again whenever they are
-# needed. Near rows of larger data are represented by a sample, on which vectors do not move.
+# needed. Near rows of larger data are represented by a sample, on which vectors move only with
+# polish="thorough".
 MOST_KEPT = 2**28
 
 

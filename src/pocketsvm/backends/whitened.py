@@ -66,7 +66,7 @@ class WhitenedRows:
             Whether the intercepts change.
         """
         self._whiten(np.any(curvatures != 0, axis=1))
-        kept = sum(self._products[o].square.nbytes for o in outputs)
+        kept = sum(each.square.nbytes for each in self._products)
         white, _ = dtrtrs(self._lower, gradients[:, :-1].T, lower=1)
 
         def direction(k: int) -> tuple[Array, float]:

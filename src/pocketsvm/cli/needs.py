@@ -18,8 +18,11 @@ from .hints import with_hint
 
 # What the first error may advise if other options could be needed, too.
 FIXABLE = {"texts", "missing", "dates", "label", "drop"}
-# A text with more values than this, and fewer rows per value than that, probably names the rows.
-MANY_TEXTS, ROWS_PER_TEXT = 20, 10
+# With more different values than this, and fewer rows per value than that, texts probably name the
+# rows, and labels are probably numbers to predict.
+MANY_VALUES, ROWS_PER_VALUE = 20, 10
+# No more rows than about this are read to find what a table needs.
+MOST_READ = 1_000_000
 
 
 @contextmanager
@@ -98,6 +101,9 @@ class Needs:
 
     other : DataError or None
         The first problem that no option can mend.
+
+    reads_labels : bool
+        Whether labels are read; not after a problem that may be one of them.
     """
 
     paths: Sequence[str]
@@ -113,6 +119,7 @@ class Needs:
     is_label_unknown: bool = False
     unreadable: list[str] = field(default_factory=list)
     other: DataError | None = None
+    reads_labels: bool = True
 
     def find(self) -> None:
         """Read the files with all options that help."""
@@ -133,7 +140,9 @@ class Needs:
             except DataError as error:
                 if not self._settle(error):
                     self.other = self.other or error
-                    return
+                    if not self.reads_labels:
+                        return
+                    self.reads_labels = False
 
     def _wanted(self) -> Options:
         """Return the options with which the files are read."""
@@ -159,8 +168,10 @@ class Needs:
                     label = layout.label
                     self.label = label if isinstance(label, str) else str(int(label or 0) + 1)
                 labelled = self.options.labelled and not self.is_label_unknown
-                for batch in file.batches(layout, labels=labelled):
+                for batch in file.batches(layout, labels=labelled and self.reads_labels):
                     self._add(batch, names, layout.texts)
+                    if self.n_rows >= MOST_READ:
+                        return
 
     def _add(self, batch: Batch, names: Sequence[str], texts: Sequence[int]) -> None:
         """Count what a batch has; features have these names, and some are texts."""
@@ -214,12 +225,7 @@ class Needs:
     @property
     def row_names(self) -> list[str]:
         """The columns of words with a different text in nearly every row."""
-        return [
-            name
-            for name in self.encoded
-            if len(self.texts[name]) > MANY_TEXTS
-            and len(self.texts[name]) * ROWS_PER_TEXT > self.n_rows
-        ]
+        return [name for name in self.encoded if are_too_many(len(self.texts[name]), self.n_rows)]
 
     @property
     def reasons(self) -> list[tuple[str, list[str]]]:
@@ -265,7 +271,13 @@ class Needs:
         if self.other is not None and not is_same:
             lines.append(f"- and another problem: {with_hint(self.other)}")
         more = [argument for _, added in reasons for argument in added]
-        return "\n".join([*lines, f"Try: {shlex.join(['pocketsvm', *arguments, *more])}"])
+        first = "Try" if self.other is None else "After mending that, try"
+        return "\n".join([*lines, f"{first}: {shlex.join(['pocketsvm', *arguments, *more])}"])
+
+
+def are_too_many(n_values: int, n_rows: int) -> bool:
+    """Tell whether so many different values are too many for categories or classes."""
+    return n_values > MANY_VALUES and n_values * ROWS_PER_VALUE > n_rows
 
 
 def _columns(names: Sequence[str]) -> str:

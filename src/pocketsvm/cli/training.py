@@ -30,7 +30,7 @@ from ..rows.preparation import WIDE, Preparing, used_columns
 from ..rows.source import ChunkSource
 from .app import ARGUMENTS
 from .console import Reporter
-from .needs import all_needs_named
+from .needs import all_needs_named, are_too_many
 from .options import MachineOptions, TaskOptions, TrainingDataOptions
 from .reading import ONE_QUERY, STANDARD_INPUT, options_of
 from .saved import spelled
@@ -55,9 +55,6 @@ LABEL_RULES = {
     "name": f"the only column named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}",
     "last": "the last column",
 }
-# A file with more classes than this, and fewer rows per class than that, probably has a numeric
-# column in place of the label.
-MANY_CLASSES, ROWS_PER_CLASS = 20, 10
 MOST_CLASSES_NAMED = 20  # in a message, which should stay readable
 
 
@@ -342,7 +339,7 @@ class FirstLook:
         """Warn about a text that differs in almost all rows."""
         names, n_rows = self.rows.layout.names, self.rows.n_rows
         name = str(column + 1) if names is None else names[column]
-        if n_texts > MANY_CLASSES and n_texts * ROWS_PER_CLASS > n_rows:
+        if are_too_many(n_texts, n_rows):
             warnings.warn(
                 f"{self.rows.name}: column {name!r} has {n_texts:,} different texts in {n_rows:,} "
                 "rows, and each becomes a feature. If it names the rows, leave it out: --drop "
@@ -361,7 +358,7 @@ class FirstLook:
                 f"a word. To predict such numbers, train with --regression.{hint}"
             )
         n_classes = len(self.labels)
-        if n_classes > MANY_CLASSES and n_classes * ROWS_PER_CLASS > n_rows:
+        if are_too_many(n_classes, n_rows):
             warnings.warn(
                 f"{rows.name} has {n_classes:,} classes in {n_rows:,} rows.{hint}", stacklevel=2
             )

@@ -45,7 +45,8 @@ def covering(
     """Return the coefficients with shifted intercepts, and the loss of the rows held out.
 
     If no vector has moved, all rows tell as much as those held out, and are calibrated on. If there
-    are very many rows, no fold changes the coefficients, and none is solved without.
+    are very many rows, leaving out a fold hardly changes the coefficients, so they are not solved
+    for again.
     """
     calibrated = held if have_moved else np.ones_like(held)
     problem, rows = Problem(vectors, sample, True, backend), np.flatnonzero(calibrated)

@@ -3,8 +3,8 @@
 The problem (`problem.py`) is convex, and nearly piecewise quadratic. The Hessian is that of the
 working set: the rows whose loss is curved at the current point. A step with an exact line search
 follows, and the next working set. This is the primal Newton method for support vector machines
-(Chapelle, 2007; Keerthi, Chapelle and DeCoste, 2006), with a Hessian of at most some rows
-(sub-sampled Newton).
+(Chapelle, 2007; Keerthi, Chapelle and DeCoste, 2006). A sample of the rows may stand for all in the
+Hessian (sub-sampled Newton).
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,11 @@ Array = NDArray[Any]
 TOLERANCE = Choices.tolerance
 # The largest number of steps, which problems that converge do not reach.
 MOST_STEPS = 200
-# A line search ends if the slope is this share of the initial slope. It only saves time: steps end
-# by the tolerance. Or it ends after this many trials: where the working set is small, a step may be
-# thousands of times too long.
+# A line search ends if the slope is this share of the initial slope. This only saves time: steps
+# end by the tolerance.
 FLAT = 0.1
+# It also ends after this many trials: where the working set is small, a step may be thousands of
+# times too long.
 MOST_TRIALS = 30
 
 

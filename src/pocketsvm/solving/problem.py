@@ -47,7 +47,8 @@ SMALL_CHANGE = 0.1
 MOST_HESSIANS = 2**23
 # So many outputs share the Hessians of the first steps, which saves time.
 MANY_OUTPUTS = 8
-# About as many products replace the Hessians: if the rows stand for more, and else.
+# Solving takes about this many products with Hessians: if the rows stand for more rows, and
+# otherwise.
 PRODUCTS_OF_PART, PRODUCTS = 16, 32
 
 
@@ -255,7 +256,10 @@ class Problem:
         return gradient
 
     def _changing(self, curvatures: Array) -> Use | None:
-        """Return what keeps the Hessians up to date; None if they are not kept, or not yet used."""
+        """Return what keeps the Hessians of all outputs up to date.
+
+        None if they are not kept, not yet used, or updated only where a system is solved.
+        """
         if not self._keeps_hessians or self._whitens or self._shares_first:
             return None
         return self._changes(np.arange(self.shape[0]), curvatures)

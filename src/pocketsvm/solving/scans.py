@@ -36,6 +36,8 @@ Limits = tuple[int, int]
 # rows. The rounds that follow end by the tolerance.
 LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001])
 NO_LENGTHS = np.empty(0)
+# At least so many rows that are not near stand for all others: with none, their weight is lost.
+LEAST_OTHERS = 1024
 # Weights that a thread sums up at once.
 WEIGHTS_AT_ONCE = 2**17
 
@@ -247,7 +249,8 @@ def shares_of(n_near: float, n_rows: int, limits: Limits) -> tuple[float, float]
     """
     most, drawn = limits
     near_share = 1.0 if n_near <= most else drawn / n_near
-    return near_share, min(1.0, near_share * n_near / max(n_rows - n_near, 1))
+    n_others = max(near_share * n_near, LEAST_OTHERS)
+    return near_share, min(1.0, n_others / max(n_rows - n_near, 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ class Choices:
 
     class_rows_per_vector : int
         A sample has at least this many rows of a class for each of its vectors, if there are as
-        many. So many rows for each vector also represent very many in the solver.
+        many. In the solver, a sample of this size for each vector represents very many rows.
 
     merges_per_vector, merges_of_weighted : int
         If the solver follows, passes end after this many merges for each vector. The second number
@@ -56,7 +56,8 @@ class Choices:
 
     near_reach : float
         Vectors move on the rows that have a loss, or would have one closer by so many widths of its
-        rounded kink. As many other rows stand for all others.
+        rounded kink. With the log loss, which has no kink, these are the rows up to a margin of so
+        many widths. As many other rows stand for all others.
 
     moves : int
         Vectors make at most as many steps as this number divided by the number of vectors: a row
