@@ -36,9 +36,9 @@ ORDERS = ("random", "by label", "by feature")
 SEEDS, QUICK_SEEDS = 5, 1
 
 
-def measure(quick: bool, n_rows: int | None = None) -> list[Table]:
+def measure(quick: bool, rows: int | None = None) -> list[Table]:
     """Return the times by workers, what travels, and the accuracies by partitions."""
-    n_rows = n_rows or (QUICK_ROWS if quick else N_ROWS)
+    n_rows = rows or (QUICK_ROWS if quick else N_ROWS)
     return [
         table_piece("workers", lambda: by_workers(n_rows)),
         table_piece("network", lambda: by_reduction(min(n_rows, NETWORK_ROWS))),

@@ -23,9 +23,9 @@ LARGEST, QUICK_LARGEST = 10_000_000, 200_000
 SOURCE_ROWS, QUICK_SOURCE_ROWS = 2_000_000, 50_000
 
 
-def measure(quick: bool, largest: int | None = None) -> list[Table]:
-    """Return the tables of text in memory, of the formats, and of growth up to `largest` rows."""
-    largest = largest or (QUICK_LARGEST if quick else LARGEST)
+def measure(quick: bool, rows: int | None = None) -> list[Table]:
+    """Return the tables of text in memory, of the formats, and of growth up to so many rows."""
+    largest = rows or (QUICK_LARGEST if quick else LARGEST)
     sources = QUICK_SOURCE_ROWS if quick else SOURCE_ROWS
     return [
         table_piece("text", lambda: text_to_model(150_000 if quick else 4_500_000)),

@@ -1,5 +1,6 @@
 """The benchmarks: parts on small data, stored records, pages, targets."""
 
+import inspect
 import json
 import re
 import shutil
@@ -344,3 +345,9 @@ def test_the_page_and_the_command_line_know_every_part(part, capsys):
     with pytest.raises(SystemExit):
         command.main(["--help"])
     assert part in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_takes_its_options(name):
+    part = PARTS[name]
+    assert set(inspect.signature(part.measure).parameters) == {"quick", *part.options}
