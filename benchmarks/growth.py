@@ -186,7 +186,7 @@ def draw_growth(rows: Sequence[Row], slopes: Sequence[Row]) -> Figure:
         panel.set(xlabel=label, ylabel="seconds")
         simplify(panel)
         ticks = [b for a, b in zip([0, *x], x, strict=False) if b > 1.6 * a]
-        panel.set_xticks(ticks, [f"{value:,g}" for value in ticks])
+        panel.set_xticks(ticks, [f"{value:,g}" for value in ticks], fontsize=8)
         panel.minorticks_off()
     add_legend(figure, n_columns=3)
     return figure
