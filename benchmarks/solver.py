@@ -165,7 +165,7 @@ CASES: tuple[Case, ...] = (
         (
             Line(20),
             Line(20, THOROUGH, least=98.3),
-            Line(100, least=98.5),
+            Line(100, least=98.55),
             Line(100, THOROUGH, least=98.8),
         ),
     ),
